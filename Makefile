@@ -1,0 +1,49 @@
+# `make help` lists the targets. Everything runs inside .venv, made by `make setup`.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+
+.PHONY: help setup demo test check fmt lint types lit unit docs bench clean
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP) ## make .venv with every tool; does nothing when up to date
+
+$(STAMP): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) not found; set PYTHON=/path/to/python3.11" >&2; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $(STAMP)
+
+demo: setup ## train, export, compile, emulate and compare a digits classifier
+	@$(BIN)/mnc demo
+
+test: setup lint types lit unit ## everything that must pass
+
+check: test
+
+fmt: setup ## format and fix
+	$(BIN)/ruff check --fix .
+
+lint: setup ## ruff
+	$(BIN)/ruff check .
+
+types: setup ## pyright
+	$(BIN)/basedpyright
+
+lit: setup ## IR tests through mnc-opt and FileCheck
+	$(BIN)/lit -q test/lit
+
+unit: setup ## pytest: plain algorithms, numbers, commands
+	$(BIN)/python -m pytest
+
+docs: setup ## regenerate generated documents
+	$(BIN)/python scripts/gen_docs.py
+
+bench: setup ## benchmarks, written to benchmarks/results
+	$(BIN)/python -m benchmarks
+
+clean: ## remove what can be made again
+	rm -rf $(VENV) build

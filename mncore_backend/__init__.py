@@ -1,0 +1,1 @@
+"""From hardware operations to text, and running the text. Imports nothing: its leaves are used by lower layers."""

@@ -1,0 +1,162 @@
+"""The program between instruction selection and text: machine operations over buffers whose addresses are not yet
+known, and the builder that generators write into.
+
+A `Buffer` is a run of long words in one kind of memory. An operand of a `MachineOp` is either a plain
+`assembly.records.Operand` (latches, matrix banks, T, masks, fixed values) or a `BufferOperand`: a buffer plus one word
+offset per cycle. `allocation` gives every buffer a base address, `BufferOperand.resolve` then yields the plain operand,
+and `scheduling` packs the expressions into steps. Generators therefore never see an address and never count a nop.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from mnc.mncore_backend.assembly.records import Expression, Literal, Mask, Memory, Operand
+
+LOCAL_MEMORY = (Memory.LM0, Memory.LM1)
+REGISTER_FILE = (Memory.GRF0, Memory.GRF1)
+
+
+@dataclass(eq=False, slots=True)
+class Buffer:
+    """A run of `size` long words. `choices` are the memories it may live in (the allocator picks one, balancing ports);
+    upper memories (L1BM, L2BM, PDM, DRAM) have one choice. `alignment` is in long words. DRAM buffers are per group."""
+
+    name: str
+    size: int
+    choices: tuple[Memory, ...]
+    alignment: int = 2  # long words: a 2-long access needs 2
+    memory: Memory | None = None  # set by allocation
+    base: int | None = None  # long-word address, set by allocation
+    pinned: bool = False  # lives for the whole program (inputs, outputs, resident weights)
+
+    @property
+    def is_pe_memory(self) -> bool:
+        return self.choices[0] in (*LOCAL_MEMORY, *REGISTER_FILE)
+
+
+@dataclass(frozen=True, slots=True)
+class BufferOperand:
+    """Access to a buffer. PE memories: `offsets` are 4 word offsets (one per cycle) and `width` is 1, 2 or 4 words.
+    Upper memories: offsets[0] is a long-word offset; group/l2b as in `Operand`."""
+
+    buffer: Buffer
+    offsets: tuple[int, ...]
+    width: int = 2
+    negate: bool = False
+    suffix: str = ""
+    mask: Mask | None = None
+    t_indirect: bool = False
+    group: int | None = None
+    l2b: int | None = None
+
+    def resolve(self) -> Operand:
+        """The plain operand; the buffer must have been allocated."""
+        buffer = self.buffer
+        if buffer.memory is None or buffer.base is None:
+            raise ValueError(f"buffer {buffer.name} has no address yet")
+        common = {"negate": self.negate, "suffix": self.suffix, "mask": self.mask, "t_indirect": self.t_indirect}
+        if not buffer.is_pe_memory:
+            return Operand(buffer.memory, self.width, buffer.base + self.offsets[0], group=self.group, l2b=self.l2b, **common)
+        first, *rest = (2 * buffer.base + offset for offset in self.offsets)
+        a = (first, *rest)
+        step = a[1] - a[0]
+        if all(x == first for x in a):
+            return Operand(buffer.memory, self.width, first, **common)
+        if step > 0 and a[2] - a[1] == step and a[3] - a[2] == step:
+            return Operand(buffer.memory, self.width, first, stride=step, **common)
+        return Operand(buffer.memory, self.width, flat=(a[0], a[1], a[2], a[3]), **common)
+
+
+AnyOperand = Operand | BufferOperand
+
+
+@dataclass(eq=False, slots=True)
+class MachineOp:
+    """One expression (PE work) or one MV transfer, before scheduling. `size` is set for MV transfers only (long words,
+    counted as the form of the transfer defines). `location` is the ONNX node it came from. `after` lists operations that
+    must precede it for a reason that its operands do not show (normally empty)."""
+
+    opcode: str
+    sources: tuple[AnyOperand, ...] = ()
+    destinations: tuple[AnyOperand, ...] = ()
+    modifier: str = ""
+    zero_flush: Mask | None = None
+    literal: Literal | None = None
+    size: int = 0
+    location: str = ""
+
+    @property
+    def is_transfer(self) -> bool:
+        return self.opcode.startswith("mv")
+
+    def resolve(self) -> Expression:
+        """The expression with plain operands (PE work only)."""
+        return Expression(
+            self.opcode,
+            tuple(o.resolve() if isinstance(o, BufferOperand) else o for o in self.sources),
+            tuple(o.resolve() if isinstance(o, BufferOperand) else o for o in self.destinations),
+            self.modifier,
+            self.zero_flush,
+            self.literal,
+        )
+
+
+@dataclass(eq=False, slots=True)
+class Program:
+    """Buffers and operations in an order that is correct when executed one after the other."""
+
+    buffers: list[Buffer] = field(default_factory=list)
+    operations: list[MachineOp] = field(default_factory=list)
+
+    def buffer(
+        self, name: str, size: int, choices: Sequence[Memory], *, alignment: int = 2, pinned: bool = False
+    ) -> Buffer:
+        made = Buffer(name, size, tuple(choices), alignment, pinned=pinned)
+        self.buffers.append(made)
+        return made
+
+
+@dataclass(slots=True)
+class Builder:
+    """What generators write into: appends operations to a program, all with the same location."""
+
+    program: Program
+    location: str = ""
+
+    def emit(
+        self,
+        opcode: str,
+        sources: Iterable[AnyOperand] = (),
+        destinations: Iterable[AnyOperand] = (),
+        *,
+        modifier: str = "",
+        zero_flush: Mask | None = None,
+        literal: Literal | None = None,
+        size: int = 0,
+    ) -> MachineOp:
+        op = MachineOp(
+            opcode, tuple(sources), tuple(destinations), modifier, zero_flush, literal, size, self.location
+        )
+        self.program.operations.append(op)
+        return op
+
+    def temporary(self, size: int, choices: Sequence[Memory] = REGISTER_FILE, name: str = "t", alignment: int = 2) -> Buffer:
+        """A short-lived buffer; its lifetime is from its first to its last use."""
+        return self.program.buffer(name, size, choices, alignment=alignment)
+
+
+def local(buffer: Buffer, long_offsets: Sequence[int], *, two_long: bool = False, **extra) -> BufferOperand:
+    """Access to PE memory at four long-word offsets (one per cycle), or the same offset in all cycles."""
+    offsets = tuple(2 * o for o in long_offsets)
+    if len(offsets) == 1:
+        offsets *= 4
+    return BufferOperand(buffer, offsets, 4 if two_long else 2, **extra)
+
+
+def upper(buffer: Buffer, offset: int = 0, *, two_long: bool = False, **extra) -> BufferOperand:
+    """Access to L1BM, L2BM, PDM or DRAM at a long-word offset. `two_long` selects the ``$llb`` form."""
+    return BufferOperand(buffer, (offset,), 4 if two_long else 2, **extra)
+
+
+def with_mask(operand: BufferOperand, mask: Mask) -> BufferOperand:
+    return replace(operand, mask=mask)
