@@ -1,1 +1,1 @@
-
+"""Plumbing below every stage: bindings, contexts, diagnostics, passes and pipelines. Knows no operation."""

@@ -1,1 +1,6 @@
+"""What exists at each level; no transformation. A dialect namespace must equal its module's name here."""
 
+DIALECTS: dict[str, str] = {
+    "graph": "mnc.dialects.graph",
+}
+"""Dialect namespace -> module offering ``DIALECT`` and, optionally, ``attach_interfaces()``."""

@@ -1,0 +1,121 @@
+"""The two exceptions of the project and their rendering.
+
+`CompileError` is about the user's model, file or command line (exit code 2); `InternalError` is
+about a mistake of the compiler (exit code 70). Neither is ever shown with a traceback.
+"""
+
+import re
+from pathlib import Path
+from typing import ClassVar
+
+_FILE_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
+_NAME_LOCATION = re.compile(r'loc\("((?:[^"\\]|\\.)*)"(?:\(|\))')
+
+
+def file_position(location: object) -> tuple[str, int, int] | None:
+    """First (file, line, column) inside the text of an MLIR location, or None if it has none."""
+    match = _FILE_LOCATION.search(str(location))
+    return (match[1], int(match[2]), int(match[3])) if match else None
+
+
+def node_name(location: object) -> str | None:
+    """Name of the ONNX node that an MLIR location carries as its outermost name, or None."""
+    match = _NAME_LOCATION.match(str(location))
+    return match[1] if match else None
+
+
+def location_text(location: object) -> str:
+    """`file:line:col` or `file` of an MLIR location (line 0 means no line); other text as it is."""
+    position = file_position(location)
+    if position is None:
+        text = str(location)
+        return "" if text.startswith("loc(") else text
+    name, line, column = position
+    return f"{name}:{line}:{column}" if line else name
+
+
+class CompileError(Exception):
+    """A mistake in what the user gave us: model, file, option or pipeline text.
+
+    Args:
+        message: one sentence saying what is wrong and why.
+        node: name of the ONNX node at fault.
+        op_type: operator of that node, such as ``Gemm``.
+        hint: the nearest thing that would work.
+        location: an MLIR location, or text such as ``model.mlir:3:7`` or a path.
+    """
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(
+        self,
+        message: str,
+        node: str | None = None,
+        op_type: str | None = None,
+        hint: str | None = None,
+        location: object | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.node = node if node is not None or location is None else node_name(location)
+        self.op_type = op_type
+        self.hint = hint
+        self.location = location
+
+    def render(self) -> str:
+        """`file:line:col: error: node 'x' (Op): message` with the hint on a line of its own."""
+        where = location_text(self.location) if self.location is not None else ""
+        subject = f"node '{self.node}'" if self.node else ""
+        if self.op_type:
+            subject = f"{subject} ({self.op_type})" if subject else f"operator {self.op_type}"
+        parts = [where, "error", subject, self.message]
+        text = ": ".join(part for part in parts if part)
+        return f"{text}\n  hint: {self.hint}" if self.hint else text
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+class InternalError(Exception):
+    """A mistake of the compiler itself.
+
+    Args:
+        message: what went wrong.
+        failing_pass: pipeline text of the pass that failed.
+        passes_before: pipeline texts of the passes that had run.
+        reproducer: file holding the input and the exact ``mnc-opt`` line that fails again.
+    """
+
+    exit_code: ClassVar[int] = 70
+
+    def __init__(
+        self,
+        message: str,
+        failing_pass: str | None = None,
+        passes_before: tuple[str, ...] = (),
+        reproducer: Path | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.failing_pass = failing_pass
+        self.passes_before = passes_before
+        self.reproducer = reproducer
+
+    def render(self) -> str:
+        """The message, the failing pass, what ran before it and where the reproducer is."""
+        lines = [f"internal error: {self.message}"]
+        if self.failing_pass:
+            lines.append(f"  in pass: {self.failing_pass}")
+        if self.passes_before:
+            lines.append(f"  after: {', '.join(self.passes_before)}")
+        if self.reproducer:
+            lines.append(f"  reproducer: {self.reproducer} (its first line is the command that fails)")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+def exit_code_of(error: BaseException) -> int:
+    """Exit code of a command that ended with `error`: 2 for the user's mistake, 70 for ours."""
+    return error.exit_code if isinstance(error, CompileError | InternalError) else InternalError.exit_code

@@ -1,0 +1,79 @@
+"""What can be done between the passes of a pipeline: print the IR, measure time."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any, TextIO
+
+from mnc.core.bindings import ir
+
+ELIDE_LIMIT = 16
+"""Constants with more elements than this are elided where the IR is printed for reading."""
+
+
+def print_ir(module: ir.Module, large_elements_limit: int | None = ELIDE_LIMIT) -> str:
+    """Text of a module; constants above the limit (in elements) are elided, None prints all."""
+    if large_elements_limit is None:
+        return str(module)
+    return module.operation.get_asm(
+        large_elements_limit=large_elements_limit, large_resource_limit=large_elements_limit, assume_verified=True
+    )
+
+
+class Instrumentation:
+    """Callbacks around every pass; subclasses override what they need."""
+
+    def before(self, entry: Any, module: ir.Module) -> None:
+        """Called before `entry` (a pass with ``name`` and pipeline text ``str(entry)``) runs."""
+
+    def after(self, entry: Any, module: ir.Module) -> None:
+        """Called after `entry` ran and its result was verified."""
+
+
+class PrintAfterAll(Instrumentation):
+    """Print the IR after every pass under a header, as ``--mlir-print-ir-after-all`` does."""
+
+    def __init__(self, stream: TextIO | None = None, large_elements_limit: int | None = ELIDE_LIMIT) -> None:
+        self._stream = stream
+        self._limit = large_elements_limit
+
+    def after(self, entry: Any, module: ir.Module) -> None:
+        text = print_ir(module, self._limit)
+        print(f"// -----// IR Dump After {entry} //----- //\n{text}\n", file=self._stream or sys.stderr)
+
+
+class DumpAfter(Instrumentation):
+    """Print the IR after the pass of one name, to a file or to stderr."""
+
+    def __init__(self, name: str, path: Path | None = None) -> None:
+        self._name = name
+        self._path = path
+
+    def after(self, entry: Any, module: ir.Module) -> None:
+        if entry.name != self._name:
+            return
+        if self._path is None:
+            PrintAfterAll().after(entry, module)
+        else:
+            self._path.write_text(print_ir(module) + "\n", encoding="utf-8")
+
+
+class Timing(Instrumentation):
+    """Wall time per pass, in seconds, in order of execution."""
+
+    def __init__(self) -> None:
+        self.seconds: list[tuple[str, float]] = []
+        self._start = 0.0
+
+    def before(self, entry: Any, module: ir.Module) -> None:
+        self._start = time.perf_counter()
+
+    def after(self, entry: Any, module: ir.Module) -> None:
+        self.seconds.append((str(entry), time.perf_counter() - self._start))
+
+    def report(self) -> str:
+        """Table of seconds and share per pass, and the total."""
+        total = sum(seconds for _, seconds in self.seconds)
+        lines = ["===- Execution time report -===", "  seconds  share  pass"]
+        lines += [f"{s:9.4f} {s / total * 100 if total else 0:5.1f}%  {name}" for name, s in self.seconds]
+        return "\n".join([*lines, f"{total:9.4f} 100.0%  total"])

@@ -1,0 +1,136 @@
+"""Base class of the passes: a frozen dataclass whose fields are the command-line options."""
+
+import dataclasses
+import re
+import types
+import typing
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from mnc.core.bindings import ir
+from mnc.core.diagnostics import CompileError
+
+_OPTION = re.compile(r'\s*([A-Za-z][\w-]*)(?:=("(?:[^"\\]|\\.)*"|\{[^{}]*\}|[^\s"{}]+))?\s*')
+_TRUE, _FALSE = ("true", "1"), ("false", "0")
+
+
+def option_name(field_name: str) -> str:
+    """Spelling of a field in pipeline text: ``tile_sizes`` becomes ``tile-sizes``."""
+    return field_name.replace("_", "-")
+
+
+def split_options(text: str) -> dict[str, str | None]:
+    """Split ``a=1 b="x y" c`` into {"a": "1", "b": "x y", "c": None}.
+
+    Raises:
+        ValueError: the text is malformed or an option occurs twice.
+    """
+    options: dict[str, str | None] = {}
+    position = 0
+    while position < len(text):
+        match = _OPTION.match(text, position)
+        if not match:
+            raise ValueError(f"cannot read options at '{text[position:]}'")
+        if match[1] in options:
+            raise ValueError(f"option '{match[1]}' is given twice")
+        value = match[2]
+        if value is not None and value[0] == '"':
+            value = re.sub(r"\\(.)", r"\1", value[1:-1])
+        elif value is not None and value[0] == "{":
+            value = value[1:-1]
+        options[match[1]] = value
+        position = match.end()
+    return options
+
+
+def parse_value(text: str | None, kind: Any) -> Any:
+    """Read one option value of type `kind`: bool, int, float, str, Literal, tuple[T, ...], T | None.
+
+    Raises:
+        ValueError: the text is not a value of that type.
+    """
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        if text == "none":
+            return None
+        return parse_value(text, next(a for a in arguments if a is not types.NoneType))
+    if kind is bool and (text is None or text in _TRUE + _FALSE):
+        return text not in _FALSE
+    if text is None:
+        raise ValueError("a value is missing")
+    if origin is tuple:
+        return tuple(parse_value(part, arguments[0]) for part in text.split(",") if part)
+    if origin is typing.Literal:
+        if text not in arguments:
+            raise ValueError(f"'{text}' is not one of {', '.join(map(str, arguments))}")
+        return text
+    if kind in (int, float, str):
+        return kind(text)
+    raise ValueError(f"'{text}' is not a {getattr(kind, '__name__', kind)}")
+
+
+def print_value(value: Any) -> str:
+    """Text of an option value, the inverse of `parse_value`."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ",".join(print_value(item) for item in value)
+    text = str(value)
+    if isinstance(value, str) and not re.fullmatch(r'[^\s"{}(),]+', text):
+        escaped = re.sub(r'(["\\])', r"\\\1", text)
+        return f'"{escaped}"'
+    return text
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One transformation of a module. Subclasses are frozen dataclasses with defaults for all fields.
+
+    ``name`` is the kebab-case spelling in pipelines. ``run`` gets the module and changes it in
+    place; it raises `CompileError` where the user's model cannot be compiled. The docstring of a
+    subclass states *before -> after*; its first line is shown by ``mnc-opt --list-passes``.
+    """
+
+    name: ClassVar[str] = ""
+
+    def run(self, module: ir.Module) -> None:
+        """Transform `module` in place."""
+        raise NotImplementedError
+
+    @classmethod
+    def parse(cls, options: str = "") -> Self:
+        """Make the pass from the option text between its braces.
+
+        Raises:
+            CompileError: unknown option or unreadable value; the hint lists the options.
+        """
+        hints = typing.get_type_hints(cls)
+        fields = {option_name(f.name): f.name for f in dataclasses.fields(cls)}
+        known = ", ".join(fields) or "none"
+        try:
+            given = split_options(options)
+            values = {}
+            for option, text in given.items():
+                if option not in fields:
+                    raise ValueError(f"there is no option '{option}'")
+                try:
+                    values[fields[option]] = parse_value(text, hints[fields[option]])
+                except ValueError as error:
+                    raise ValueError(f"option '{option}': {error}") from None
+            return cls(**values)
+        except ValueError as error:
+            raise CompileError(f"pass '{cls.name}': {error}", hint=f"its options are: {known}") from None
+
+    def __str__(self) -> str:
+        """Pipeline text of the pass: the name, and the options that differ from their defaults."""
+        options = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            default = field.default
+            if default is dataclasses.MISSING and field.default_factory is not dataclasses.MISSING:
+                default = field.default_factory()
+            if value != default:
+                options.append(f"{option_name(field.name)}={print_value(value)}")
+        return f"{self.name}{{{' '.join(options)}}}" if options else self.name

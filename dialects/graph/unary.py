@@ -1,0 +1,203 @@
+"""Element-wise operations on one tensor: result type equals operand type."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mnc.core.bindings import ir
+from mnc.dialects.graph import attributes as attr
+from mnc.dialects.graph.base import Attributes, GraphOp, Tensor, TensorResult, TensorType, is_bool, is_float
+
+
+class UnaryOp(GraphOp):
+    """``result[i] = f(operand[i])``. Demands floats; `integers` allows integers too, `booleans` only i1."""
+
+    operand: Tensor
+    result: TensorResult
+    integers = False
+    booleans = False
+
+    @classmethod
+    def infer(cls, operands: Sequence[Any], attributes: Attributes) -> list[TensorType]:
+        (operand,) = operands
+        kind = operand.element_type
+        if is_bool(kind) or cls.booleans:
+            works = is_bool(kind) and cls.booleans
+        else:
+            works = is_float(kind) or cls.integers
+        if not works:
+            raise ValueError(f"does not work on element type {kind}")
+        cls.check_attributes(attributes)
+        return [operand]
+
+    @classmethod
+    def check_attributes(cls, attributes: Attributes) -> None:
+        """Raise ValueError unless the attributes are well formed."""
+
+
+class Neg(UnaryOp, name="neg"):
+    """``-x``."""
+
+    integers = True
+
+
+class Abs(UnaryOp, name="abs"):
+    """``|x|``."""
+
+    integers = True
+
+
+class Sign(UnaryOp, name="sign"):
+    """-1, 0 or 1; NaN stays NaN."""
+
+    integers = True
+
+
+class Exp(UnaryOp, name="exp"):
+    """``e**x``."""
+
+
+class Log(UnaryOp, name="log"):
+    """Natural logarithm."""
+
+
+class Sqrt(UnaryOp, name="sqrt"):
+    """Square root."""
+
+
+class Reciprocal(UnaryOp, name="reciprocal"):
+    """``1 / x``."""
+
+
+class Floor(UnaryOp, name="floor"):
+    """Largest integer not above x."""
+
+
+class Ceil(UnaryOp, name="ceil"):
+    """Smallest integer not below x."""
+
+
+class Round(UnaryOp, name="round"):
+    """Nearest integer, halves to even."""
+
+
+class Erf(UnaryOp, name="erf"):
+    """Gauss error function."""
+
+
+class Sin(UnaryOp, name="sin"):
+    """Sine of x in radians."""
+
+
+class Cos(UnaryOp, name="cos"):
+    """Cosine of x in radians."""
+
+
+class Not(UnaryOp, name="not"):
+    """Logical negation of i1."""
+
+    booleans = True
+
+
+class Relu(UnaryOp, name="relu"):
+    """``max(x, 0)``."""
+
+    integers = True
+
+
+class Sigmoid(UnaryOp, name="sigmoid"):
+    """``1 / (1 + e**-x)``."""
+
+
+class Tanh(UnaryOp, name="tanh"):
+    """Hyperbolic tangent."""
+
+
+class Softplus(UnaryOp, name="softplus"):
+    """``log(1 + e**x)``."""
+
+
+class Mish(UnaryOp, name="mish"):
+    """``x * tanh(softplus(x))``."""
+
+
+class HardSwish(UnaryOp, name="hard_swish"):
+    """``x * max(0, min(1, x / 6 + 1 / 2))``."""
+
+
+class LeakyRelu(UnaryOp, name="leaky_relu"):
+    """``x if x >= 0 else alpha * x``."""
+
+    alpha: ir.FloatAttr
+
+    @classmethod
+    def check_attributes(cls, attributes: Attributes) -> None:
+        attr.real(attributes, "alpha")
+
+
+class Elu(UnaryOp, name="elu"):
+    """``x if x >= 0 else alpha * (e**x - 1)``."""
+
+    alpha: ir.FloatAttr
+
+    @classmethod
+    def check_attributes(cls, attributes: Attributes) -> None:
+        attr.real(attributes, "alpha")
+
+
+class Selu(UnaryOp, name="selu"):
+    """``gamma * (x if x > 0 else alpha * (e**x - 1))``."""
+
+    alpha: ir.FloatAttr
+    gamma: ir.FloatAttr
+
+    @classmethod
+    def check_attributes(cls, attributes: Attributes) -> None:
+        attr.real(attributes, "alpha")
+        attr.real(attributes, "gamma")
+
+
+class HardSigmoid(UnaryOp, name="hard_sigmoid"):
+    """``max(0, min(1, alpha * x + beta))``."""
+
+    alpha: ir.FloatAttr
+    beta: ir.FloatAttr
+
+    @classmethod
+    def check_attributes(cls, attributes: Attributes) -> None:
+        attr.real(attributes, "alpha")
+        attr.real(attributes, "beta")
+
+
+class Gelu(UnaryOp, name="gelu"):
+    """``x / 2 * (1 + erf(x / sqrt(2)))``, or its tanh form when ``approximate = "tanh"``."""
+
+    approximate: ir.StringAttr
+
+    @classmethod
+    def check_attributes(cls, attributes: Attributes) -> None:
+        attr.string(attributes, "approximate", ("none", "tanh"))
+
+
+class Clip(UnaryOp, name="clip"):
+    """``min(max(x, min), max)``; each bound is an optional f32 attribute, absent means unbounded."""
+
+    integers = True
+    optional_attributes = ("min", "max")
+
+    @classmethod
+    def check_attributes(cls, attributes: Attributes) -> None:
+        for bound in cls.optional_attributes:
+            if bound in attributes:
+                attr.real(attributes, bound)
+
+
+class Cast(GraphOp, name="cast"):
+    """Convert the element type, as ONNX Cast does: float to integer truncates, to i1 tests ``x != 0``."""
+
+    operand: Tensor
+    result: TensorResult
+
+    @classmethod
+    def check(cls, operands: Sequence[Any], results: Sequence[Any], attributes: Attributes) -> None:
+        if list(operands[0].shape) != list(results[0].shape):
+            raise ValueError(f"changes the shape from {operands[0]} to {results[0]}")
