@@ -1,0 +1,47 @@
+"""Where tensor elements live on the chip: one algebra for placement and for data movement."""
+
+from mnc.mncore_backend.layout.algebra import (
+    canonical,
+    compose,
+    equivalent,
+    merge,
+    permute,
+    reshape,
+    restrict,
+    split,
+    split_digits,
+    with_dims,
+)
+from mnc.mncore_backend.layout.build import distributed, elementwise, replicated
+from mnc.mncore_backend.layout.layout import AXIS_SIZE, HARDWARE_AXES, Axis, Digit, Field, Layout, LayoutError
+from mnc.mncore_backend.layout.placement import CHIP_SHAPE, locate, pack, place, unpack
+from mnc.mncore_backend.layout.text import parse
+
+__all__ = [
+    "AXIS_SIZE",
+    "CHIP_SHAPE",
+    "HARDWARE_AXES",
+    "Axis",
+    "Digit",
+    "Field",
+    "Layout",
+    "LayoutError",
+    "canonical",
+    "compose",
+    "distributed",
+    "elementwise",
+    "equivalent",
+    "locate",
+    "merge",
+    "pack",
+    "parse",
+    "permute",
+    "place",
+    "replicated",
+    "reshape",
+    "restrict",
+    "split",
+    "split_digits",
+    "unpack",
+    "with_dims",
+]

@@ -1,0 +1,160 @@
+"""A layout says where each element of a tensor lives: into which digits the index of a dimension splits and which
+hardware coordinate each digit selects.
+
+Written as in the field: ``((8_L2B:1, 4:2, 8_L1B:1), (2:1, 4_PE:1, 2_W:1))``. One tuple per tensor dimension, digits
+from outer to inner (mixed radix, right-most fastest), ``size_AXIS:stride``; a digit without an axis is an address in
+long words of the memory of one PE. Hardware coordinates that no digit selects hold replicas. The sizes of a dimension
+may multiply to more than its extent: the surplus is padding.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from math import prod
+
+
+class LayoutError(ValueError):
+    """A layout that breaks a rule, or an operation that the layout does not admit."""
+
+
+class Axis(StrEnum):
+    """Coordinates of a 32-bit word on the chip; the value is the tag in the notation."""
+
+    L2B = "L2B"  # linear, 2 * group + l2b
+    L1B = "L1B"
+    MAB = "MAB"
+    PE = "PE"
+    W = "W"  # word in the long word, 0 = MSB side
+    ADDRESS = ""  # long word in PE memory
+
+
+HARDWARE_AXES = (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE, Axis.W)
+AXIS_SIZE = {Axis.L2B: 8, Axis.L1B: 8, Axis.MAB: 16, Axis.PE: 4, Axis.W: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """One digit: takes `size` values and adds value * stride to the coordinate of `axis`."""
+
+    size: int
+    axis: Axis = Axis.ADDRESS
+    stride: int = 1
+
+    def __str__(self) -> str:
+        tag = f"_{self.axis.value}" if self.axis is not Axis.ADDRESS else ""
+        return f"{self.size}{tag}:{self.stride}"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A digit seen from the hardware: coordinate // stride % size adds value * weight to the index of `dim`."""
+
+    axis: Axis
+    stride: int
+    size: int
+    dim: int
+    weight: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Placement of a tensor of `shape`. Checked on construction; raises LayoutError."""
+
+    shape: tuple[int, ...]
+    dims: tuple[tuple[Digit, ...], ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", tuple(int(n) for n in self.shape))
+        object.__setattr__(self, "dims", tuple(tuple(d) for d in self.dims))
+        validate(self)
+
+    def __str__(self) -> str:
+        return "(" + ", ".join(_dimension_text(d) for d in self.dims) + ("," if len(self.dims) == 1 else "") + ")"
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        """The inverse mapping: which digit of which dimension each hardware coordinate holds."""
+        made = []
+        for dim, digits in enumerate(self.dims):
+            weight = prod(d.size for d in digits)
+            for digit in digits:
+                weight //= digit.size
+                made.append(Field(digit.axis, digit.stride, digit.size, dim, weight))
+        return tuple(f for f in made if f.size > 1)
+
+    @property
+    def local_size(self) -> int:
+        """Long words per PE."""
+        return 1 + sum((f.size - 1) * f.stride for f in self.fields if f.axis is Axis.ADDRESS)
+
+    @property
+    def size(self) -> int:
+        """Elements of the tensor."""
+        return prod(self.shape)
+
+    @property
+    def padded_shape(self) -> tuple[int, ...]:
+        return tuple(prod(d.size for d in digits) for digits in self.dims)
+
+    def coordinates(self, index: Sequence[int]) -> dict[Axis, int]:
+        """Where an element lives (replicated coordinates are 0). Raises LayoutError outside the shape."""
+        if len(index) != len(self.shape) or any(not 0 <= i < n for i, n in zip(index, self.shape, strict=True)):
+            raise LayoutError(f"index {tuple(index)} outside {self.shape}")
+        result = dict.fromkeys((*HARDWARE_AXES, Axis.ADDRESS), 0)
+        for field in self.fields:
+            result[field.axis] += index[field.dim] // field.weight % field.size * field.stride
+        return result
+
+    def selected_bits(self, axis: Axis) -> int:
+        """Bit mask of the coordinate bits of a hardware axis that some digit selects."""
+        return sum((f.size - 1) * f.stride for f in self.fields if f.axis is axis)
+
+    def replicated_bits(self, axis: Axis) -> int:
+        """Bit mask of the coordinate bits of a hardware axis along which the tensor is replicated."""
+        return (AXIS_SIZE[axis] - 1) & ~self.selected_bits(axis)
+
+    def replicated_axes(self) -> tuple[Axis, ...]:
+        """Hardware axes that no digit selects at all."""
+        return tuple(a for a in HARDWARE_AXES if self.selected_bits(a) == 0)
+
+    def digits(self) -> Iterator[Digit]:
+        for dim in self.dims:
+            yield from dim
+
+
+def _dimension_text(digits: tuple[Digit, ...]) -> str:
+    return "(" + ", ".join(str(d) for d in digits) + ("," if len(digits) == 1 else "") + ")"
+
+
+def validate(layout: Layout) -> None:
+    """Raise LayoutError unless every coordinate is selected at most once and every index has a place."""
+    if len(layout.shape) != len(layout.dims):
+        raise LayoutError(f"{len(layout.shape)} dimensions in the shape, {len(layout.dims)} in the layout")
+    for extent, digits in zip(layout.shape, layout.dims, strict=True):
+        if extent < 1 or any(d.size < 1 or d.stride < 1 for d in digits):
+            raise LayoutError(f"extents, sizes and strides must be positive in {layout}")
+        if prod(d.size for d in digits) < extent:
+            raise LayoutError(f"digits of {_dimension_text(digits)} hold fewer than {extent} values")
+    for axis in HARDWARE_AXES:
+        _validate_hardware(layout, axis)
+    below = 1
+    for digit in sorted((d for d in layout.digits() if d.axis is Axis.ADDRESS and d.size > 1), key=lambda d: d.stride):
+        if digit.stride < below:
+            raise LayoutError(f"address digit {digit} overlaps others in {layout}")
+        below += (digit.size - 1) * digit.stride
+
+
+def _validate_hardware(layout: Layout, axis: Axis) -> None:
+    used = 0
+    for digit in layout.digits():
+        if digit.axis is not axis or digit.size == 1:
+            continue
+        if digit.size & (digit.size - 1) or digit.stride & (digit.stride - 1):
+            raise LayoutError(f"digit {digit} of a hardware axis must have powers of two as size and stride")
+        bits = (digit.size - 1) * digit.stride
+        if bits >= AXIS_SIZE[axis]:
+            raise LayoutError(f"digit {digit} exceeds the {AXIS_SIZE[axis]} coordinates of {axis.value}")
+        if used & bits:
+            raise LayoutError(f"digit {digit} selects a coordinate of {axis.value} twice in {layout}")
+        used |= bits

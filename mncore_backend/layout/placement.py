@@ -1,0 +1,76 @@
+"""Layouts evaluated with numpy: the whole chip at once."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.mncore_backend.layout.layout import AXIS_SIZE, HARDWARE_AXES, Axis, Layout
+
+# Array order of a placement; the word is innermost so that addresses count words as the machine does.
+_ORDER = (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE, Axis.ADDRESS, Axis.W)
+CHIP_SHAPE = tuple(AXIS_SIZE[a] for a in _ORDER[:4])  # (8, 8, 16, 4)
+
+
+def place(layout: Layout, local_size: int | None = None) -> NDArray[np.int64]:
+    """Flat tensor index held by every word, -1 for padding: int64 [L2B 8, L1B 8, MAB 16, PE 4, words].
+
+    `local_size` (long words) extends or cuts the local memory that is looked at.
+    """
+    size = layout.local_size if local_size is None else local_size
+    extents = {**AXIS_SIZE, Axis.ADDRESS: size}
+    shape = tuple(extents[a] for a in _ORDER)
+    values = {a: np.arange(extents[a]) for a in _ORDER}
+    index = np.zeros(shape, np.int64)
+    valid = _address_valid(layout, values[Axis.ADDRESS]).reshape(1, 1, 1, 1, size, 1)
+    weight = layout.size
+    for dim, extent in enumerate(layout.shape):
+        weight //= extent
+        part = np.zeros((1,) * 6, np.int64)
+        for field in layout.fields:
+            if field.dim == dim:
+                digit = values[field.axis] // field.stride % field.size * field.weight
+                position = _ORDER.index(field.axis)
+                part = part + digit.reshape(tuple(-1 if i == position else 1 for i in range(6)))
+        index += part * weight
+        if layout.padded_shape[dim] > extent:
+            valid = valid & (part < extent)
+    return np.where(valid, index, -1).reshape(*CHIP_SHAPE, 2 * size)
+
+
+def _address_valid(layout: Layout, addresses: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Addresses that some index maps to (strides may leave holes)."""
+    rest = addresses.copy()
+    for field in sorted((f for f in layout.fields if f.axis is Axis.ADDRESS), key=lambda f: -f.stride):
+        rest -= np.minimum(rest // field.stride, field.size - 1) * field.stride
+    return rest == 0
+
+
+def locate(layout: Layout) -> dict[Axis, NDArray[np.int64]]:
+    """Coordinates of every element in flat order (replicated coordinates are 0)."""
+    index = np.unravel_index(np.arange(layout.size), layout.shape) if layout.shape else ()
+    result = {a: np.zeros(layout.size, np.int64) for a in (*HARDWARE_AXES, Axis.ADDRESS)}
+    for field in layout.fields:
+        result[field.axis] += index[field.dim] // field.weight % field.size * field.stride
+    return result
+
+
+def as_words(array: NDArray[np.generic]) -> NDArray[np.uint32]:
+    """The 32-bit patterns of an array of a 32-bit type, flat. Raises ValueError for other widths."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    if flat.dtype.itemsize != 4:
+        raise ValueError(f"layouts hold 32-bit elements, not {flat.dtype}")
+    return flat.view(np.uint32)
+
+
+def pack(array: NDArray[np.generic], layout: Layout, padding: int = 0) -> NDArray[np.uint32]:
+    """Contents of PE memory: uint32 [8, 8, 16, 4, words]; `padding` is the bit pattern of words without an element."""
+    if array.size != layout.size:
+        raise ValueError(f"array of {array.shape} for a layout of {layout.shape}")
+    words = np.append(as_words(array), np.uint32(padding))
+    return words[place(layout)]
+
+
+def unpack(words: NDArray[np.uint32], layout: Layout, dtype: np.dtype | type = np.float32) -> NDArray[np.generic]:
+    """The tensor from PE memory, read from the first replica."""
+    at = locate(layout)
+    picked = words[at[Axis.L2B], at[Axis.L1B], at[Axis.MAB], at[Axis.PE], 2 * at[Axis.ADDRESS] + at[Axis.W]]
+    return np.ascontiguousarray(picked).view(dtype).reshape(layout.shape)
