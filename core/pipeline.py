@@ -139,14 +139,14 @@ class Pipeline:
         module: ir.Module,
         instrumentation: tuple[Instrumentation, ...] = (),
         verify: bool = True,
-        reproducer_directory: Path | str = ".",
+        reproducer_directory: Path | str | None = ".",
     ) -> None:
         """Run every pass on `module`, which changes in place.
 
         Raises:
             CompileError: a pass found a mistake in the user's model.
             InternalError: a pass failed otherwise, or left invalid IR; a reproducer was written to
-                `reproducer_directory`. What the bindings reported is its ``__cause__``.
+                `reproducer_directory` unless that is None. What was raised is its ``__cause__``.
         """
         hooks = (*instrumentation, *(DumpAfter(name, path) for name, path in self.dumps))
         # Attributes are shared inside a context, so the copy costs operations, not weights.
@@ -161,12 +161,19 @@ class Pipeline:
             except CompileError:
                 raise
             except Exception as error:
-                tried = Pipeline(self.entries[: index + 1])
-                path = write_reproducer(original, str(tried), Path(reproducer_directory))
-                before = tuple(str(done) for done in self.entries[:index])
-                message = str(error).strip() or type(error).__name__
-                if not isinstance(error, ir.MLIRError):
-                    message = f"{type(error).__name__}: {message}"
-                raise InternalError(message, str(entry), before, path) from error
+                raise self._failure(index, error, original, reproducer_directory) from error
             for hook in reversed(hooks):
                 hook.after(entry, module)
+
+    def _failure(
+        self, index: int, error: Exception, original: ir.OpView, directory: Path | str | None
+    ) -> InternalError:
+        """Write the reproducer for entry `index` and describe the failure."""
+        path = None
+        if directory is not None:
+            path = write_reproducer(original, str(Pipeline(self.entries[: index + 1])), Path(directory))
+        message = str(error).strip() or type(error).__name__
+        if not isinstance(error, ir.MLIRError):
+            message = f"{type(error).__name__}: {message}"
+        before = tuple(str(done) for done in self.entries[:index])
+        return InternalError(message, str(self.entries[index]), before, path)

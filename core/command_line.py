@@ -1,0 +1,88 @@
+"""What every command shares: errors without tracebacks, exit codes, reading and writing files."""
+
+import contextlib
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+from mnc.core.diagnostics import CompileError, InternalError, exit_code_of
+
+STANDARD_STREAM = "-"
+
+
+@contextlib.contextmanager
+def errors_to_exit_codes() -> Iterator[None]:
+    """Print an error on stderr and exit: 2 for the user's mistake, 70 for ours; never a traceback.
+
+    With the environment variable MNC_TRACEBACK set, the traceback of our own mistakes is shown.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of our output went away, as `head` does; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except (CompileError, InternalError) as error:
+        if isinstance(error, InternalError):
+            _show_traceback()
+        print(error.render(), file=sys.stderr)
+        sys.exit(exit_code_of(error))
+    except Exception as error:
+        _show_traceback()
+        print(InternalError(f"{type(error).__name__}: {error}").render(), file=sys.stderr)
+        sys.exit(exit_code_of(error))
+
+
+def _show_traceback() -> None:
+    if os.environ.get("MNC_TRACEBACK"):
+        traceback.print_exc()
+
+
+def read_text(path: str) -> str:
+    """Read a text file, or standard input for ``-``.
+
+    Raises:
+        CompileError: the file cannot be read or is not text.
+    """
+    try:
+        data = sys.stdin.buffer.read() if path == STANDARD_STREAM else Path(path).read_bytes()
+        return data.decode("utf-8")
+    except OSError as error:
+        raise CompileError(f"cannot read '{path}': {error.strerror}", hint="check the path") from None
+    except UnicodeDecodeError as error:
+        message = f"'{path}' is not text: byte {error.start} is not UTF-8"
+        raise CompileError(message, hint="an ONNX file goes to mnc-translate --import-onnx") from None
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a text file in one step, so that no partial file is left; ``-`` is standard output.
+
+    Raises:
+        CompileError: the file cannot be written.
+    """
+    if path == STANDARD_STREAM:
+        sys.stdout.write(text)
+        return
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise CompileError(f"cannot write '{path}': {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(target)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise CompileError(f"cannot write '{path}': {error.strerror}") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

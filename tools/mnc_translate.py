@@ -1,0 +1,80 @@
+"""mnc-translate: ONNX -> MLIR, MLIR -> MN-Core 2 assembly."""
+
+from typing import Any
+
+import click
+
+from mnc.core.command_line import errors_to_exit_codes, read_text, write_text
+from mnc.core.diagnostics import CompileError
+
+
+def parse_shapes(texts: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+    """Read ``name=1,64`` options; an empty right side is a scalar.
+
+    Raises:
+        CompileError: the text is malformed.
+    """
+    shapes = {}
+    for text in texts:
+        name, equals, extents = text.rpartition("=")
+        try:
+            shape = tuple(int(extent) for extent in extents.replace("x", ",").split(",") if extent.strip())
+        except ValueError:
+            shape = (-1,)
+        if not equals or not name or min(shape, default=0) < 0:
+            raise CompileError(f"cannot read the shape '{text}'", hint="write it as --shape x=1,64")
+        shapes[name] = shape
+    return shapes
+
+
+def _import_onnx(path: str, shapes: dict[str, tuple[int, ...]], limit: int | None, debug_info: bool) -> str:
+    from mnc.core.context import make_context
+    from mnc.lowering.onnx_to_graph import import_model
+
+    module = import_model(path, make_context(), shapes)
+    text: Any = module.operation.get_asm(
+        large_elements_limit=limit, large_resource_limit=limit, enable_debug_info=debug_info
+    )
+    return text.rstrip("\n") + "\n"
+
+
+def _emit_vsm(path: str) -> str:
+    from mnc.core.bindings import ir
+    from mnc.core.context import make_context
+    from mnc.core.opt_driver import parse_module
+    from mnc.mncore_backend.emit import emit_module
+
+    context = make_context()
+    module: ir.Module = parse_module(read_text(path), context, path)
+    return emit_module(module)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("input_file", default="-")
+@click.option("--import-onnx", "action", flag_value="import", help="Read an ONNX model, print the graph dialect.")
+@click.option("--emit-vsm", "action", flag_value="emit", help="Read scheduled mncore IR, print assembly.")
+@click.option("-o", "output", default="-", help="Output file; default standard output.")
+@click.option("--shape", "shapes", multiple=True, help="Shape of a model input: x=1,64. May be repeated.")
+@click.option("--large-elements-limit", type=int, help="Elide constants with more elements than this.")
+@click.option("--mlir-print-debuginfo", "debug_info", is_flag=True, help="Print locations.")
+def main(
+    input_file: str,
+    action: str | None,
+    output: str,
+    shapes: tuple[str, ...],
+    large_elements_limit: int | None,
+    debug_info: bool,
+) -> None:
+    """Translate INPUT_FILE between formats; exactly one direction must be chosen."""
+    with errors_to_exit_codes():
+        if action == "import":
+            text = _import_onnx(input_file, parse_shapes(shapes), large_elements_limit, debug_info)
+        elif action == "emit":
+            text = _emit_vsm(input_file)
+        else:
+            raise CompileError("nothing to do", hint="choose --import-onnx or --emit-vsm")
+        write_text(output, text)
+
+
+if __name__ == "__main__":
+    main()
