@@ -2,5 +2,6 @@
 
 DIALECTS: dict[str, str] = {
     "graph": "mnc.dialects.graph",
+    "mncore": "mnc.dialects.mncore",
 }
 """Dialect namespace -> module offering ``DIALECT`` and, optionally, ``attach_interfaces()``."""

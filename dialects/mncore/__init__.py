@@ -1,0 +1,22 @@
+"""The hardware dialect: memories and placements, transfers, kernels, machine instructions."""
+
+from mnc.dialects.mncore.attributes import Memory, Placed
+from mnc.dialects.mncore.base import Mncore as DIALECT
+from mnc.dialects.mncore.base import attach_memory_effects
+from mnc.dialects.mncore.kernels import FillPadding, Matmul, Reduce
+from mnc.dialects.mncore.machine import Buffer, Image, Instruction, Statement
+from mnc.dialects.mncore.movement import Constant, Dl, Gather, Relayout, Ul
+
+
+def attach_interfaces() -> None:
+    """Attach memory effects after loading, so that dead-code passes do not remove what writes memory."""
+    for op_class in (Dl, Ul, Relayout, Gather, Reduce):
+        attach_memory_effects(op_class, reads=(0,), writes=(1,))
+    attach_memory_effects(Matmul, reads=(0, 1, 3), writes=(2,))
+    attach_memory_effects(FillPadding, reads=(), writes=(0,))
+
+
+__all__ = [
+    "DIALECT", "Buffer", "Constant", "Dl", "FillPadding", "Gather", "Image", "Instruction", "Matmul", "Memory",
+    "Placed", "Reduce", "Relayout", "Statement", "Ul",
+]  # fmt: skip

@@ -1,0 +1,97 @@
+"""Where a buffer lives, and how a tensor spreads over the processing elements."""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from mnc.core.bindings import ir
+from mnc.dialects.mncore.base import Mncore
+from mnc.mncore_backend.layout import Layout, parse
+
+MEMORIES = (
+    "DRAM", "PDM", "L2BM", "L1BM", "LM", "LM0", "LM1", "GRF0", "GRF1", "T", "MATRIX_X", "MATRIX_Y", "MASK",
+)  # fmt: skip
+"""Names of the memories; ``LM`` is either local memory, chosen by allocation."""
+
+
+class Memory(Mncore.Attribute, name="memory"):
+    """Memory space of a buffer that has no layout: ``#mncore.memory<"DRAM">``."""
+
+    space: ir.StringAttr
+
+
+class Placed(Mncore.Attribute, name="placed"):
+    """Memory space of a per-PE share: ``#mncore.placed<"LM", "256x10", "((...), (...))">``.
+
+    The memref's own shape is [long words per PE, 2 words]; the attribute says which element of the tensor of the given
+    shape each word of each PE holds.
+    """
+
+    space: ir.StringAttr
+    tensor_shape: ir.StringAttr
+    layout: ir.StringAttr
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A `Placed` attribute as plain data."""
+
+    memory: str
+    layout: Layout
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """``256x10``; a scalar is ``scalar``."""
+    return "x".join(str(extent) for extent in shape) or "scalar"
+
+
+def parse_shape(text: str) -> tuple[int, ...]:
+    """Inverse of `shape_text`; raises ValueError."""
+    return () if text == "scalar" else tuple(int(part) for part in text.split("x"))
+
+
+def memory_attribute(name: str) -> ir.Attribute:
+    """``#mncore.memory<"name">`` in the current context."""
+    return ir.Attribute.parse(f'#mncore.memory<"{name}">')
+
+
+def placed_attribute(memory: str, layout: Layout) -> ir.Attribute:
+    """``#mncore.placed<...>`` in the current context."""
+    return ir.Attribute.parse(f'#mncore.placed<"{memory}", "{shape_text(layout.shape)}", "{layout}">')
+
+
+@functools.lru_cache(maxsize=4096)
+def _parse_placement(memory: str, shape: str, layout: str) -> Placement:
+    if memory not in MEMORIES:
+        raise ValueError(f"there is no memory '{memory}'; there are {', '.join(MEMORIES)}")
+    return Placement(memory, parse(layout, parse_shape(shape)))
+
+
+def placement_of(type_: Any) -> Placement:
+    """Placement of a memref type; raises ValueError when its memory space is no valid ``#mncore.placed``."""
+    attribute = type_.memory_space if isinstance(type_, ir.MemRefType) else None
+    if not isinstance(attribute, Placed):
+        raise ValueError(f"needs a buffer with a #mncore.placed memory space, found {type_}")
+    texts = [ir.StringAttr(part).value for part in (attribute.space, attribute.tensor_shape, attribute.layout)]
+    return _parse_placement(*texts)
+
+
+def memory_of(type_: Any) -> str:
+    """Name of the memory of a memref type; raises ValueError when it has none of ours."""
+    attribute = type_.memory_space if isinstance(type_, ir.MemRefType) else None
+    if isinstance(attribute, Placed):
+        return placement_of(type_).memory
+    if isinstance(attribute, Memory):
+        name = ir.StringAttr(attribute.space).value
+        if name in MEMORIES:
+            return name
+    raise ValueError(f"needs a buffer in a memory of the machine, found {type_}")
+
+
+def check_placed_buffer(value: Any) -> Placement:
+    """Check a per-PE share: shape [long words, 2] that the layout fills, inside the memory's capacity."""
+    placement = placement_of(value.type)
+    shape = list(value.type.shape)
+    if shape != [placement.layout.local_size, 2]:
+        raise ValueError(f"layout {placement.layout} fills {placement.layout.local_size}x2 words per PE, not {shape}")
+    return placement

@@ -1,0 +1,93 @@
+"""Kernels over whole per-PE shares that are more than a loop nest: matrix products, reductions across PEs, padding.
+
+Element-wise work and reductions inside a PE stay affine loops until instruction selection.
+"""
+
+from typing import Any, Optional
+
+from mnc.core.bindings import ext, ir
+from mnc.dialects.mncore.attributes import check_placed_buffer
+from mnc.dialects.mncore.base import Mncore, verifier
+
+HARDWARE_AXES = ("L2B", "L1B", "MAB", "PE", "W")
+REDUCTION_KINDS = ("sum", "max", "min")
+PRECISIONS = ("single", "pseudo-single")
+
+
+def _strings(op: Any, name: str) -> list[str]:
+    return [ir.StringAttr(item).value for item in ir.ArrayAttr(op.operation.attributes[name])]
+
+
+def _one_of(op: Any, name: str, allowed: tuple[str, ...]) -> None:
+    value = ir.StringAttr(op.operation.attributes[name]).value
+    if value not in allowed:
+        raise ValueError(f"{name} is '{value}', not one of {', '.join(allowed)}")
+
+
+def _check_reduce(op: Any) -> None:
+    source, target = (check_placed_buffer(value).layout for value in op.operation.operands)
+    axes = _strings(op, "axes")
+    if not axes or any(axis not in HARDWARE_AXES for axis in axes):
+        raise ValueError(f"axes must name some of {', '.join(HARDWARE_AXES)}, found {axes}")
+    _one_of(op, "kind", REDUCTION_KINDS)
+    if source.local_size != target.local_size:
+        raise ValueError(f"shares of {source.local_size} and {target.local_size} long words differ")
+
+
+def _check_fill(op: Any) -> None:
+    check_placed_buffer(op.operation.operands[0])
+    ir.IntegerAttr(op.operation.attributes["value"])
+
+
+def _check_matmul(op: Any) -> None:
+    layouts = [check_placed_buffer(value).layout for value in op.operation.operands]
+    dims = [_strings(op, name) for name in ("x_dims", "w_dims", "y_dims")]
+    for layout, names in zip(layouts[:3], dims, strict=True):
+        if len(layout.shape) != len(names):
+            raise ValueError(f"dims {names} do not fit a tensor of rank {len(layout.shape)}")
+    _one_of(op, "precision", PRECISIONS)
+    sizes: dict[str, int] = {}
+    for layout, names in zip(layouts[:3], dims, strict=True):
+        for name, extent in zip(names, layout.shape, strict=True):
+            if sizes.setdefault(name, extent) != extent:
+                raise ValueError(f"dimension {name} is {sizes[name]} in one operand and {extent} in another")
+
+
+class Matmul(Mncore.Operation, name="matmul"):
+    """y[..] = init[..] + sum over k of x[..] * w[..], each MAB over its share.
+
+    ``x_dims``, ``w_dims``, ``y_dims`` name the dimensions of the operands: ``m*`` rows, ``n*`` columns, ``k*``
+    contracted, ``b*`` batch. w becomes the matrix: eight neighbouring n are spread over (PE, W) in y, eight
+    neighbouring k in x and w. Where k is spread over MAB, L1B or L2B, y holds partial sums (see ``mncore.reduce``).
+    """
+
+    x: ext.Operand[ir.MemRefType]
+    w: ext.Operand[ir.MemRefType]
+    y: ext.Operand[ir.MemRefType]
+    x_dims: ir.ArrayAttr
+    w_dims: ir.ArrayAttr
+    y_dims: ir.ArrayAttr
+    precision: ir.StringAttr
+    init: Optional[ext.Operand[ir.MemRefType]] = None  # noqa: UP045 - the bindings read Optional only
+
+    verify_invariants = verifier(_check_matmul)
+
+
+class Reduce(Mncore.Operation, name="reduce"):
+    """Combine the values that PEs along the given hardware axes hold at equal addresses; all of them get the result."""
+
+    source: ext.Operand[ir.MemRefType]
+    target: ext.Operand[ir.MemRefType]
+    kind: ir.StringAttr
+    axes: ir.ArrayAttr
+
+    verify_invariants = verifier(_check_reduce)
+
+
+class FillPadding(Mncore.Operation, name="fill_padding"):
+    """Write `value` (bits of a word) to every word of the share that holds no element of the tensor."""
+
+    buffer: ext.Operand[ir.MemRefType]
+    value: ir.IntegerAttr
+
+    verify_invariants = verifier(_check_fill)

@@ -1,0 +1,105 @@
+"""Transfers of whole tensors: between DRAM and PE memory, and between placements on the chip."""
+
+from typing import Any
+
+from mnc.core.bindings import ext, ir
+from mnc.dialects.mncore.attributes import check_placed_buffer, memory_of
+from mnc.dialects.mncore.base import Mncore, verifier
+
+
+def check_dram(value: Any, shape: tuple[int, ...]) -> None:
+    if memory_of(value.type) != "DRAM":
+        raise ValueError(f"needs a DRAM buffer, found {value.type}")
+    if tuple(value.type.shape) != shape:
+        raise ValueError(f"DRAM buffer has shape {list(value.type.shape)}, the layout is of {list(shape)}")
+
+
+def _check_same_element(a: Any, b: Any) -> None:
+    if a.type.element_type != b.type.element_type:
+        raise ValueError(f"element types {a.type.element_type} and {b.type.element_type} differ")
+
+
+def _check_constant(op: Any) -> None:
+    memory = op.operation.results[0]
+    check_dram(memory, tuple(memory.type.shape))
+    if ir.ShapedType(op.operation.attributes["value"].type).shape != memory.type.shape:
+        raise ValueError(f"value has type {op.operation.attributes['value'].type}, the buffer is {memory.type}")
+
+
+def _check_load(op: Any) -> None:
+    source, target = op.operation.operands
+    check_dram(source, check_placed_buffer(target).layout.shape)
+    _check_same_element(source, target)
+
+
+def _check_store(op: Any) -> None:
+    source, target = op.operation.operands
+    check_dram(target, check_placed_buffer(source).layout.shape)
+    _check_same_element(source, target)
+
+
+def _check_relayout(op: Any) -> None:
+    source, target = op.operation.operands
+    shapes = [check_placed_buffer(value).layout.shape for value in (source, target)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(f"moves a tensor of shape {list(shapes[0])} into one of shape {list(shapes[1])}")
+    _check_same_element(source, target)
+
+
+def _check_gather(op: Any) -> None:
+    source, target = op.operation.operands
+    size = 1
+    check_placed_buffer(source)
+    for extent in check_placed_buffer(target).layout.shape:
+        size *= extent
+    index_map = op.operation.attributes["index_map"]
+    if not isinstance(index_map, ir.DenseElementsAttr) or len(index_map) != size:
+        raise ValueError(f"index_map must give a source element for each of the {size} target elements")
+    _check_same_element(source, target)
+
+
+class Constant(Mncore.Operation, name="constant"):
+    """A tensor that the host puts into DRAM once: weights. ``onnx.name`` names the initializer."""
+
+    memory: ext.Result[ir.MemRefType]
+    value: Any
+
+    verify_invariants = verifier(_check_constant)
+
+
+class Dl(Mncore.Operation, name="dl"):
+    """Load a tensor from DRAM into its placement in PE memory (the host arranges the DRAM image)."""
+
+    source: ext.Operand[ir.MemRefType]
+    target: ext.Operand[ir.MemRefType]
+
+    verify_invariants = verifier(_check_load)
+
+
+class Ul(Mncore.Operation, name="ul"):
+    """Unload a placed tensor from PE memory to DRAM."""
+
+    source: ext.Operand[ir.MemRefType]
+    target: ext.Operand[ir.MemRefType]
+
+    verify_invariants = verifier(_check_store)
+
+
+class Relayout(Mncore.Operation, name="relayout"):
+    """Copy a tensor from one placement to another, on the chip."""
+
+    source: ext.Operand[ir.MemRefType]
+    target: ext.Operand[ir.MemRefType]
+
+    verify_invariants = verifier(_check_relayout)
+
+
+class Gather(Mncore.Operation, name="gather"):
+    """target[i] = source[index_map[i]] over flat elements; -1 stands for `padding` (bits of a word)."""
+
+    source: ext.Operand[ir.MemRefType]
+    target: ext.Operand[ir.MemRefType]
+    index_map: Any
+    padding: ir.IntegerAttr
+
+    verify_invariants = verifier(_check_gather)

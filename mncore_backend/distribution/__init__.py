@@ -1,0 +1,34 @@
+"""How iteration spaces spread over the chip: plain algorithms on extents and digits, without IR.
+
+An iteration dimension gets a string of digits, like a dimension of a layout; the layout of an operand follows by
+projecting the iteration space onto the dimensions that the operand is indexed with.
+"""
+
+from mnc.mncore_backend.distribution.contraction import Contraction, ContractionPlan, Operand, plan_contraction
+from mnc.mncore_backend.distribution.pointwise import choose_iteration
+from mnc.mncore_backend.distribution.space import (
+    Access,
+    Digits,
+    default_digits,
+    iteration_digits,
+    matches,
+    project,
+    same_places,
+    spread,
+)
+
+__all__ = [
+    "Access",
+    "Contraction",
+    "ContractionPlan",
+    "Digits",
+    "Operand",
+    "choose_iteration",
+    "default_digits",
+    "iteration_digits",
+    "matches",
+    "plan_contraction",
+    "project",
+    "same_places",
+    "spread",
+]

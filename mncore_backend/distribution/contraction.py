@@ -1,0 +1,204 @@
+"""Where a contraction runs: which hardware axes split rows, columns, the contracted dimension and the batch, and which
+operand becomes the matrix. All assignments of L2B, L1B and MAB are costed and the cheapest is taken.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from mnc.mncore_backend.distribution.space import (
+    LANE_COUNT,
+    LANES,
+    Access,
+    Digits,
+    project,
+    same_places,
+    spread,
+    with_addresses,
+)
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Digit, Layout
+
+SPLIT_AXES = (Axis.L2B, Axis.L1B, Axis.MAB)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One factor: how it is indexed and where it is now (None: not on the chip yet, any layout can be loaded)."""
+
+    access: Access
+    layout: Layout | None = None
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """result[r] += left[l] * right[r] over an iteration space.
+
+    Attributes:
+        extents: size of each iteration dimension.
+        result: iteration dimension of each dimension of the result.
+        precision: ``single`` or ``pseudo-single``.
+    """
+
+    extents: tuple[int, ...]
+    left: Operand
+    right: Operand
+    result: Access
+    precision: str = "pseudo-single"
+
+    def roles(self) -> dict[int, str]:
+        """``b`` in both factors and the result, ``m`` left and result, ``n`` right and result, ``k`` contracted."""
+        roles = {}
+        for d in range(len(self.extents)):
+            left, right, out = d in self.left.access, d in self.right.access, d in self.result
+            roles[d] = "b" if left and right and out else "k" if not out else "m" if left else "n"
+        return roles
+
+
+@dataclass(frozen=True)
+class ContractionPlan:
+    """Layouts of the factors and of the result. `swapped`: the left factor is the matrix. `partial` names the hardware
+    axes over which the result is still a set of partial sums."""
+
+    left: Layout
+    right: Layout
+    result: Layout
+    swapped: bool
+    partial: tuple[Axis, ...]
+    cost: float
+
+
+def _role_digits(
+    extents: Sequence[int], dims: Sequence[int], axes: Sequence[Axis], lanes: bool
+) -> tuple[dict[int, Digits], int | None]:
+    """Digits of the dimensions of one role and which of them carries the lanes (the best filled, then the last)."""
+    lane_dim = None
+    if lanes and dims:
+        lane_dim = max(dims, key=lambda d: (extents[d] / (-(-extents[d] // LANE_COUNT) * LANE_COUNT), d))
+    units = [LANE_COUNT if d == lane_dim else 1 for d in dims]
+    hardware = spread([extents[d] for d in dims], axes, units)
+    digits = {
+        d: with_addresses(extents[d], hw, LANES if d == lane_dim else ())
+        for d, hw in zip(dims, hardware, strict=True)
+    }
+    return digits, lane_dim
+
+
+def _lanes_to_addresses(digits: Digits) -> Digits:
+    """The same dimension with its lanes inside the PE: how the matrix holds the columns of the result."""
+    return (*digits[: -len(LANES)], Digit(LANE_COUNT))
+
+
+def _used_axes(digits: dict[int, Digits]) -> set[Axis]:
+    return {x.axis for own in digits.values() for x in own if x.size > 1 and x.axis in SPLIT_AXES}
+
+
+def _plans(problem: Contraction) -> Iterator[tuple[ContractionPlan, dict[str, int]]]:
+    roles = problem.roles()
+    by_role = {role: [d for d, r in roles.items() if r == role] for role in "bmnk"}
+    choices = [role for role in "bmnk" if prod(problem.extents[d] for d in by_role[role]) > 1] or ["m"]
+    for assignment in product(choices, repeat=len(SPLIT_AXES)):
+        axes = {role: [a for a, r in zip(SPLIT_AXES, assignment, strict=True) if r == role] for role in "bmnk"}
+        for swapped in (False, True):
+            yield _plan(problem, by_role, axes, swapped)
+
+
+def _plan(
+    problem: Contraction, by_role: dict[str, list[int]], axes: dict[str, list[Axis]], swapped: bool
+) -> tuple[ContractionPlan, dict[str, int]]:
+    extents = problem.extents
+    column = "m" if swapped else "n"
+    digits: dict[int, Digits] = {}
+    lane_dim: dict[str, int | None] = {}
+    for role in "bmnk":
+        own, lane_dim[role] = _role_digits(extents, by_role[role], axes[role], role in (column, "k"))
+        digits.update(own)
+    matrix_digits = dict(digits)
+    if (lane := lane_dim[column]) is not None:
+        matrix_digits[lane] = _lanes_to_addresses(digits[lane])
+
+    def layout(access: Access, source: dict[int, Digits]) -> Layout:
+        shape = [1 if d is None else extents[d] for d in access]
+        return project(shape, [source.get(d, ()) for d in range(len(extents))], access)
+
+    left = layout(problem.left.access, matrix_digits if swapped else digits)
+    right = layout(problem.right.access, digits if swapped else matrix_digits)
+    partial = tuple(a for a in SPLIT_AXES if a in _used_axes({d: digits[d] for d in by_role["k"]}))
+    plan = ContractionPlan(left, right, layout(problem.result, digits), swapped, partial, 0.0)
+    counts = {role: _local_count(digits, by_role[role]) for role in "bmnk"}
+    counts["columns"] = counts[column]
+    counts["rows"] = counts["n" if swapped else "m"]
+    return plan, counts
+
+
+def _local_count(digits: dict[int, Digits], dims: Sequence[int]) -> int:
+    return prod(x.size for d in dims for x in digits[d] if x.axis is Axis.ADDRESS)
+
+
+def _compute_steps(counts: dict[str, int], precision: str) -> float:
+    """Steps of the matrix unit: products of four rows, and half of the bank writes (the rest overlaps)."""
+    passes = 2 if precision == "single" else 1
+    blocks = counts["columns"] * counts["k"] * counts["b"] * passes
+    rows = -(-counts["rows"] // 4)
+    convert = counts["b"] * counts["k"] * (rows + 2 * counts["columns"])
+    return blocks * (rows + 1) + convert
+
+
+def _copies(layout: Layout, axis: Axis) -> int:
+    return (AXIS_SIZE[axis] - 1 & layout.replicated_bits(axis)).bit_count()
+
+
+def arrival_steps(layout: Layout) -> float:
+    """Steps to bring a tensor from DRAM: MV at 256 long words per step over the chip, L2BM to L1BM, L1BM to PE."""
+    local = layout.local_size
+    distinct = {axis: AXIS_SIZE[axis] >> _copies(layout, axis) for axis in SPLIT_AXES}
+    per_l1b = local * 4 * distinct[Axis.MAB]
+    per_l2b = per_l1b * distinct[Axis.L1B]
+    transfer = per_l2b * distinct[Axis.L2B] / (256 if distinct[Axis.L2B] > 1 else 128)
+    down = per_l1b / 32 if distinct[Axis.L1B] > 1 else per_l1b / 64
+    return transfer + down + local / (4 if distinct[Axis.MAB] > 1 else 8)
+
+
+def relayout_steps(source: Layout, target: Layout) -> float:
+    """A rough price of moving a tensor on the chip; the highest level that changes decides."""
+    if same_places(source, target):
+        return 0.0
+    steps = (source.local_size + target.local_size) / 4 + 10
+    for axis, price, fixed in ((Axis.L1B, 8, 20), (Axis.L2B, 8, 160)):
+        if any((a.axis is axis) != (b.axis is axis) for a, b in _paired_digits(source, target)):
+            steps += price * max(source.local_size, target.local_size) + fixed
+    return steps
+
+
+def _paired_digits(source: Layout, target: Layout) -> Iterator[tuple[Digit, Digit]]:
+    blank = Digit(1)
+    for a, b in zip(source.dims, target.dims, strict=True):
+        for i in range(max(len(a), len(b))):
+            yield (a[i] if i < len(a) else blank, b[i] if i < len(b) else blank)
+
+
+def reduce_steps(result: Layout, partial: Sequence[Axis]) -> float:
+    """Steps to add partial sums and give the total to everyone who held a part."""
+    local = result.local_size
+    prices = {Axis.MAB: local / 4 + 12, Axis.L1B: local / 2 + 40, Axis.L2B: local * 2 + 300}
+    return sum(prices[axis] for axis in partial)
+
+
+def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int]) -> float:
+    steps = _compute_steps(counts, problem.precision) + reduce_steps(plan.result, plan.partial)
+    for operand, layout in ((problem.left, plan.left), (problem.right, plan.right)):
+        steps += arrival_steps(layout) if operand.layout is None else relayout_steps(operand.layout, layout)
+        steps += layout.local_size / 1000  # of two equal plans the one with more room
+    steps += 1e6 * sum(max(0, x.local_size - 1024) for x in (plan.left, plan.right, plan.result))
+    return steps
+
+
+def plan_contraction(problem: Contraction) -> ContractionPlan:
+    """The cheapest plan by the estimates of this module; ties go to the first assignment."""
+    best: ContractionPlan | None = None
+    for plan, counts in _plans(problem):
+        cost = _cost(problem, plan, counts)
+        if best is None or cost < best.cost:
+            best = ContractionPlan(plan.left, plan.right, plan.result, plan.swapped, plan.partial, cost)
+    assert best is not None  # _plans yields at least one
+    return best

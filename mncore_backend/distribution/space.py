@@ -1,0 +1,115 @@
+"""Digits of iteration dimensions, and the layouts of operands that follow from them."""
+
+from collections.abc import Sequence
+from math import prod
+
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Digit, Layout
+
+Digits = tuple[Digit, ...]
+Access = tuple[int | None, ...]
+"""For each dimension of an operand the iteration dimension that indexes it; None: always element 0."""
+
+LANES: Digits = (Digit(AXIS_SIZE[Axis.PE], Axis.PE), Digit(AXIS_SIZE[Axis.W], Axis.W))
+"""Eight neighbouring elements over (PE, W): one vector of the matrix unit, or one long word in each PE of a MAB."""
+LANE_COUNT = prod(d.size for d in LANES)
+
+
+def _bits(axes: Sequence[Axis]) -> list[tuple[Axis, int]]:
+    """Coordinate bits of hardware axes, most significant first."""
+    return [(axis, 1 << bit) for axis in axes for bit in reversed(range(AXIS_SIZE[axis].bit_length() - 1))]
+
+
+def _merge_bits(bits: Sequence[tuple[Axis, int]]) -> Digits:
+    digits: list[Digit] = []
+    for axis, stride in bits:
+        if digits and digits[-1].axis is axis and digits[-1].stride == 2 * stride:
+            digits[-1] = Digit(2 * digits[-1].size, axis, stride)
+        else:
+            digits.append(Digit(2, axis, stride))
+    return tuple(digits)
+
+
+def spread(extents: Sequence[int], axes: Sequence[Axis], units: Sequence[int] | None = None) -> list[Digits]:
+    """Hand out the bits of `axes` to dimensions, outermost dimension and most significant bit first.
+
+    `units[i]` elements of dimension i stay together (8 for a dimension whose lanes are spread already). A dimension
+    takes bits while it has more units than places; what nobody takes holds replicas.
+    """
+    bits = _bits(axes)
+    result: list[Digits] = []
+    for i, extent in enumerate(extents):
+        blocks = -(-extent // (units[i] if units else 1))
+        taken = 0
+        while taken < len(bits) and (1 << taken) < blocks:
+            taken += 1
+        result.append(_merge_bits(bits[:taken]))
+        bits = bits[taken:]
+    return result
+
+
+def with_addresses(extent: int, hardware: Digits, lanes: Digits = ()) -> Digits:
+    """Hardware digits outermost, then as many addresses as the extent needs, then the lanes. Address strides are not
+    meant yet; `project` numbers them."""
+    rest = -(-extent // (prod(d.size for d in hardware) * prod(d.size for d in lanes)))
+    address = (Digit(rest),) if rest > 1 else ()
+    return (*hardware, *address, *lanes)
+
+
+def project(shape: Sequence[int], digits: Sequence[Digits], access: Access) -> Layout:
+    """Layout of an operand of `shape` whose dimensions are indexed by `access`; addresses row-major and dense."""
+    dims: list[list[Digit]] = [[] if d is None else [x for x in digits[d] if x.size > 1] for d in access]
+    stride = 1
+    for dim in reversed(dims):
+        for i in reversed(range(len(dim))):
+            if dim[i].axis is Axis.ADDRESS:
+                dim[i] = Digit(dim[i].size, Axis.ADDRESS, stride)
+                stride *= dim[i].size
+    return Layout(tuple(shape), tuple(tuple(dim) for dim in dims))
+
+
+def _shape_of(digits: Digits) -> tuple[tuple[int, Axis, int], ...]:
+    """What decides in which PE and under which loop variable an element is: address strides do not."""
+    return tuple((d.size, d.axis, 0 if d.axis is Axis.ADDRESS else d.stride) for d in digits if d.size > 1)
+
+
+def matches(layout: Layout, digits: Sequence[Digits], access: Access) -> bool:
+    """Whether an operand in `layout` can be read where it is by loops over `digits`."""
+    pairs = zip(layout.dims, access, strict=True)
+    return all(_shape_of(have) == _shape_of(() if d is None else digits[d]) for have, d in pairs)
+
+
+def same_places(a: Layout, b: Layout) -> bool:
+    """Whether two layouts of one tensor differ at most in the order of addresses inside a PE."""
+    return a.shape == b.shape and all(_shape_of(x) == _shape_of(y) for x, y in zip(a.dims, b.dims, strict=True))
+
+
+def iteration_digits(rank: int, operands: Sequence[tuple[Layout, Access]]) -> list[Digits]:
+    """Digits of every iteration dimension, read off the operands that are indexed by it.
+
+    Raises ValueError where two operands disagree.
+    """
+    result: list[Digits | None] = [None] * rank
+    for layout, access in operands:
+        for digits, d in zip(layout.dims, access, strict=True):
+            if d is None:
+                continue
+            known = result[d]
+            if known is None:
+                result[d] = digits
+            elif _shape_of(known) != _shape_of(digits):
+                raise ValueError(f"operands place iteration dimension {d} differently: {layout}")
+    return [digits or () for digits in result]
+
+
+def default_digits(extents: Sequence[int]) -> list[Digits]:
+    """A placement for an iteration space about which nothing is known: the last dimension over (PE, W), the others over
+    L2B, L1B and MAB from the outermost on, the rest to addresses."""
+    if not extents:
+        return []
+    lane_dim = max((i for i, extent in enumerate(extents) if extent > 1), default=len(extents) - 1)
+    units = [LANE_COUNT if i == lane_dim else 1 for i in range(len(extents))]
+    hardware = spread(extents, (Axis.L2B, Axis.L1B, Axis.MAB), units)
+    return [
+        with_addresses(extent, hw, LANES if i == lane_dim else ())
+        for i, (extent, hw) in enumerate(zip(extents, hardware, strict=True))
+    ]
