@@ -1,4 +1,8 @@
 """Transformations that cross a level; the name of a folder or file says from and to."""
 
-PASSES: dict[str, str] = {}
+PASSES: dict[str, str] = {
+    "graph-to-linalg": "mnc.lowering.graph_to_linalg.convert:GraphToLinalg",
+    "linalg-to-affine": "mnc.lowering.linalg_to_affine:LinalgToAffine",
+    "tensor-to-memref": "mnc.lowering.tensor_to_memref:TensorToMemref",
+}
 """Pass name -> import path ``package.module:ClassName``."""
