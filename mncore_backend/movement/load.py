@@ -1,0 +1,109 @@
+"""DRAM -> L2BM -> L1BM -> PE for any layout."""
+
+import numpy as np
+
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.layout import Axis, Layout, place
+from mnc.mncore_backend.movement.image import GROUPS, DramImage
+from mnc.mncore_backend.movement.paths import (
+    Index,
+    Path,
+    hop_steps,
+    l1bm_extent,
+    l1bm_index,
+    l1bm_size,
+    l2bm_index,
+    paths,
+    slices,
+    used_addresses,
+)
+from mnc.mncore_backend.movement.staging import alternating, emit_down, emit_l2bm_down
+from mnc.mncore_backend.movement.transfers import MV_GRANULE, MV_UNIT, PeStep, placed
+from mnc.mncore_backend.program import Buffer, Builder, upper
+
+
+def plan_load(builder: Builder, layout: Layout, destination: Buffer, *, padding: int = 0) -> DramImage:
+    """Emit the transfers that bring a tensor into `destination` (PE memory) and say how it lies in DRAM.
+
+    Replicas that the instructions can make are made on the way; the others are copies in DRAM. The path with the
+    fewest DRAM long words is taken, then the one with the fewest steps. `padding` is the bit pattern of padding.
+    """
+    held = place(layout)
+    addresses = used_addresses(held)
+    two_long = destination.alignment % 2 == 0
+    spread = _spread(layout)
+    candidates = [(path, slices(path, addresses, two_long=two_long)) for path in paths(layout, upward=False)]
+    path, parts = min(candidates, key=lambda c: _cost(c[0], c[1], spread))
+    data = [l1bm_size(path, part) for part in parts]
+    images = [
+        _dram_index(l2bm_index(path, l1bm_index(held, part, size)), spread)
+        for part, size in zip(parts, data, strict=True)
+    ]
+    index = np.concatenate(images, axis=1)
+    dram = builder.program.buffer("image", index.shape[1], (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
+    _emit(builder, path, parts, dram, destination, spread, data)
+    return DramImage(dram, layout.shape, index, tuple(range(GROUPS)), padding)
+
+
+def _spread(layout: Layout) -> str:
+    """The MV form: which L2Bs may share their data."""
+    free = layout.replicated_bits(Axis.L2B)
+    if free == 7:
+        return "mvb"
+    if free & 6 == 6:
+        return "mvb4"
+    return "mvb2" if free & 1 else "mvp"
+
+
+# DRAM long words (all groups) per long word of one L2BM.
+_DRAM_PER_L2BM = {"mvb": 1, "mvb4": 2, "mvb2": 4, "mvp": 8}
+
+
+def _cost(path: Path, parts: list[list[PeStep]], spread: str) -> tuple[int, int]:
+    size = sum(l1bm_size(path, part) for part in parts) * path.widening
+    return size * _DRAM_PER_L2BM[spread], sum(hop_steps(path, part) for part in parts)
+
+
+def _dram_index(l2bm: Index, spread: str) -> Index:
+    """[L2B, k, word] as [group, DRAM long word, word]."""
+    size = l2bm.shape[1]
+    by_group = l2bm.reshape(GROUPS, 2, size, 2)
+    if spread == "mvp":
+        return by_group.reshape(GROUPS, 2 * size, 2)
+    if spread == "mvb2":
+        return by_group[:, 0]
+    units = by_group[0].reshape(2, size // MV_UNIT, GROUPS, MV_GRANULE, 2)  # l u s j w
+    if spread == "mvb":
+        return units[0].transpose(1, 0, 2, 3).reshape(GROUPS, size // GROUPS, 2)
+    return units.transpose(2, 1, 0, 3, 4).reshape(GROUPS, size // 2, 2)
+
+
+def _emit(
+    builder: Builder,
+    path: Path,
+    parts: list[list[PeStep]],
+    dram: Buffer,
+    destination: Buffer,
+    spread: str,
+    data: list[int],
+) -> None:
+    extents = [l1bm_extent(path, part) for part in parts]
+    wide = [size * path.widening for size in data]
+    l2bm = alternating(builder, Memory.L2BM, wide, "down")
+    l1bm = alternating(builder, Memory.L1BM, extents, "down")
+    starts = [sum(wide[:i]) * _DRAM_PER_L2BM[spread] // GROUPS for i in range(len(parts))]
+    _emit_mv(builder, spread, dram, starts[0], l2bm[0], wide[0])
+    for i, part in enumerate(parts):
+        if i + 1 < len(parts):  # ahead of the PE work of this slice, which it may overlap
+            _emit_mv(builder, spread, dram, starts[i + 1], l2bm[i + 1], wide[i + 1])
+        emit_l2bm_down(builder, path, l2bm[i], l1bm[i], data[i], extents[i])
+        for offset, step in placed(part):
+            emit_down(builder, step, l1bm[i], offset, destination)
+
+
+def _emit_mv(builder: Builder, spread: str, dram: Buffer, start: int, l2bm: Buffer, size: int) -> None:
+    if spread == "mvp":
+        for half in range(2):
+            builder.emit("mvp", [upper(dram, start + half * size)], [upper(l2bm, 0, l2b=half)], size=size)
+        return
+    builder.emit(spread, [upper(dram, start)], [upper(l2bm, 0)], size=size)

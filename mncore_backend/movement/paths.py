@@ -1,0 +1,129 @@
+"""The three hops between DRAM and the PEs: which instructions a layout admits, what they move, and where each long word
+comes to lie. Shared by loads and stores."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.movement.transfers import CYCLES, PE_FAMILIES, Family, PeStep, pe_steps, placed
+
+# Long words of L1BM that one slice of a large tensor takes: two slices of eight times that in L2BM leave half of it
+# free for others.
+SLICE = 1024
+
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A choice for the two inner hops. `sets` are the representatives of the L1B sets that get distinct data when the
+    broadcast instruction is used ((0,) = one broadcast to all); None = every L1B distinct through l2bmd."""
+
+    family: Family
+    sets: tuple[int, ...] | None
+    free_bits: int = 0  # don't-care bits of the L1B number within a set
+
+    @property
+    def unit(self) -> int:
+        """Long words of L1BM that one L2BM instruction moves."""
+        return 32 if self.sets is None else 64
+
+    @property
+    def widening(self) -> int:
+        """Long words of L2BM per long word of L1BM."""
+        return 8 if self.sets is None else len(self.sets)
+
+    def set_modifier(self, representative: int) -> str:
+        """The ``@b0/i`` suffix (OPEN-07), empty for all L1Bs."""
+        if self.free_bits == 7:
+            return ""
+        return f"@{representative}/{self.free_bits}" if self.free_bits else f"@{representative}"
+
+
+def paths(layout: Layout, *, upward: bool) -> list[Path]:
+    """Every combination of inner hops that the replicas of the layout admit."""
+    copied_bits = {"r": (Axis.MAB, 3), "q": (Axis.MAB, 12), "p": (Axis.PE, 3)}
+
+    def admits(family: Family) -> bool:
+        needed = (copied_bits[name] for name in family.copied)
+        return all(layout.replicated_bits(axis) & bits == bits for axis, bits in needed)
+
+    free = layout.replicated_bits(Axis.L1B)
+    sets = tuple(b for b in range(8) if b & free == 0)
+    families = [f for f in PE_FAMILIES if admits(f) and not (upward and f.short.up is None)]
+    return [path for f in families for path in (Path(f, None), Path(f, sets, free))]
+
+
+def used_addresses(held: Index) -> list[int]:
+    """Long-word addresses that hold an element in some PE. `held` is a placement [8, 8, 16, 4, words]."""
+    return [int(a) for a in np.flatnonzero((held >= 0).any(axis=(0, 1, 2, 3)).reshape(-1, 2).any(axis=1))]
+
+
+def slices(path: Path, addresses: list[int], *, two_long: bool) -> list[list[PeStep]]:
+    """Steps of the PE hop, cut into slices that fit the staging memory."""
+    steps = pe_steps(addresses, path.family, two_long=two_long)
+    result: list[list[PeStep]] = [[]]
+    filled = 0
+    for step in steps:
+        if filled + step.form.block > SLICE:
+            result.append([])
+            filled = 0
+        result[-1].append(step)
+        filled += step.form.block
+    return result
+
+
+def l1bm_size(path: Path, steps: list[PeStep]) -> int:
+    """Long words of L1BM that carry data of a slice, rounded up to whole L2BM instructions."""
+    offset, last = placed(steps)[-1]
+    return -(-(offset + last.data) // path.unit) * path.unit
+
+
+def l1bm_extent(path: Path, steps: list[PeStep]) -> int:
+    """Long words of L1BM that the steps of a slice touch, idle cycles included, rounded up likewise."""
+    offset, last = placed(steps)[-1]
+    return -(-(offset + last.form.block) // path.unit) * path.unit
+
+
+def l1bm_index(held: Index, steps: list[PeStep], size: int) -> Index:
+    """What a slice holds in each L1BM: [L2B, L1B, long word, word]."""
+    result = np.full((8, 8, size, 2), -1, np.int64)
+    for offset, step in placed(steps):
+        result[:, :, offset : offset + step.data] = _step_index(held, step)[:, :, : step.data]
+    return result
+
+
+def _step_index(held: Index, step: PeStep) -> Index:
+    """One block: lower axes [L2B, L1B, q, r, p, c, h, w] renamed into the fields of the form."""
+    halves = 2 if step.form.two_long else 1
+    longs = held.reshape(8, 8, 4, 4, 4, -1, 2)
+    picked = np.stack([longs[..., [a + h for a in step.longs], :] for h in range(halves)], axis=-2)
+    picked[..., step.valid :, :, :] = -1
+    names = ["L", "B", "q", "r", "p", "c", "h", "w"]
+    for name in ("q", "r", "p", "h"):
+        if name not in step.form.names:
+            picked = picked.take(0, axis=names.index(name))
+            names.remove(name)
+    order = ["L", "B", *step.form.names, "w"]
+    return picked.transpose(tuple(names.index(n) for n in order)).reshape(8, 8, -1, 2)
+
+
+def l2bm_index(path: Path, l1bm: Index) -> Index:
+    """What a slice holds in each L2BM: [L2B, long word, word], before rounding to MV units."""
+    size = l1bm.shape[2]
+    if path.sets is None:
+        blocks = l1bm.reshape(8, 8, size // 32, CYCLES, 8, 2).transpose(0, 2, 3, 1, 4, 5)
+        return blocks.reshape(8, size * 8, 2)
+    return l1bm[:, list(path.sets)].reshape(8, -1, 2)
+
+
+def l2bm_size(path: Path, steps: list[PeStep]) -> int:
+    """Long words of L2BM of a slice; a multiple of the MV unit because the L2BM instructions move as much."""
+    return l1bm_size(path, steps) * path.widening
+
+
+def hop_steps(path: Path, steps: list[PeStep]) -> int:
+    """PE steps of the two inner hops of a slice."""
+    return len(steps) + l1bm_extent(path, steps) // path.unit * (1 if path.sets is None else len(path.sets))

@@ -1,0 +1,82 @@
+"""Emission of single hops over staging buffers; used by every plan."""
+
+from collections.abc import Sequence
+
+from mnc.mncore_backend.assembly.records import Mask, Memory
+from mnc.mncore_backend.movement.paths import Path
+from mnc.mncore_backend.movement.transfers import CYCLES, Form, PeStep
+from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, upper
+
+ALIGNMENT = 256  # long words: the largest block of an L1BM or L2BM instruction
+
+
+def staging(builder: Builder, memory: Memory, size: int, name: str) -> Buffer:
+    """A temporary of an upper memory, aligned so that every instruction may address its blocks."""
+    return builder.temporary(size, (memory,), name, alignment=ALIGNMENT)
+
+
+def alternating(builder: Builder, memory: Memory, sizes: Sequence[int], name: str) -> list[Buffer]:
+    """Two buffers (one if there is a single slice) that slices use in turn, returned per slice."""
+    pair = [staging(builder, memory, max(sizes[i::2]), f"{name}{i}") for i in range(min(2, len(sizes)))]
+    return [pair[i % 2] for i in range(len(sizes))]
+
+
+def pe_operand(buffer: Buffer, step: PeStep, *, masked: bool) -> BufferOperand:
+    """The PE side of a step. `masked` adds the fixed mask that silences idle cycles (destinations only)."""
+    mask = Mask("1" * step.valid + "0" * (CYCLES - step.valid)) if masked and step.valid < CYCLES else None
+    return BufferOperand(buffer, tuple(2 * a for a in step.longs), 4 if step.form.two_long else 2, mask=mask)
+
+
+def emit_down(builder: Builder, step: PeStep, source: Buffer, offset: int, destination: Buffer) -> None:
+    builder.emit(
+        step.form.opcode,
+        [upper(source, offset, two_long=step.form.two_long)],
+        [pe_operand(destination, step, masked=True)],
+    )
+
+
+def emit_up(builder: Builder, step: PeStep, source: Buffer, destination: Buffer, offset: int, copy: int = 0) -> None:
+    """PE -> L1BM; `copy` names the MAB (or the MAB inside its quad) whose copy is taken by selecting forms."""
+    builder.emit(
+        up_opcode(step.form),
+        [pe_operand(source, step, masked=False)],
+        [upper(destination, offset, two_long=step.form.two_long)],
+        modifier=f"@{copy}" if selects(step.form) else "",
+    )
+
+
+def up_opcode(form: Form) -> str:
+    if form.up is None:
+        raise ValueError(f"{form.opcode} has no upward counterpart")
+    return form.up.rstrip("@")
+
+
+def selects(form: Form) -> bool:
+    return form.up is not None and form.up.endswith("@")
+
+
+def emit_l2bm_down(builder: Builder, path: Path, source: Buffer, destination: Buffer, data: int, extent: int) -> None:
+    """L2BM -> L1BM for `data` long words per L1B; blocks up to `extent` repeat the last one, so that nothing that the
+    following step touches is left unwritten."""
+    last = data // path.unit - 1
+    for block in range(extent // path.unit):
+        taken = min(block, last)
+        target = upper(destination, block * path.unit)
+        if path.sets is None:
+            builder.emit("l2bmd", [upper(source, taken * 256)], [target])
+            continue
+        for number, representative in enumerate(path.sets):
+            modifier = path.set_modifier(representative)
+            builder.emit("l2bmb", [upper(source, number * data + taken * 64)], [target], modifier=modifier)
+
+
+def emit_l2bm_up(builder: Builder, path: Path, source: Buffer, destination: Buffer, data: int) -> None:
+    """L1BM -> L2BM, one copy of every set."""
+    for block in range(data // path.unit):
+        origin = upper(source, block * path.unit)
+        if path.sets is None:
+            builder.emit("l2bmd", [origin], [upper(destination, block * 256)])
+            continue
+        for number, representative in enumerate(path.sets):
+            target = upper(destination, number * data + block * 64)
+            builder.emit("l2bm", [origin], [target], modifier=f"@{representative}")

@@ -1,0 +1,77 @@
+"""Loads and stores of random layouts, executed and compared word by word."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from layout.strategies import layouts
+
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.layout import Layout, pack, parse, place
+from mnc.mncore_backend.movement.load import plan_load
+from mnc.mncore_backend.movement.store import plan_store
+from mnc.mncore_backend.program import Builder, Program
+
+from .interpreter import Interpreter, allocate_by_bumping
+
+
+def data_of(layout: Layout) -> np.ndarray:
+    return (np.arange(layout.size, dtype=np.uint32) * np.uint32(2654435761) + 7).reshape(layout.shape)
+
+
+def check_load(layout: Layout, alignment: int = 2) -> Program:
+    program = Program()
+    target = program.buffer("x", layout.local_size, (Memory.LM0,), alignment=alignment)
+    guard = program.buffer("guard", 8, (Memory.LM0,), alignment=1)
+    image = plan_load(Builder(program), layout, target, padding=0x1234)
+    allocate_by_bumping(program)
+    chip = Interpreter()
+    before = chip.peek(guard).copy()
+    data = data_of(layout)
+    chip.write_dram(image.buffer, image.pack(data))
+    chip.run(program)
+    expected, held = pack(data, layout, 0x1234), place(layout) >= 0
+    assert (chip.peek(target)[held] == expected[held]).all()
+    assert (chip.peek(guard) == before).all()
+    assert (image.unpack(image.pack(data), np.uint32) == data).all()
+    return program
+
+
+@given(layouts(), st.sampled_from([1, 2]))
+@settings(max_examples=60, deadline=None)
+def test_load(layout: Layout, alignment: int) -> None:
+    check_load(layout, alignment)
+
+
+@given(layouts())
+@settings(max_examples=60, deadline=None)
+def test_store(layout: Layout) -> None:
+    program = Program()
+    source = program.buffer("x", layout.local_size, (Memory.LM0,))
+    image = plan_store(Builder(program), layout, source)
+    allocate_by_bumping(program)
+    chip = Interpreter()
+    data = data_of(layout)
+    chip.poke(source, pack(data, layout))
+    chip.run(program)
+    assert (image.unpack(chip.read_dram(image.buffer), np.uint32) == data).all()
+
+
+def test_large_tensor_is_sliced() -> None:
+    layout = parse("((8_L2B:1, 200:1), (8_L1B:1, 16_MAB:1, 4_PE:1, 2_W:1))")
+    program = check_load(layout)
+    staged = [b for b in program.buffers if b.choices == (Memory.L2BM,)]
+    assert len(staged) == 2 and sum(b.size for b in staged) <= 32768
+    assert sum(b.size for b in program.buffers if b.choices == (Memory.L1BM,)) <= 8192
+
+
+def test_counts_of_public_chain() -> None:
+    """1024x16: four l2bmd and four l1bmm, as the education compiler's chain, and no copy in DRAM."""
+    program = check_load(parse("((8_L2B:1, 16:2, 8_L1B:1), (2:1, 4_PE:1, 2_W:1))"))
+    opcodes = [op.opcode for op in program.operations]
+    assert opcodes.count("l2bmd") == 4 and opcodes.count("l1bmm") == 4
+    assert [op.size for op in program.operations if op.opcode == "mvp"] == [1024, 1024]
+
+
+def test_vector_in_every_pe_is_read_once() -> None:
+    program = check_load(parse("((64:1, 2_W:1),)"))
+    assert [op.size for op in program.operations if op.is_transfer] == [64]
