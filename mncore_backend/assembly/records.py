@@ -5,10 +5,10 @@ Address units follow the text: words (32 bit) in PE memories, long words (64 bit
 """
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 
-class Memory(str, Enum):
+class Memory(StrEnum):
     """What an operand names; the value is the letter(s) printed after ``$`` and the width prefix."""
 
     LM0 = "m"
