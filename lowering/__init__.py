@@ -3,6 +3,8 @@
 PASSES: dict[str, str] = {
     "graph-to-linalg": "mnc.lowering.graph_to_linalg.convert:GraphToLinalg",
     "linalg-to-affine": "mnc.lowering.linalg_to_affine:LinalgToAffine",
+    "assign-layouts": "mnc.lowering.linalg_to_spmd.assign_layouts:AssignLayouts",
+    "distribute": "mnc.lowering.linalg_to_spmd.distribute:Distribute",
     "tensor-to-memref": "mnc.lowering.tensor_to_memref:TensorToMemref",
 }
 """Pass name -> import path ``package.module:ClassName``."""

@@ -113,3 +113,28 @@ def default_digits(extents: Sequence[int]) -> list[Digits]:
         with_addresses(extent, hw, LANES if i == lane_dim else ())
         for i, (extent, hw) in enumerate(zip(extents, hardware, strict=True))
     ]
+
+
+def reduce_inside(extents: Sequence[int], parallel: Sequence[bool]) -> list[Digits]:
+    """A placement that keeps the reduced dimensions inside the PEs, for combinations that no network does."""
+    kept = [i for i, is_parallel in enumerate(parallel) if is_parallel]
+    placed = dict(zip(kept, default_digits([extents[i] for i in kept]), strict=True))
+    return [placed[i] if i in placed else with_addresses(extent, ()) for i, extent in enumerate(extents)]
+
+
+def resized(layout: Layout, shape: Sequence[int]) -> list[Digits]:
+    """Digits of a tensor of another shape of the same rank: hardware digits stay, addresses grow or shrink.
+
+    A dimension keeps its digits as they are when they still hold the extent without a spare address.
+    """
+    result: list[Digits] = []
+    for digits, extent in zip(layout.dims, shape, strict=True):
+        hardware = [d for d in digits if d.axis is not Axis.ADDRESS]
+        rest = -(-extent // prod(d.size for d in hardware))
+        places = [i for i, d in enumerate(digits) if d.axis is Axis.ADDRESS and d.size > 1]
+        first = places[0] if places else 0
+        made = [d for i, d in enumerate(digits) if i not in places]
+        if rest > 1:
+            made.insert(first, Digit(rest))
+        result.append(tuple(made))
+    return result

@@ -1,0 +1,213 @@
+"""assign-layouts: decide for every tensor where its elements live, and write the decision on the operations.
+
+before:  %y = linalg.generic ins(%x, %w)
+after:   %y = linalg.generic ins(%x, %w) {mncore.operands = ["((8_L2B:1, ...", "(..."], mncore.result = "(...)"}
+
+Decisions follow the data: element-wise work stays where its operands are, contractions take the cheapest of all splits
+of rows, columns and the contracted dimension over L2B, L1B and MAB, model inputs and weights arrive where they are
+first used. An operation that carries the attributes already keeps them, so a schedule can be written by hand.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mnc.core.bindings import ir
+from mnc.core.context import error_at
+from mnc.core.pass_base import Pass
+from mnc.lowering.linalg_to_spmd.reading import (
+    Generic,
+    Input,
+    is_transposition,
+    read_generic,
+    shape_of,
+    splat_value,
+    transposition_order,
+)
+from mnc.lowering.linalg_to_spmd.rearranging import REARRANGEMENTS, RESHAPES, pieces_of
+from mnc.mncore_backend.distribution import (
+    Access,
+    Contraction,
+    Digits,
+    Operand,
+    choose_iteration,
+    default_digits,
+    plan_contraction,
+    project,
+)
+from mnc.mncore_backend.distribution.space import reduce_inside, resized
+from mnc.mncore_backend.layout import Axis, Layout, LayoutError, parse, permute, reshape
+
+OPERANDS, RESULT, PRECISION = "mncore.operands", "mncore.result", "mncore.precision"
+MOVED_ONLY = ("arith.constant", "tensor.empty", "linalg.fill")
+HARDWARE_COMBINERS = ("sum", "max", "min")
+
+
+def combines_across_pes(generic: Generic) -> bool:
+    """Whether partial results of a reduction can be combined by the reduction network: floats, sum, max, min."""
+    element = str(ir.RankedTensorType(generic.op.operation.results[0].type).element_type)
+    return generic.combiner in HARDWARE_COMBINERS and element == "f32"
+
+
+def iteration_access(operand: Input) -> Access:
+    """How the iteration space indexes an operand, or the window view of it that a gather will make."""
+    return operand.dims if operand.access is None else operand.access
+
+
+def operand_shape(operand: Input, extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Shape of the operand, or of its window view."""
+    return tuple(extents[d] for d in operand.dims) if operand.access is None else shape_of(operand.value)
+
+
+class _Assignment:
+    """Layouts decided so far. Values without one are still in DRAM and can arrive in any layout."""
+
+    def __init__(self, precision: str) -> None:
+        self.precision = precision
+        self.layouts: dict[Any, Layout] = {}
+
+    def visit(self, op: Any) -> None:
+        name = op.operation.name
+        if name == "linalg.generic":
+            self.generic(op)
+        elif name in RESHAPES:
+            self.reshape(op.operation)
+        elif name in REARRANGEMENTS:
+            self.rearrangement(op.operation)
+        elif name not in (*MOVED_ONLY, "func.return") and any(
+            isinstance(v.type, ir.RankedTensorType) for v in op.operation.results
+        ):
+            raise error_at(op, "has no lowering to the machine", hint="lower it to linalg.generic or tensor operations")
+
+    def settle(self, value: Any, layout: Layout) -> None:
+        """A value that is still free arrives in this layout; others stay where they are."""
+        owner = value.owner
+        if value in self.layouts:
+            return
+        self.layouts[value] = layout
+        if isinstance(owner, ir.Block):
+            return
+        if owner.name == "linalg.generic":
+            generic = read_generic(owner.opview)
+            if is_transposition(generic):
+                order = transposition_order(generic)
+                self.settle(generic.inputs[0].value, permute(layout, [order.index(i) for i in range(len(order))]))
+        elif owner.name in RESHAPES:
+            try:
+                self.settle(owner.operands[0], reshape(layout, shape_of(owner.operands[0])))
+            except LayoutError:
+                shape = shape_of(owner.operands[0])
+                self.settle(owner.operands[0], project(shape, default_digits(shape), tuple(range(len(shape)))))
+
+    def annotate(self, op: Any, operands: list[Layout | None], result: Layout) -> None:
+        texts = [ir.StringAttr.get("" if layout is None else str(layout)) for layout in operands]
+        op.operation.attributes[OPERANDS] = ir.ArrayAttr.get(texts)
+        op.operation.attributes[RESULT] = ir.StringAttr.get(str(result))
+        self.layouts[op.operation.results[0]] = result
+
+    def generic(self, op: Any) -> None:
+        generic = read_generic(op)
+        if splat_value(op.operation.results[0]) is not None:
+            return
+        if RESULT in op.operation.attributes:
+            self.keep(op, generic)
+        elif is_transposition(generic):
+            self.view(generic)
+        elif generic.kind == "contraction":
+            self.contraction(op, generic)
+        else:
+            self.loops(op, generic)
+
+    def keep(self, op: Any, generic: Generic) -> None:
+        """Layouts that somebody wrote by hand."""
+        texts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.operation.attributes[OPERANDS])]
+        for operand, text in zip(generic.inputs, texts, strict=True):
+            if text and operand.access is not None:
+                self.settle(operand.value, parse(text, shape_of(operand.value)))
+        result = op.operation.results[0]
+        self.layouts[result] = parse(ir.StringAttr(op.operation.attributes[RESULT]).value, shape_of(result))
+
+    def view(self, generic: Generic) -> None:
+        """A transposition costs nothing: the same places under permuted dimensions."""
+        layout = self.layouts.get(generic.inputs[0].value)
+        if layout is not None:
+            self.layouts[generic.op.operation.results[0]] = permute(layout, transposition_order(generic))
+
+    def known(self, operand: Input) -> Layout | None:
+        return self.layouts.get(operand.value) if operand.access is not None else None
+
+    def contraction(self, op: Any, generic: Generic) -> None:
+        left, right = (Operand(iteration_access(i), self.known(i)) for i in generic.inputs)
+        problem = Contraction(generic.extents, left, right, generic.result, self.precision)
+        plan = plan_contraction(problem)
+        for operand, layout in zip(generic.inputs, (plan.left, plan.right), strict=True):
+            if operand.access is not None:
+                self.settle(operand.value, layout)
+        op.operation.attributes[PRECISION] = ir.StringAttr.get(self.precision)
+        op.operation.attributes["mncore.matrix"] = ir.StringAttr.get("left" if plan.swapped else "right")
+        self.annotate(op, [plan.left, plan.right], plan.result)
+
+    def loops(self, op: Any, generic: Generic) -> None:
+        """Element-wise work and reductions: one iteration space for all operands."""
+        accesses = [iteration_access(i) for i in generic.inputs]
+        known = [self.known(i) for i in generic.inputs]
+        if all(generic.parallel) or combines_across_pes(generic):
+            digits = choose_iteration(generic.extents, list(zip(known, accesses, strict=True)))
+        else:
+            digits = reduce_inside(generic.extents, generic.parallel)
+        layouts = [
+            project(operand_shape(i, generic.extents), digits, access)
+            for i, access in zip(generic.inputs, accesses, strict=True)
+        ]
+        for operand, layout in zip(generic.inputs, layouts, strict=True):
+            if operand.access is not None:
+                self.settle(operand.value, layout)
+        result = project(shape_of(op.operation.results[0]), digits, generic.result)
+        self.annotate(op, list(layouts), result)
+
+    def reshape(self, op: Any) -> None:
+        source = self.layouts.get(op.operands[0])
+        if source is None:
+            return
+        shape = shape_of(op.results[0])
+        try:
+            self.layouts[op.results[0]] = reshape(source, shape)
+        except LayoutError:
+            layout = project(shape, default_digits(shape), tuple(range(len(shape))))
+            self.annotate(op, [source], layout)
+
+    def rearrangement(self, op: Any) -> None:
+        """Keep the places of the first source where extents allow: then most elements stay in their PE."""
+        shape = shape_of(op.results[0])
+        sources = [piece.source for piece in pieces_of(op)]
+        first = next((self.layouts[s] for s in sources if s in self.layouts and len(shape_of(s)) == len(shape)), None)
+        digits: list[Digits] = default_digits(shape) if first is None else resized(first, shape)
+        identity = tuple(range(len(shape)))
+        for source in sources:
+            if len(shape_of(source)) == len(shape):
+                own = resized(project(shape, digits, identity), shape_of(source))
+                self.settle(source, project(shape_of(source), own, identity))
+            else:
+                own = default_digits(shape_of(source))
+                self.settle(source, project(shape_of(source), own, tuple(range(len(own)))))
+        self.annotate(op, [self.layouts[s] for s in sources], project(shape, digits, identity))
+
+
+@dataclass(frozen=True)
+class AssignLayouts(Pass):
+    """Decide where every tensor lives on the chip and annotate the linalg operations with it."""
+
+    name = "assign-layouts"
+    precision: Literal["single", "pseudo-single"] = "pseudo-single"
+
+    def run(self, module: Any) -> None:
+        """Annotate every function of the module."""
+        with module.context, ir.Location.unknown():
+            for function in module.body.operations:
+                if function.operation.name != "func.func":
+                    continue
+                assignment = _Assignment(self.precision)
+                for op in function.regions[0].blocks[0].operations:
+                    assignment.visit(op)
+
+
+__all__ = ["OPERANDS", "PRECISION", "RESULT", "AssignLayouts", "Axis", "combines_across_pes"]

@@ -1,0 +1,192 @@
+"""distribute: whole tensors -> the share of one PE, as annotated by assign-layouts.
+
+before:  func @main(%x: tensor<256x64xf32>) -> tensor<256x10xf32> with linalg on tensors
+after:   func @main(%x: memref<256x64xf32, DRAM>, %y: memref<256x10xf32, DRAM>) with mncore.dl, affine loops over the
+         local buffers, mncore.matmul, mncore.reduce, mncore.relayout, mncore.ul
+
+Every PE runs the same program on its own share. A tensor stays in local memory from its first use to its last.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mnc.core.bindings import func, ir
+from mnc.core.context import error_at
+from mnc.core.pass_base import Pass
+from mnc.dialects.mncore import Constant, Ul
+from mnc.dialects.mncore.attributes import memory_attribute
+from mnc.lowering.linalg_to_spmd.assign_layouts import OPERANDS, RESULT
+from mnc.lowering.linalg_to_spmd.generics import GenericWriter
+from mnc.lowering.linalg_to_spmd.placed import Dram, Local, Splat, Values, View, default_layout, gather, make_local
+from mnc.lowering.linalg_to_spmd.placed import word_type as machine_type
+from mnc.lowering.linalg_to_spmd.reading import (
+    is_transposition,
+    read_generic,
+    shape_of,
+    splat_value,
+    transposition_order,
+)
+from mnc.lowering.linalg_to_spmd.rearranging import REARRANGEMENTS, RESHAPES, padding_of, pieces_of
+from mnc.mncore_backend.layout import parse, permute, reshape
+
+
+def dram_type(tensor: Any) -> Any:
+    """DRAM buffer holding a tensor of this type."""
+    return ir.MemRefType.get(tensor.shape, machine_type(tensor.element_type), memory_space=memory_attribute("DRAM"))
+
+
+def annotated_layouts(op: Any) -> tuple[list[str], Any]:
+    """Operand layouts (as text) and the result layout that assign-layouts wrote."""
+    if RESULT not in op.attributes:
+        raise error_at(op, "has no layouts", hint="run assign-layouts before distribute")
+    texts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes[OPERANDS])]
+    return texts, parse(ir.StringAttr(op.attributes[RESULT]).value, shape_of(op.results[0]))
+
+
+class _Writer:
+    """Writes the new function while walking over the old one."""
+
+    def __init__(self) -> None:
+        self.values = Values()
+        self.generics = GenericWriter(self.values)
+        self.handlers: dict[str, Callable[[Any], None]] = {
+            "arith.constant": self.constant,
+            "tensor.empty": lambda op: None,
+            "linalg.fill": self.splat,
+            "linalg.generic": self.generic,
+            **dict.fromkeys(REARRANGEMENTS, self.rearrangement),
+            **dict.fromkeys(RESHAPES, self.reshape),
+        }
+
+    def visit(self, op: Any) -> None:
+        handler = self.handlers.get(op.name)
+        if handler is None:
+            raise error_at(op, "has no lowering to the machine")
+        with op.location:
+            handler(op)
+
+    def constant(self, op: Any) -> None:
+        result = op.results[0]
+        if not isinstance(result.type, ir.RankedTensorType) or self.splat(op):
+            return
+        value = op.attributes["value"]
+        made = Constant(dram_type(result.type), value)
+        if "onnx.name" in op.attributes:
+            made.operation.attributes["onnx.name"] = op.attributes["onnx.name"]
+        self.values.states[result] = Dram(made.result)
+
+    def splat(self, op: Any) -> bool:
+        scalar = splat_value(op.results[0])
+        if scalar is not None:
+            self.values.states[op.results[0]] = Splat(scalar)
+        return scalar is not None
+
+    def generic(self, op: Any) -> None:
+        if self.splat(op):
+            return
+        generic = read_generic(op.opview)
+        result = op.results[0]
+        if is_transposition(generic) and RESULT not in op.attributes and not self._is_splat(generic.inputs[0].value):
+            order = transposition_order(generic)
+            inverse = [order.index(i) for i in range(len(order))]
+            self._view(
+                generic.inputs[0].value,
+                result,
+                lambda layout: permute(layout, order),
+                lambda layout: permute(layout, inverse),
+            )
+            return
+        texts, layout = annotated_layouts(op)
+        self.values.states[result] = self.generics.write(generic, texts, layout)
+
+    def _is_splat(self, value: Any) -> bool:
+        return isinstance(self.values.states.get(value), Splat)
+
+    def _view(self, source: Any, result: Any, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        index_map = pieces_of(result.owner)[0].index_map if result.owner.name in RESHAPES else None
+        self.values.states[result] = View(source, forward, backward, index_map)  # pyright: ignore[reportArgumentType]
+
+    def reshape(self, op: Any) -> None:
+        source, result = op.operands[0], op.results[0]
+        state = self.values.states[source]
+        if isinstance(state, Splat):
+            self.values.states[result] = state
+            return
+        shapes = shape_of(source), shape_of(result)
+        self._view(source, result, lambda layout: reshape(layout, shapes[1]), lambda layout: reshape(layout, shapes[0]))
+        if RESULT in op.attributes:
+            self.values.states[result] = self.values.bring(result, annotated_layouts(op)[1])
+
+    def rearrangement(self, op: Any) -> None:
+        texts, layout = annotated_layouts(op)
+        padding = self.generics.bits(padding_of(op)) if op.name == "tensor.pad" else 0
+        parts: list[Local] = []
+        for piece, text in zip(pieces_of(op), texts, strict=True):
+            source = self.generics.operand(piece.source, parse(text, shape_of(piece.source)))
+            part = make_local(layout, source.buffer.type.element_type)
+            gather(source, part, piece.index_map, padding)
+            parts.append(part)
+        self.values.states[op.results[0]] = self.generics.overlay(parts)
+
+    def store(self, value: Any, target: Any) -> None:
+        """Unload a result of the function."""
+        if self._is_splat(value):
+            local = self.generics.operand(value, default_layout(shape_of(value)))
+        else:
+            local = self.values.anywhere(value)
+        Ul(local.buffer, target)
+
+
+def _argument_attributes(old: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
+    def with_role(attributes: Any, role: str) -> Any:
+        named = {item.name: item.attr for item in attributes} if attributes is not None else {}
+        return ir.DictAttr.get({**named, "mncore.role": ir.StringAttr.get(role)})
+
+    def listed(name: str, count: int) -> list[Any]:
+        attribute = old.attributes.get(name)
+        return [ir.DictAttr(item) for item in ir.ArrayAttr(attribute)] if attribute is not None else [None] * count
+
+    before = [with_role(a, "input") for a in listed("arg_attrs", len(inputs))]
+    after = [with_role(a, "output") for a in listed("res_attrs", len(outputs))]
+    return ir.ArrayAttr.get([*before, *after])
+
+
+def distribute_function(old: Any) -> None:
+    """Replace a function on tensors by its per-PE program."""
+    block = old.regions[0].blocks[0]
+    returned = list(block.operations)[-1]
+    outputs = list(returned.operation.operands)
+    types = [dram_type(v.type) for v in (*block.arguments, *outputs)]
+    name = ir.StringAttr(old.attributes["sym_name"]).value
+    with old.location, ir.InsertionPoint(old):
+        new = func.FuncOp(name, ir.FunctionType.get(types, []), visibility=None)
+        new.attributes["arg_attrs"] = _argument_attributes(old, list(block.arguments), outputs)
+        entry = new.add_entry_block()
+    writer = _Writer()
+    for argument, buffer in zip(block.arguments, entry.arguments, strict=False):
+        writer.values.states[argument] = Dram(buffer)
+    with ir.InsertionPoint(entry):
+        for op in block.operations:
+            if op.operation.name != "func.return":
+                writer.visit(op.operation)
+        for value, buffer in zip(outputs, list(entry.arguments)[len(block.arguments) :], strict=True):
+            with returned.location if isinstance(value.owner, ir.Block) else value.owner.location:
+                writer.store(value, buffer)
+        with returned.location:
+            func.ReturnOp([])
+    old.erase()
+
+
+@dataclass(frozen=True)
+class Distribute(Pass):
+    """Rewrite functions on tensors as the program that every PE runs on its share."""
+
+    name = "distribute"
+
+    def run(self, module: Any) -> None:
+        """Rewrite every function of the module."""
+        with module.context, ir.Location.unknown():
+            functions = [op for op in module.body.operations if op.operation.name == "func.func"]
+            for function in functions:
+                distribute_function(function.operation)

@@ -1,0 +1,138 @@
+"""Affine loops over the share of one PE: one loop per address digit, the two words of a long word innermost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mnc.core.bindings import affine, arith, ir
+from mnc.mncore_backend.distribution import Access, Digits
+from mnc.mncore_backend.layout import Axis, Layout
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Loop over one address digit of an iteration dimension; `place` numbers the digits of that dimension."""
+
+    dim: int
+    place: int
+    size: int
+
+
+def loops_of(digits: Sequence[Digits], dims: Sequence[int]) -> list[Loop]:
+    """Loops over the addresses of the given iteration dimensions, outermost first."""
+    result = []
+    for dim in dims:
+        visible = [d for d in digits[dim] if d.size > 1]
+        result += [Loop(dim, i, d.size) for i, d in enumerate(visible) if d.axis is Axis.ADDRESS]
+    return result
+
+
+def _offset(layout: Layout, access: Access, loops: Sequence[Loop]) -> Any:
+    """Long-word address of an operand as an affine expression of the loop variables."""
+    expression = ir.AffineExpr.get_constant(0)
+    for number, loop in enumerate(loops):
+        if loop.dim not in access:
+            continue
+        visible = [d for d in layout.dims[access.index(loop.dim)] if d.size > 1]
+        expression = expression + ir.AffineExpr.get_dim(number) * visible[loop.place].stride
+    return expression
+
+
+def _map(layout: Layout, access: Access, loops: Sequence[Loop]) -> Any:
+    word = ir.AffineExpr.get_dim(len(loops))
+    return ir.AffineMap.get(len(loops) + 1, 0, [_offset(layout, access, loops), word])
+
+
+@dataclass(frozen=True)
+class Buffered:
+    """A buffer with its layout, and how the iteration space indexes it."""
+
+    buffer: Any
+    layout: Layout
+    access: Access
+
+
+class Nest:
+    """A loop nest under construction: parallel loops, then the word, then reduction loops that carry one value.
+
+    Variables are kept in the order parallel, reduction, word, which is the order of the dimensions in all maps.
+    """
+
+    def __init__(self, digits: Sequence[Digits], parallel: Sequence[bool]) -> None:
+        outer = [d for d, is_parallel in enumerate(parallel) if is_parallel]
+        inner = [d for d, is_parallel in enumerate(parallel) if not is_parallel]
+        self.parallel = loops_of(digits, outer)
+        self.reduction = loops_of(digits, inner)
+
+    def _open(self, sizes: Sequence[int], carried: Any | None = None) -> list[Any]:
+        """Nested loops; leaves the insertion point inside the innermost. Returns the loops."""
+        made = []
+        for size in sizes:
+            arguments = [carried] if carried is not None else []
+            loop = affine.AffineForOp(0, size, 1, iter_args=arguments)
+            block = loop.regions[0].blocks[0]
+            made.append(loop)
+            if carried is not None:
+                carried = block.arguments[1]
+            ir.InsertionPoint(block).__enter__()
+        return made
+
+    @staticmethod
+    def _close(loops: Sequence[Any], value: Any | None = None) -> Any | None:
+        """Terminate the loops from the innermost out; returns the carried result of the outermost."""
+        for loop in reversed(loops):
+            affine.AffineYieldOp([value] if value is not None else [])
+            ir.InsertionPoint.current.__exit__(None, None, None)
+            value = loop.results[0] if value is not None else None
+        return value
+
+    def emit(self, reads: Sequence[Buffered], write: Buffered, body: Any, neutral: Any | None = None) -> None:
+        """`body(values, accumulator)` gives the value of one point from the loaded operands.
+
+        With reduction dimensions `neutral` is the scalar attribute that the accumulation starts from.
+        """
+        outer = self._open([loop.size for loop in self.parallel] + [2])
+        variables = [loop.induction_variable for loop in outer]
+        carried = None if neutral is None else arith.ConstantOp(write.buffer.type.element_type, neutral).result
+        inner = self._open([loop.size for loop in self.reduction], carried)
+        indices = [*variables[:-1], *(loop.induction_variable for loop in inner), variables[-1]]
+        loops = [*self.parallel, *self.reduction]
+        values = [self._load(read, loops, indices) for read in reads]
+        if inner:
+            carried = inner[-1].regions[0].blocks[0].arguments[1]
+        value = body(values, carried)
+        if inner:
+            value = self._close(inner, value)
+        target = _map(write.layout, write.access, self.parallel)
+        affine.AffineStoreOp(value, write.buffer, variables, target)
+        self._close(outer)
+
+    @staticmethod
+    def _load(read: Buffered, loops: Sequence[Loop], indices: Sequence[Any]) -> Any:
+        map_ = _map(read.layout, read.access, loops)
+        return affine.AffineLoadOp(read.buffer.type.element_type, read.buffer, indices, map_).result
+
+
+def clone_body(block: Any, arguments: Sequence[Any]) -> Any:
+    """Copy the scalar body of a linalg operation to the insertion point; returns the value it yields."""
+    mapping = dict(zip(block.arguments, arguments, strict=True))
+
+    def mapped(value: Any) -> Any:
+        if value in mapping:
+            return mapping[value]
+        owner = value.owner
+        if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+            raise ValueError(f"the body uses {value}, which is defined outside and is no constant")
+        mapping[value] = owner.clone().results[0]
+        return mapping[value]
+
+    for op in block.operations:
+        operation = op.operation
+        if operation.name == "linalg.yield":
+            return mapped(operation.operands[0])
+        values = [mapped(operand) for operand in operation.operands]
+        copy = operation.clone()
+        for i, value in enumerate(values):
+            copy.operands[i] = value
+        mapping.update(zip(operation.results, copy.operation.results, strict=True))
+    raise ValueError("the body yields nothing")

@@ -1,0 +1,150 @@
+"""Where each tensor of the function is while it is rewritten, and bringing it to where an operation needs it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.core.bindings import ir, memref
+from mnc.dialects.mncore import Dl, FillPadding, Gather, Relayout
+from mnc.dialects.mncore.attributes import placed_attribute
+from mnc.mncore_backend.distribution import default_digits, project, same_places
+from mnc.mncore_backend.layout import Layout, LayoutError
+
+
+@dataclass(frozen=True)
+class Local:
+    """On the chip. `root` is the buffer that owns the memory: views have a type of their own but share it."""
+
+    buffer: Any
+    layout: Layout
+    root: Any
+
+
+@dataclass(frozen=True)
+class Splat:
+    """The same scalar everywhere."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Dram:
+    """Still in DRAM."""
+
+    buffer: Any
+
+
+@dataclass(frozen=True)
+class View:
+    """Another tensor under other dimensions: nothing moves if a layout can be carried over."""
+
+    source: Any
+    forward: Callable[[Layout], Layout]
+    backward: Callable[[Layout], Layout]
+    index_map: NDArray[np.int64]
+
+
+State = Local | Splat | Dram | View
+
+
+def word_type(element: Any) -> Any:
+    """Element type on the machine: floats are singles, integers 32 bits, booleans stay booleans (0 or 1 in a word)."""
+    if isinstance(element, ir.IntegerType) and element.width != 1:
+        return ir.IntegerType.get_signless(32)
+    return element
+
+
+def default_layout(shape: tuple[int, ...]) -> Layout:
+    """Layout of a tensor that nobody has an opinion about."""
+    return project(shape, default_digits(shape), tuple(range(len(shape))))
+
+
+def allocate(layout: Layout, element: Any) -> Any:
+    """A new buffer for the per-PE share of a tensor, in either local memory."""
+    type_ = ir.MemRefType.get([layout.local_size, 2], element, memory_space=placed_attribute("LM", layout))
+    return memref.AllocOp(type_, [], []).result
+
+
+def make_local(layout: Layout, element: Any) -> Local:
+    """A tensor in a new buffer of its own."""
+    buffer = allocate(layout, element)
+    return Local(buffer, layout, buffer)
+
+
+def integer(value: int) -> Any:
+    """A word as a 32-bit attribute."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
+
+
+def gather(source: Local, target: Local, index_map: NDArray[np.int64], padding: int = 0) -> None:
+    """Emit target[i] = source[index_map[i]]; `padding` are the bits of a word where the map is -1."""
+    flat = np.ascontiguousarray(index_map.reshape(-1), dtype=np.int32)
+    Gather(source.buffer, target.buffer, ir.DenseElementsAttr.get(flat), integer(padding))
+
+
+class Values:
+    """State of every tensor value, and the copies made of it."""
+
+    def __init__(self) -> None:
+        self.states: dict[Any, State] = {}
+        self._copies: dict[tuple[Any, str], Local] = {}
+        self._padding: dict[Any, int] = {}  # root buffer -> bits that all its padding is known to hold
+
+    def bring(self, value: Any, layout: Layout) -> Local:
+        """The tensor in `layout`, up to the order of addresses; emits what is needed to get it there."""
+        state = self.states[value]
+        if isinstance(state, View):
+            state = self._resolve_view(value, state, layout)
+        if isinstance(state, Dram):
+            local = make_local(layout, word_type(state.buffer.type.element_type))
+            Dl(state.buffer, local.buffer)
+            self._padding[local.root] = 0  # the host fills the image with zeros
+            self.states[value] = local
+            return local
+        if isinstance(state, Splat):
+            raise TypeError("a splat has no buffer")
+        if same_places(state.layout, layout):
+            return state
+        key = (value, str(layout))
+        if key not in self._copies:
+            copy = make_local(layout, state.buffer.type.element_type)
+            Relayout(state.buffer, copy.buffer)
+            self._copies[key] = copy
+        return self._copies[key]
+
+    def anywhere(self, value: Any) -> Local:
+        """The tensor wherever it is; one that is still in DRAM arrives in its default layout."""
+        state = self.states[value]
+        if isinstance(state, Local):
+            return state
+        return self.bring(value, default_layout(tuple(ir.RankedTensorType(value.type).shape)))
+
+    def _resolve_view(self, value: Any, view: View, wanted: Layout) -> Local:
+        if not isinstance(self.states[view.source], Local):
+            try:
+                self.bring(view.source, view.backward(wanted))
+            except LayoutError:
+                self.anywhere(view.source)
+        source = self.anywhere(view.source)
+        try:
+            layout = view.forward(source.layout)
+        except LayoutError:
+            local = make_local(wanted, source.buffer.type.element_type)
+            gather(source, local, view.index_map)
+        else:
+            old = source.buffer.type
+            type_ = ir.MemRefType.get(old.shape, old.element_type, memory_space=placed_attribute("LM", layout))
+            cast = memref.MemorySpaceCastOp(type_, source.buffer).result
+            local = Local(cast, layout, source.root)
+        self.states[value] = local
+        return local
+
+    def fill_padding(self, local: Local, bits: int) -> None:
+        """Make sure that padding holds this word; it never matters to anybody else, so it is done in place."""
+        if local.layout.padded_shape == local.layout.shape or self._padding.get(local.root) == bits:
+            return
+        FillPadding(local.buffer, integer(bits))
+        self._padding[local.root] = bits

@@ -1,0 +1,198 @@
+"""Reading linalg operations into plain data: extents, how operands are indexed, what kind of work it is."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mnc.core.bindings import ir
+from mnc.core.context import error_at
+from mnc.mncore_backend.distribution import Access
+
+COMBINERS = {
+    "arith.addf": "sum", "arith.maximumf": "max", "arith.maxnumf": "max", "arith.minimumf": "min",
+    "arith.minnumf": "min", "arith.mulf": "prod", "arith.addi": "sum", "arith.maxsi": "max", "arith.minsi": "min",
+    "arith.maxui": "max", "arith.minui": "min", "arith.muli": "prod", "arith.andi": "and", "arith.ori": "or",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Input:
+    """A tensor operand. `access` is None when its map is more than a choice of dimensions (a window, a reversal);
+    then `dims` are the iteration dimensions that occur in the map."""
+
+    value: Any
+    map: Any
+    access: Access | None
+    dims: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Generic:
+    """A `linalg.generic` with one result.
+
+    kind: ``pointwise``, ``contraction`` (sum of products of the two inputs), ``reduction`` or ``view`` (a copy).
+    `arguments` holds, per block argument, the index into `inputs`, or the scalar operand; the last is the accumulator.
+    """
+
+    op: Any
+    extents: tuple[int, ...]
+    parallel: tuple[bool, ...]
+    inputs: tuple[Input, ...]
+    arguments: tuple[Any, ...]
+    init: Any
+    result: Access
+    kind: str
+    combiner: str | None
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Static shape of a tensor value."""
+    return tuple(ir.RankedTensorType(value.type).shape)
+
+
+def is_tensor(value: Any) -> bool:
+    return isinstance(value.type, ir.RankedTensorType)
+
+
+def maps_of(op: Any) -> list[Any]:
+    """Indexing maps of a linalg operation."""
+    return [ir.AffineMapAttr(attribute).value for attribute in ir.ArrayAttr(op.attributes["indexing_maps"])]
+
+
+def _dims_in(expression: Any) -> set[int]:
+    if isinstance(expression, ir.AffineDimExpr):
+        return {expression.position}
+    if isinstance(expression, ir.AffineBinaryExpr):
+        return _dims_in(expression.lhs) | _dims_in(expression.rhs)
+    return set()
+
+
+def _access(map_: Any, shape: tuple[int, ...]) -> Access | None:
+    """The choice of dimensions that a map is, or None. A dimension of extent 1 may be indexed by a constant 0."""
+    access: list[int | None] = []
+    for expression, extent in zip(map_.results, shape, strict=True):
+        if isinstance(expression, ir.AffineDimExpr) and expression.position not in access:
+            access.append(expression.position)
+        elif extent == 1 and isinstance(expression, ir.AffineConstantExpr):
+            access.append(None)
+        else:
+            return None
+    return tuple(access)
+
+
+def _extents(op: Any, maps: list[Any], values: list[Any], rank: int) -> tuple[int, ...]:
+    extents: list[int | None] = [None] * rank
+    for map_, value in zip(maps, values, strict=True):
+        if not is_tensor(value):
+            continue
+        for expression, extent in zip(map_.results, shape_of(value), strict=True):
+            if isinstance(expression, ir.AffineDimExpr):
+                extents[expression.position] = extent
+    known = [extent for extent in extents if extent is not None]
+    if len(known) != rank:
+        raise error_at(op, "an iteration dimension has no operand that gives its extent")
+    return tuple(known)
+
+
+def _defining_name(value: Any) -> str | None:
+    return None if isinstance(value.owner, ir.Block) else value.owner.name
+
+
+def _kind(block: Any, inputs: int, parallel: tuple[bool, ...]) -> tuple[str, str | None]:
+    operations = list(block.operations)
+    yielded = operations[-1].operands[0]
+    if all(parallel):
+        arguments = list(block.arguments)
+        is_copy = inputs == 1 and yielded == arguments[0] and len(operations) == 1
+        return ("view" if is_copy else "pointwise"), None
+    name = _defining_name(yielded)
+    combiner = COMBINERS.get(name or "")
+    if combiner is None:
+        return "unsupported", None
+    a, b = yielded.owner.operands
+    arguments = list(block.arguments)
+    accumulator = arguments[-1]
+    other = b if a == accumulator else a if b == accumulator else None
+    if other is None:
+        return "unsupported", None
+    if name == "arith.addf" and inputs == 2 and _defining_name(other) == "arith.mulf":
+        factors = list(other.owner.operands)
+        if factors in (arguments[:2], arguments[1::-1]):
+            return "contraction", combiner
+    return "reduction", combiner
+
+
+def _used(block: Any, position: int) -> bool:
+    return any(True for _ in block.arguments[position].uses)
+
+
+def read_generic(op: Any) -> Generic:
+    """Read a `linalg.generic`; raises CompileError where it has a form that this level does not handle."""
+    operation = op.operation
+    if len(operation.results) != 1:
+        raise error_at(op, f"has {len(operation.results)} results, one is supported")
+    maps = maps_of(operation)
+    iterators = [str(item) for item in ir.ArrayAttr(operation.attributes["iterator_types"])]
+    parallel = tuple("parallel" in text for text in iterators)
+    values = list(operation.operands)
+    block = operation.regions[0].blocks[0]
+    extents = _extents(op, maps, values, len(iterators))
+    inputs: list[Input] = []
+    arguments: list[Any] = []
+    for i, (value, map_) in enumerate(zip(values[:-1], maps[:-1], strict=True)):
+        if not is_tensor(value):
+            arguments.append(value)
+        elif not _used(block, i):
+            arguments.append(None)  # gives extents only, as the window of a pooling
+        else:
+            dims = tuple(sorted(set().union(*(_dims_in(e) for e in map_.results))))
+            arguments.append(len(inputs))
+            inputs.append(Input(value, map_, _access(map_, shape_of(value)), dims))
+    result = _access(maps[-1], shape_of(values[-1]))
+    if result is None:
+        raise error_at(op, f"writes its result through the map {maps[-1]}, which is not a choice of dimensions")
+    kind, combiner = _kind(block, len(arguments), parallel)
+    if kind == "unsupported":
+        raise error_at(op, "combines values over a reduction dimension in a way that is not supported")
+    if kind == "view" and (not inputs or inputs[0].access is None):
+        kind = "pointwise"
+    if kind == "contraction" and len(inputs) != 2:
+        kind = "reduction"
+    return Generic(op, extents, parallel, tuple(inputs), tuple(arguments), values[-1], result, kind, combiner)
+
+
+def is_transposition(generic: Generic) -> bool:
+    """Whether the result is the only input with its dimensions in another order."""
+    access = generic.inputs[0].access if generic.kind == "view" else None
+    return access is not None and None not in access and sorted(map(str, generic.result)) == sorted(map(str, access))
+
+
+def transposition_order(generic: Generic) -> list[int]:
+    """Dimension of the source for each dimension of the result of a transposition."""
+    access = generic.inputs[0].access
+    assert access is not None  # see is_transposition
+    return [access.index(d) for d in generic.result]
+
+
+def _scalar_attribute(value: Any) -> Any | None:
+    owner = value.owner
+    return owner.attributes["value"] if not isinstance(owner, ir.Block) and owner.name == "arith.constant" else None
+
+
+def splat_value(value: Any) -> Any | None:
+    """The scalar attribute of a tensor that is the same everywhere: a splat constant or a filled tensor; else None."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    if owner.name == "arith.constant" and isinstance(owner.attributes["value"], ir.DenseElementsAttr):
+        attribute = owner.attributes["value"]
+        return attribute.get_splat_value() if attribute.is_splat else None
+    if owner.name == "linalg.fill":
+        return _scalar_attribute(owner.operands[0])
+    if owner.name != "linalg.generic":
+        return None
+    block = owner.regions[0].blocks[0]
+    yielded = list(block.operations)[-1].operands[0]
+    for argument, operand in zip(block.arguments, owner.operands, strict=True):
+        if argument == yielded and not is_tensor(operand):
+            return _scalar_attribute(operand)
+    return _scalar_attribute(yielded)

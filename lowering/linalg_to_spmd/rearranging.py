@@ -1,0 +1,131 @@
+"""Operations that only move elements: which source element each result element is, as arrays.
+
+One description serves slices, padding, concatenation, reshapes, reversals and sliding windows alike.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.core.bindings import ir
+from mnc.core.context import error_at
+from mnc.lowering.linalg_to_spmd.reading import Input, shape_of
+
+RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+REARRANGEMENTS = ("tensor.extract_slice", "tensor.insert_slice", "tensor.pad", "tensor.concat", *RESHAPES)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Part of a result: flat source element per flat result element, -1 where this source gives nothing."""
+
+    source: Any
+    index_map: NDArray[np.int64]
+
+
+def _numbers(op: Any, name: str) -> list[int]:
+    return list(ir.DenseI64ArrayAttr(op.attributes[name]))
+
+
+def _flat(value: Any) -> NDArray[np.int64]:
+    shape = shape_of(value)
+    return np.arange(int(np.prod(shape, dtype=np.int64)), dtype=np.int64).reshape(shape)
+
+
+def _slices(op: Any) -> tuple[slice, ...]:
+    if any(n == ir.ShapedType.get_dynamic_size() for n in _numbers(op, "static_offsets")):
+        raise error_at(op, "takes a slice whose place is known only when it runs")
+    parts = zip(*(_numbers(op, f"static_{n}") for n in ("offsets", "sizes", "strides")), strict=True)
+    return tuple(slice(start, start + (size - 1) * step + 1, step) for start, size, step in parts)
+
+
+def _extract(op: Any) -> list[Piece]:
+    part = _flat(op.operands[0])[_slices(op)]
+    return [Piece(op.operands[0], part.reshape(shape_of(op.results[0])))]
+
+
+def _insert(op: Any) -> list[Piece]:
+    source, target = op.operands[0], op.operands[1]
+    place = _slices(op)
+    inner = np.full(shape_of(target), -1, np.int64)
+    inner[place] = _flat(source).reshape(inner[place].shape)
+    outer = _flat(target)
+    outer[place] = -1
+    return [Piece(target, outer), Piece(source, inner)]
+
+
+def _pad(op: Any) -> list[Piece]:
+    widths = list(zip(_numbers(op, "static_low"), _numbers(op, "static_high"), strict=True))
+    return [Piece(op.operands[0], np.pad(_flat(op.operands[0]), widths, constant_values=-1))]
+
+
+def _concat(op: Any) -> list[Piece]:
+    axis = ir.IntegerAttr(op.attributes["dim"]).value
+    shape = shape_of(op.results[0])
+    pieces, start = [], 0
+    for value in op.operands:
+        index = np.full(shape, -1, np.int64)
+        extent = shape_of(value)[axis]
+        place = [slice(None)] * len(shape)
+        place[axis] = slice(start, start + extent)
+        index[tuple(place)] = _flat(value)
+        pieces.append(Piece(value, index))
+        start += extent
+    return pieces
+
+
+def _reshape(op: Any) -> list[Piece]:
+    return [Piece(op.operands[0], _flat(op.results[0]))]
+
+
+_HANDLERS = {
+    "tensor.extract_slice": _extract,
+    "tensor.insert_slice": _insert,
+    "tensor.pad": _pad,
+    "tensor.concat": _concat,
+    "tensor.expand_shape": _reshape,
+    "tensor.collapse_shape": _reshape,
+}
+
+
+def pieces_of(op: Any) -> list[Piece]:
+    """Pieces of the result of one of `REARRANGEMENTS`, each with an index map of the result's shape."""
+    return _HANDLERS[op.name](op)
+
+
+def padding_of(op: Any) -> Any:
+    """Scalar attribute that `tensor.pad` fills with; raises CompileError when it is not a constant."""
+    yielded = list(op.regions[0].blocks[0].operations)[-1].operands[0]
+    if isinstance(yielded.owner, ir.Block) or yielded.owner.name != "arith.constant":
+        raise error_at(op, "pads with a value that is known only when it runs")
+    return yielded.owner.attributes["value"]
+
+
+def _evaluate(expression: Any, grid: dict[int, NDArray[np.int64]]) -> NDArray[np.int64]:
+    if isinstance(expression, ir.AffineDimExpr):
+        return grid[expression.position]
+    if isinstance(expression, ir.AffineConstantExpr):
+        return np.int64(expression.value)  # pyright: ignore[reportReturnType]
+    left, right = _evaluate(expression.lhs, grid), _evaluate(expression.rhs, grid)
+    if isinstance(expression, ir.AffineAddExpr):
+        return left + right
+    if isinstance(expression, ir.AffineMulExpr):
+        return left * right
+    if isinstance(expression, ir.AffineModExpr):
+        return left % right
+    if isinstance(expression, ir.AffineFloorDivExpr):
+        return left // right
+    return -(-left // right)
+
+
+def window_map(operand: Input, extents: tuple[int, ...]) -> NDArray[np.int64]:
+    """Flat element of an operand for every point of the iteration dimensions that its map mentions."""
+    shape = [extents[d] for d in operand.dims]
+    grid = dict(zip(operand.dims, np.indices(shape, dtype=np.int64), strict=True))
+    source = shape_of(operand.value)
+    index = np.zeros(shape, np.int64)
+    for expression, extent in zip(operand.map.results, source, strict=True):
+        index = index * extent + _evaluate(expression, grid)
+    return index
