@@ -92,3 +92,34 @@ cycle in place of row addresses (already wrapped; h delivers column and column +
 
 Scalar operands (``word``, ``column``) are four integers in the record: pass a sequence of 4 ints.
 """
+
+from .alu import alu
+from .block_float import block_float
+from .jit import Kernel, run_table
+from .matrix import DECODED_BYTES, matrix_decode, matrix_read, matrix_vector
+from .mau import mau_vector
+from .moves import copy, extend, fetch_indirect, fetch_word, narrow, negate, store, zero_flush
+from .rrn import rrn_mabs, rrn_reduce, rrn_stage
+
+__all__ = [
+    "DECODED_BYTES",
+    "Kernel",
+    "alu",
+    "block_float",
+    "copy",
+    "extend",
+    "fetch_indirect",
+    "fetch_word",
+    "mau_vector",
+    "matrix_decode",
+    "matrix_read",
+    "matrix_vector",
+    "narrow",
+    "negate",
+    "rrn_mabs",
+    "rrn_reduce",
+    "rrn_stage",
+    "run_table",
+    "store",
+    "zero_flush",
+]

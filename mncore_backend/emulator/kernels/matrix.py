@@ -1,0 +1,363 @@
+"""Matrix register kernels: decoding a bank, matrix-vector products, transposed reads (SDM 3.6.9 - 3.6.11).
+
+A raw bank is [row 16][PE 64] longs. The decoded form of a MAB is column-major with the rows in the
+order in which their results lie in memory, so that results need no permutation.
+"""
+
+from collections.abc import Sequence
+
+from . import matrix_double
+from .emitter import Builder, Value
+from .jit import CYCLES, PES, Body, Kernel, Step, kernel
+from .lanes import (
+    PRECISIONS,
+    canonical,
+    double_to_half,
+    double_to_single,
+    exponent,
+    nibbles,
+    normalise,
+    two_sum_to_odd,
+)
+from .mau import SINGLE_LOW_MASK, low_part
+from .moves import word_halves
+
+MABS = 16
+MAB_BYTES = 1152
+DECODED_BYTES = MABS * MAB_BYTES
+"""Bytes of a decoded bank per block."""
+
+_ROW_BYTES = PES * 8
+_SINGLE = PRECISIONS["f"]
+
+# Row whose result a lane holds: words of the 4 PEs for g and f, MSB longs then LSB longs for h.
+WORD_ROWS = [1, 0, 3, 2, 5, 4, 7, 6]
+HALF_ROWS = [1, 0, 5, 4, 9, 8, 13, 12, 3, 2, 7, 6, 11, 10, 15, 14]
+# Lanes of an h result in the order of the halves of 4 little-endian longs.
+_HALF_ORDER = [HALF_ROWS.index(4 * (lane // 4) + 3 - lane % 4) for lane in range(16)]
+
+_H_COLUMN, _H_UNIT, _H_MARK = 64, 1024, 1088  # bytes: a column, the rows' units, the extended marks
+_NAN = 0x7FC00000  # marks an overflowed block; every product with it is recognised at the end
+
+
+def transpose(rows: Sequence[Value]) -> list[Value]:
+    """Columns of a square matrix given by its row vectors, by halving exchanges."""
+    size = len(rows)
+    rows = list(rows)
+    distance = size // 2
+    while distance:
+        low = [i if not i & distance else size + (i ^ distance) for i in range(size)]
+        high = [(i | distance) if not i & distance else size + i for i in range(size)]
+        for i in range(size):
+            if not i & distance:
+                a, b = rows[i], rows[i + distance]
+                rows[i], rows[i + distance] = a.shuffle(low, b), a.shuffle(high, b)
+        distance //= 2
+    return rows
+
+
+def decode_words(words: Value, low_bits_used: bool) -> Value:
+    """Block-float singles (i32 lanes) as binary64 values; an overflowed block gives NaN (OPEN-28).
+
+    With the word's sign and exponent alone as z, (1 + f) * 2**e - 2**e = f * 2**e exactly, and the
+    value is twice that. Without `low_bits_used` the five low bits are dropped (pseudo-single).
+    """
+    used = words if low_bits_used else words & ~0x1F
+    power = words & (_SINGLE.sign | _SINGLE.infinity)
+    field = words & _SINGLE.infinity
+    used, power = (field.compare("eq", 0).select(words.like(0), v) for v in (used, power))
+    value = used.bitcast("f32").to_float("f64") - power.bitcast("f32").to_float("f64")
+    overflowed = field.compare("eq", _SINGLE.infinity)
+    return overflowed.select(value.like(0.0).bitcast("i64") | (_NAN << 32), (value + value).bitcast("i64")).bitcast("f64")
+
+
+def split_words(words: Value) -> tuple[Value, Value, Value]:
+    """The values of block-float singles, their parts in the low five bits, and those parts' power of two."""
+    value = decode_words(words, True)
+    coarse = decode_words(words, False)
+    power = (words & (_SINGLE.sign | _SINGLE.infinity)).bitcast("f32").to_float("f64").bitcast("i64")
+    present = ((words & 0x1F).compare("ne", 0)) & ((words & _SINGLE.infinity).compare("ne", 0))
+    return value, value - coarse, present.select(power, 0).bitcast("f64")
+
+
+def decode_halves(halves: Value, common: Value) -> tuple[Value, Value, Value]:
+    """Block-float halves (i32 lanes) as binary32 values, the unit of their block, and extended marks.
+
+    `common` is the block's nonzero exponent field. An element with exponent field 0 in such a
+    block is an extended one, 2**-6 smaller (OPEN-29).
+    """
+    half = PRECISIONS["h"]
+    field, mantissa = exponent(halves, half), halves & half.mantissa
+    effective = field.compare("eq", 0).select(common - 6, field)
+    mantissa = common.compare("eq", 0).select(halves.like(0), mantissa)
+
+    def power(x: Value) -> Value:
+        return ((x + (127 - half.bias - 8)) << 23).bitcast("f32")
+
+    value = (mantissa.to_float("f32") * power(effective)).bitcast("i32") ^ ((halves & half.sign) << 16)
+    value = field.compare("eq", 63).select(halves.like(_NAN), value)
+    marks = field.compare("eq", 0).select(mantissa, 0)
+    return value.bitcast("f32"), power(common), marks
+
+
+def matrix_decode(precision: str) -> Kernel:
+    """Decode a raw bank for products of `precision` d, f, g or h: operands decoded, bank."""
+
+    def body(step: Step) -> None:
+        source, target = step.row("bank", 0), step.row("decoded", 0)
+        with step.builder.loop(0, MABS) as mab:
+            bank, decoded = source.at(mab << 5), target.at(mab * MAB_BYTES)
+            if precision == "d":
+                for row in range(4):
+                    decoded.at(row * 32).store(bank.at(row * _ROW_BYTES).load("i64", 4))
+            elif precision == "h":
+                _decode_half_bank(bank, decoded)
+            else:
+                _decode_word_bank(bank, decoded, precision)
+
+    return kernel(f"matrix_decode_{precision}", ("decoded", "bank"), body)
+
+
+def _decode_half_bank(bank: Value, decoded: Value) -> None:
+    rows = [bank.at(row * _ROW_BYTES).load("i16", 16).zext("i32") for row in HALF_ROWS]
+    columns = transpose(rows)
+    common = exponent(columns[0], PRECISIONS["h"])
+    for column in columns[1:]:
+        common = common.maximum(exponent(column, PRECISIONS["h"]))
+    unit, marks = None, common.like(0)
+    for lane, column in enumerate(columns):
+        value, unit, mark = decode_halves(column, common)
+        decoded.at(lane * _H_COLUMN).store(value)
+        marks = marks | mark
+    if unit is not None:
+        decoded.at(_H_UNIT).store(unit)
+    decoded.at(_H_MARK).store(marks.trunc("i16"))
+
+
+def _decode_word_bank(bank: Value, decoded: Value, precision: str) -> None:
+    rows = [bank.at(row * _ROW_BYTES).load("i32", 8) for row in WORD_ROWS]
+    columns = transpose(rows)
+    if precision == "g":
+        for lane, column in enumerate(columns):
+            decoded.at(lane * 64).store(decode_words(column, False))
+        return
+    for index in range(4):  # f meets the even columns: the MSB words, lanes 1, 3, 5, 7
+        for part, value in enumerate(split_words(columns[2 * index + 1])):
+            decoded.at((3 * index + part) * 64).store(value)
+
+
+def matrix_vector(op: str, precision: str, *, reduce: bool = False, half: str = "", flags: bool = False) -> Kernel:
+    """The kernel of ``<precision>m<op>``; op "fma" or "mul", precision d, f, g or h.
+
+    Operands: out[, out_lsb], decoded, x[, z[, z_lsb]][, flags]; LSB rows belong to h. `half` "u" or
+    "d" selects the rows of a double product. Raises ValueError for combinations that do not exist.
+    """
+    if op not in ("fma", "mul") or precision not in ("d", "f", "g", "h"):
+        raise ValueError(f"no MAU operation {precision}m{op}")
+    if (precision == "d") != (half in ("u", "d")):
+        raise ValueError(f"{precision}m{op} with half {half!r}")
+    operands = ["out"] + (["out_lsb"] if precision == "h" and not reduce else []) + ["decoded", "x"]
+    if op == "fma":
+        operands += ["z", "z_lsb"] if precision == "h" else ["z"]
+    operands += ["flags"] if flags else []
+    body = matrix_double.vector_body(op, half, reduce, flags) if precision == "d" else _body(precision, reduce)
+    name = f"mau_{precision}m{op}{half}{'r' if reduce else ''}{'_flags' if flags else ''}"
+    return kernel(name, operands, body)
+
+
+def _body(precision: str, reduce: bool) -> Body:
+    prepare = {"f": _prepare_single, "g": _prepare_pseudo_single, "h": _prepare_half}[precision]
+
+    def body(step: Step) -> None:
+        scratch = step.builder.scratch(16384)
+        with step.builder.loop(0, CYCLES) as cycle:
+            prepare(step, cycle, scratch)
+        with step.builder.loop(0, MABS) as mab:
+            decoded = step.row("decoded", 0).at(mab * MAB_BYTES)
+            if precision == "h":
+                sums = _half_sums(step.builder, decoded, scratch, mab)
+            else:
+                sums = _word_sums(step.builder, decoded, scratch, mab, precision)
+            for cycle, total in enumerate(sums):
+                if precision == "h":
+                    _finish_half(step, cycle, mab, total, reduce)
+                else:
+                    _finish_words(step, cycle, mab, total, reduce)
+
+    return body
+
+
+# Vectors in scratch: [cycle 4][...] values per element in little-endian order of the row.
+_G_CYCLE, _F_CYCLE, _H_CYCLE = 1024, 1536, 1024
+_H_X_UNIT, _H_X_MARK, _H_SUMS = 4096, 8192, 12288
+
+
+def _prepare_pseudo_single(step: Step, cycle: Value, scratch: Value) -> None:
+    source, target = step.row("x", cycle), scratch.at(cycle * _G_CYCLE)
+    for chunk in range(8):
+        words = source.at(chunk * 64).load("i32", 16)
+        target.at(chunk * 128).store(decode_words(words, False))
+
+
+def _prepare_single(step: Step, cycle: Value, scratch: Value) -> None:
+    """The D0 words as three arrays of 64: values, low parts, scaled powers."""
+    source, target = step.row("x", cycle), scratch.at(cycle * _F_CYCLE)
+    for chunk in range(8):
+        words = (source.at(chunk * 64).load("i64", 8) >> 32).trunc("i32")
+        value, low, power = split_words(words)
+        for part, vector in enumerate((value, low, power * 2.0**-36)):
+            target.at(part * 512 + chunk * 64).store(vector)
+
+
+def _prepare_half(step: Step, cycle: Value, scratch: Value) -> None:
+    source, target = step.row("x", cycle), scratch.at(cycle * _H_CYCLE)
+    for chunk in range(8):
+        halves = source.at(chunk * 64).load("i16", 32).zext("i32")
+        common = exponent(halves, PRECISIONS["h"])
+        for distance in (1, 2, 4, 8):
+            common = common.maximum(common.exchange(distance))
+        value, unit, marks = decode_halves(halves, common)
+        target.at(chunk * 128).store(value)
+        target.at(_H_X_UNIT + chunk * 128).store(unit)
+        target.at(_H_X_MARK + chunk * 128).store(marks)
+
+
+def _word_sums(builder: Builder, decoded: Value, scratch: Value, mab: Value, precision: str) -> list[Value]:
+    """Exact sums of products for the 4 cycles: integers below 2**48 at one scale, in any order."""
+    sums = [builder.constant("f64", 8, 0.0)] * CYCLES
+    if precision == "g":
+        vectors = scratch.at(mab << 6)
+        for lane in range(8):
+            column = decoded.at(lane * 64).load("f64", 8)
+            for cycle in range(CYCLES):
+                x = vectors.at(cycle * _G_CYCLE + lane * 8).load_splat("f64", 8)
+                sums[cycle] = column.multiply_add(x, sums[cycle])
+        return sums
+    vectors = scratch.at(mab << 5)
+    for index in range(4):
+        a, a_low, a_power = (decoded.at((3 * index + part) * 64).load("f64", 8) for part in range(3))
+        for cycle in range(CYCLES):
+            b, b_low, b_power = (
+                vectors.at(cycle * _F_CYCLE + part * 512 + index * 8).load_splat("f64", 8) for part in range(3)
+            )
+            sums[cycle] = sums[cycle] + (a * b - (a_low * b_low - a_power * b_power))
+    return sums
+
+
+def _half_sums(builder: Builder, decoded: Value, scratch: Value, mab: Value) -> list[Value]:
+    """Sums of products below 2**22 at one scale, exact in binary32; extended blocks are redone."""
+    vectors = scratch.at(mab << 6)
+    sums = [builder.constant("f32", 16, 0.0)] * CYCLES
+    for lane in range(16):
+        column = decoded.at(lane * _H_COLUMN).load("f32", 16)
+        for cycle in range(CYCLES):
+            x = vectors.at(cycle * _H_CYCLE + lane * 4).load_splat("f32", 16)
+            sums[cycle] = column.multiply_add(x, sums[cycle])
+    marks = decoded.at(_H_MARK).load("i16", 16).zext("i32")
+    for cycle in range(CYCLES):
+        scratch.at(_H_SUMS + cycle * 64).store(sums[cycle])
+        marks = marks | vectors.at(_H_X_MARK + cycle * _H_CYCLE).load("i32", 16)
+    with builder.when(marks.compare("ne", 0).any_lane()), builder.loop(0, CYCLES) as cycle:
+        _extended_sum(decoded, vectors.at(cycle * _H_CYCLE), scratch.at(cycle << 6))
+    return [scratch.at(_H_SUMS + cycle * 64).load("f32", 16) for cycle in range(CYCLES)]
+
+
+def _extended_sum(decoded: Value, vector: Value, scratch: Value) -> None:
+    """One cycle with every product rounded to the grid of ordinary products (SDM 4.5, OPEN-29).
+
+    Adding and subtracting 1.5 * 2**23 grid units rounds to nearest even.
+    """
+    magic = decoded.at(_H_UNIT).load("f32", 16) * vector.at(_H_X_UNIT).load("f32", 16) * (1.5 * 2.0**23)
+    total = magic.like(0.0)
+    for lane in range(16):
+        product = decoded.at(lane * _H_COLUMN).load("f32", 16) * vector.at(lane * 4).load_splat("f32", 16)
+        total = total + ((product + magic) - magic)
+    scratch.at(_H_SUMS).store(total)
+
+
+def _store_flags(step: Step, cycle: int, mab: Value, clear: Value) -> None:
+    if "flags" in step.operands:
+        step.row("flags", cycle).at(mab << 2).store(nibbles(clear, 4))
+
+
+def _finish_words(step: Step, cycle: int, mab: Value, total: Value, reduce: bool) -> None:
+    """Add z with one rounding and store 8 words, or 8 halves in the MSB words."""
+    offset = mab << 5
+    overflowed = total.compare("uno", total)
+    bits = total.bitcast("i64")
+    if "z" in step.operands:
+        addend = canonical(step.row("z", cycle).at(offset).load("i32", 8), _SINGLE)
+        bits = two_sum_to_odd(total, addend.bitcast("f32").to_float("f64"))
+    if reduce:
+        result = double_to_half(bits).trunc("i32")
+    else:
+        result = double_to_single(bits)
+    infinity = PRECISIONS["h" if reduce else "f"].infinity
+    result = overflowed.select(result.like(infinity), result)
+    step.row("out", cycle).at(offset).store(word_halves(result) if reduce else result)
+    _store_flags(step, cycle, mab, (result & (0x8000 if reduce else 1 << 31)).compare("eq", 0))
+
+
+def _finish_half(step: Step, cycle: int, mab: Value, total: Value, reduce: bool) -> None:
+    """Add z with one rounding and store 16 singles in two rows, or 16 halves in one."""
+    offset = mab << 5
+    overflowed = total.compare("uno", total)
+    addend = None
+    if "z" in step.operands:
+        msb, lsb = (step.row(name, cycle).at(offset).load("i32", 8) for name in ("z", "z_lsb"))
+        addend = canonical(msb.shuffle(range(16), lsb), _SINGLE).bitcast("f32")
+    if reduce:
+        wide = total.to_float("f64")
+        bits = wide.bitcast("i64") if addend is None else two_sum_to_odd(wide, addend.to_float("f64"))
+        result = double_to_half(bits).trunc("i32")
+    else:
+        result = normalise((total if addend is None else total + addend).bitcast("i32"), _SINGLE)
+    result = overflowed.select(result.like(PRECISIONS["h" if reduce else "f"].infinity), result)
+    clear = (result & (0x8000 if reduce else 1 << 31)).compare("eq", 0)
+    _store_flags(step, cycle, mab, clear.shuffle(_HALF_ORDER))
+    if reduce:
+        step.row("out", cycle).at(offset).store(result.trunc("i16").shuffle(_HALF_ORDER))
+    else:
+        step.row("out", cycle).at(offset).store(result.shuffle(range(8)))
+        step.row("out_lsb", cycle).at(offset).store(result.shuffle(range(8, 16)))
+
+
+def matrix_read(precision: str) -> Kernel:
+    """Transposed read, any bit pattern: operands out[, out_lsb], bank, column.
+
+    `precision` d, f (or g) or h; h delivers columns a and a + 1 in the MSB and LSB longs.
+    """
+    if precision not in ("d", "f", "g", "h"):
+        raise ValueError(f"no transposed read {precision}mread")
+    outputs = ("out", "out_lsb") if precision == "h" else ("out",)
+
+    def body(step: Step) -> None:
+        with step.builder.loop(0, CYCLES) as cycle:
+            for number, name in enumerate(outputs):
+                column = step.scalar("column", cycle) + number
+                _read_column(step, cycle, name, column, precision)
+
+    return kernel(f"matrix_read_{'f' if precision == 'g' else precision}", (*outputs, "bank", "column"), body)
+
+
+def _read_column(step: Step, cycle: Value, name: str, column: Value, precision: str) -> None:
+    """Gather element [row of each lane][column] of two MABs at a time."""
+    builder = step.builder
+    per_long = {"d": 1, "f": 2, "g": 2, "h": 4}[precision]
+    # Byte of an element inside the row of a MAB: longs in order, elements in a long reversed.
+    size = 8 // per_long
+    position = (column & ~(per_long - 1)) + ((per_long - 1) - (column & (per_long - 1)))
+    byte = position * size
+    lanes = [
+        (per_long * (long % 4) + per_long - 1 - lane) * _ROW_BYTES + 32 * (long // 4)
+        for long in range(8)
+        for lane in range(per_long)
+    ]
+    offsets = builder.vector("i64", lanes)
+    for chunk in range(PES // 8):
+        base = step.row("bank", 0).at(byte & ~3).at(chunk * 64)
+        value = base.gather(offsets, "i64" if precision == "d" else "i32")
+        if precision == "h":
+            shift = ((byte & 2) << 3).trunc("i32").splat(value.lanes)
+            value = (value >> shift).trunc("i16")
+        step.row(name, cycle).at(chunk * 64).store(value.bitcast("i64"))
