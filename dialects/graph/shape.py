@@ -64,9 +64,14 @@ class BroadcastTo(GraphOp, name="broadcast_to"):
 
 
 class Concat(GraphOp, name="concat"):
-    """Operands one after another along ``axis``."""
+    """``lhs`` and then ``rhs`` along ``axis``; longer concatenations are trees of these.
 
-    operands_: Sequence[Tensor]
+    It has two operands because the native verifier wants all operands of a variadic group to be of
+    one type.
+    """
+
+    lhs: Tensor
+    rhs: Tensor
     result: TensorResult
     axis: ir.IntegerAttr
 

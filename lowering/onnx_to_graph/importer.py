@@ -1,0 +1,185 @@
+"""Walks an ONNX graph and builds the same computation in the graph dialect."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+
+from mnc.core.bindings import func, ir
+from mnc.core.context import onnx_location
+from mnc.core.diagnostics import CompileError, InternalError
+from mnc.dialects import graph
+from mnc.lowering.onnx_to_graph.known_values import KnownValues
+from mnc.lowering.onnx_to_graph.node import Node, element_type_of, shape_of
+from mnc.lowering.onnx_to_graph.onnx_file import LoadedModel, load_model
+from mnc.lowering.onnx_to_graph.support import OPERATORS, expand_functions, operator_version, unsupported_hint
+
+ENTRY = "main"
+
+
+def import_model(
+    path_or_model: str | os.PathLike[str] | onnx.ModelProto,
+    context: ir.Context,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    file_name: str | None = None,
+    constants: Mapping[str, np.ndarray] | None = None,
+) -> ir.Module:
+    """Import an ONNX model.
+
+    Args:
+        path_or_model: a file, or a model in memory, which is not changed.
+        context: a context with the graph dialect loaded.
+        shapes: shapes of inputs that have dynamic extents.
+        constants: values of inputs that are fixed when compiling; these are no arguments any more.
+        file_name: how messages and locations call the model; default the path.
+
+    Returns:
+        A module with ``func.func @main``; its arguments and results carry ``onnx.name``, and so do
+        the ``graph.constant`` operations of initializers. Every operation has the location of its
+        node. Operations that only computed shapes are left out.
+
+    Raises:
+        CompileError: the file or model is unusable, has dynamic extents, or needs what is not supported.
+    """
+    model = load_model(path_or_model, shapes, file_name, constants, expand_functions)
+    with context, onnx_location(model.graph.name or ENTRY, model.file_name):
+        return _GraphImporter(model).run()
+
+
+class _GraphImporter:
+    """State of one import: the MLIR value of each ONNX name."""
+
+    def __init__(self, model: LoadedModel) -> None:
+        self._model = model
+        self._graph = model.graph
+        self._values: dict[str, Any] = {}
+        self._known = KnownValues(model, self._sample)
+        self._declared = {value.name: value for value in (*self._graph.value_info, *self._graph.output)}
+
+    def _sample(self, name: str) -> np.ndarray | None:
+        """Zeros of the type of `name`, without storage of their own; None before it is imported."""
+        if name not in self._values and self._known.get(name) is None:
+            return None
+        value = self._operand(name)
+        return np.broadcast_to(np.zeros((), graph.numpy_dtype(element_type_of(value))), tuple(shape_of(value)))
+
+    def run(self) -> ir.Module:
+        """Build the module."""
+        module = ir.Module.create()
+        inputs = [value for value in self._graph.input if not self._known.is_initializer(value.name)]
+        names = [value.name for value in self._graph.output]
+        types = [self._input_type(value) for value in inputs]
+        with ir.InsertionPoint(module.body):
+            function = func.FuncOp(ENTRY, ir.FunctionType.get(types, []))
+        block = function.add_entry_block()
+        for value, argument in zip(inputs, block.arguments, strict=True):
+            argument.set_location(onnx_location(value.name, self._model.file_name))
+            self._values[value.name] = argument
+        with ir.InsertionPoint(block):
+            for index, proto in enumerate(self._graph.node):
+                self._import_node(proto, index)
+            results = [self._operand(name) for name in names]
+            func.ReturnOp(results)
+        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, [r.type for r in results]))
+        if inputs:
+            function.arg_attrs = _name_attributes([value.name for value in inputs])
+        if names:
+            function.res_attrs = _name_attributes(names)
+        _erase_unused(block)
+        return self._verified(module)
+
+    def _verified(self, module: ir.Module) -> ir.Module:
+        try:
+            module.operation.verify()
+        except ir.MLIRError as error:
+            raise InternalError(f"importing {self._model.file_name} gave invalid IR: {error}") from error
+        return module
+
+    def _input_type(self, value: onnx.ValueInfoProto) -> Any:
+        tensor = value.type.tensor_type
+        try:
+            element_type = graph.element_type(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+        except (ValueError, KeyError):
+            name = onnx.TensorProto.DataType.Name(tensor.elem_type)
+            message = f"input '{value.name}' has element type {name}, which is not supported"
+            raise CompileError(message, location=self._model.file_name, hint="use FLOAT") from None
+        return graph.tensor([dim.dim_value for dim in tensor.shape.dim], element_type)
+
+    def _operand(self, name: str) -> Any:
+        """MLIR value of an ONNX name; an initializer becomes a constant when it is first used."""
+        if name not in self._values:
+            array = self._known.get(name)
+            if array is None:
+                raise CompileError(f"value '{name}' is used before it is computed", location=self._model.file_name)
+            self._values[name] = self._constant(name, array)
+        return self._values[name]
+
+    def _constant(self, name: str, array: np.ndarray) -> Any:
+        try:
+            operation = graph.Constant.build(value=array, loc=onnx_location(name, self._model.file_name))
+        except (ValueError, TypeError) as error:
+            raise CompileError(f"constant '{name}': {error}", location=self._model.file_name) from None
+        operation.attributes["onnx.name"] = ir.StringAttr.get(name)
+        return operation.result
+
+    def _import_node(self, proto: onnx.NodeProto, index: int) -> None:
+        name = proto.name or f"{proto.op_type}_{index}"
+        version = operator_version(proto, self._model.opset)
+        node = Node(proto, name, version, self._model.file_name, self._operand, self._known.get)
+        with onnx_location(name, self._model.file_name):
+            results = self._results(node)
+        for output, value in zip(proto.output, results, strict=False):
+            if output:
+                self._check_declared(node, output, value)
+                self._values[output] = value
+        missing = [output for output in proto.output[len(results) :] if output]
+        if missing:
+            raise node.error(f"its output '{missing[0]}' is not supported", hint="use only the first outputs")
+
+    def _results(self, node: Node) -> list[Any]:
+        operator = OPERATORS.get(node.op_type) if node.proto.domain in ("", "ai.onnx") else None
+        if operator is None or node.version not in operator.versions:
+            return self._evaluated(node)
+        try:
+            results = operator.handler(node)
+        except (ValueError, TypeError) as error:
+            raise node.error(str(error)) from None
+        return results if isinstance(results, list) else [results]
+
+    def _evaluated(self, node: Node) -> list[Any]:
+        """Results of an operator without a handler whose operands are all known."""
+        arrays = [self._known.get(output) if output else None for output in node.proto.output]
+        if any(array is None and output for array, output in zip(arrays, node.proto.output, strict=True)):
+            domain = f" of domain '{node.proto.domain}'" if node.proto.domain else ""
+            message = f"operator {node.op_type}{domain} is not supported"
+            if node.op_type in OPERATORS and not domain:
+                message = f"version {node.version} of operator {node.op_type} is not supported"
+            raise node.error(message, hint=unsupported_hint(node.op_type))
+        return [None if array is None else self._constant(node.name, array) for array in arrays]
+
+    def _check_declared(self, node: Node, output: str, value: Any) -> None:
+        """The type computed here must be the one that the model declares or ONNX infers."""
+        declared = self._declared.get(output)
+        if declared is None or not declared.type.tensor_type.HasField("shape"):
+            return
+        dims = declared.type.tensor_type.shape.dim
+        shape = shape_of(value)
+        fits = len(dims) == len(shape) and all(
+            not dim.HasField("dim_value") or dim.dim_value == extent for dim, extent in zip(dims, shape, strict=False)
+        )
+        if not fits:
+            wanted = [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?" for dim in dims]
+            raise node.error(f"its output '{output}' has shape {shape}, but the model declares {wanted}")
+
+
+def _name_attributes(names: list[str]) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([ir.DictAttr.get({"onnx.name": ir.StringAttr.get(name)}) for name in names])
+
+
+def _erase_unused(block: ir.Block) -> None:
+    """Erase operations without uses, last first: they only computed shapes."""
+    for operation in reversed(list(block.operations)):
+        if operation.operation.name != "func.return" and not any(list(r.uses) for r in operation.operation.results):
+            operation.operation.erase()

@@ -1,0 +1,153 @@
+"""What a handler sees of an ONNX node."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.numpy_helper
+
+from mnc.core.bindings import ir
+from mnc.core.diagnostics import CompileError
+from mnc.dialects import graph
+
+
+class Node:
+    """One ONNX node: its operands as MLIR values, its attributes as Python values.
+
+    Args:
+        version: the version of the operator, that is, the opset in which its definition last changed.
+        operands: fetches the MLIR value of a name.
+        known: fetches the value of a name if it does not depend on the model's inputs.
+    """
+
+    def __init__(
+        self,
+        proto: onnx.NodeProto,
+        name: str,
+        version: int,
+        file_name: str,
+        operands: Callable[[str], ir.Value],
+        known: Callable[[str], np.ndarray | None],
+    ) -> None:
+        self.proto = proto
+        self.name = name
+        self.op_type = proto.op_type
+        self.version = version
+        self._file_name = file_name
+        self._operands = operands
+        self._known = known
+        self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+
+    def error(self, message: str, hint: str | None = None) -> CompileError:
+        """An error about this node, for the caller to raise."""
+        return CompileError(message, self.name, self.op_type, hint, self._file_name)
+
+    def has(self, index: int) -> bool:
+        """True if input `index` is present."""
+        return index < len(self.proto.input) and bool(self.proto.input[index])
+
+    def operand(self, index: int) -> Any:
+        """MLIR value of input `index`."""
+        if not self.has(index):
+            raise self.error(f"input {index} is missing")
+        return self._operands(self.proto.input[index])
+
+    def operands(self, start: int = 0) -> list[Any]:
+        """MLIR values of all present inputs from `start` on."""
+        return [self.operand(i) for i in range(start, len(self.proto.input)) if self.has(i)]
+
+    def known(self, index: int) -> np.ndarray | None:
+        """Value of input `index` if it is present and does not depend on the model's inputs."""
+        return self._known(self.proto.input[index]) if self.has(index) else None
+
+    def constant(self, index: int, what: str) -> np.ndarray:
+        """Value of input `index`; raises CompileError if it depends on the model's inputs."""
+        value = self.known(index)
+        if value is None:
+            message = f"its {what} (input {index}) must be known at compile time"
+            raise self.error(message, hint=f"make '{what}' an initializer or a Constant")
+        return value
+
+    def constant_ints(self, index: int, what: str) -> list[int]:
+        """Like `constant`, flattened to integers."""
+        return [int(value) for value in self.constant(index, what).reshape(-1)]
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """Python value of an attribute: int, float, str, list, or array; `default` if it is absent."""
+        attribute = self._attributes.get(name)
+        if attribute is None:
+            return default
+        value = onnx.helper.get_attribute_value(attribute)
+        if isinstance(value, bytes):
+            return value.decode("utf-8")
+        if isinstance(value, onnx.TensorProto):
+            return onnx.numpy_helper.to_array(value)
+        return list(value) if attribute.type in _LISTS else value
+
+    def wants(self, output: int) -> bool:
+        """True if output `output` has a name."""
+        return output < len(self.proto.output) and bool(self.proto.output[output])
+
+    def axis(self, axis: int, rank: int) -> int:
+        """Normalise a possibly negative axis."""
+        if not -rank <= axis < rank:
+            raise self.error(f"axis {axis} is out of range for a tensor of rank {rank}")
+        return axis % rank
+
+    def axes(self, axes: Sequence[int], rank: int) -> list[int]:
+        """Normalise axes: not negative, ascending, each once."""
+        out = sorted(self.axis(axis, rank) for axis in axes)
+        if len(set(out)) != len(out):
+            raise self.error(f"axes {list(axes)} name a dimension twice")
+        return out
+
+    def element_type(self, onnx_type: int) -> Any:
+        """MLIR element type of an ONNX one."""
+        name = onnx.TensorProto.DataType.Name(onnx_type)
+        if onnx_type == onnx.TensorProto.STRING:
+            raise self.error("element type STRING is not supported", hint="map strings to numbers outside the model")
+        try:
+            return graph.element_type(onnx.helper.tensor_dtype_to_np_dtype(onnx_type))
+        except (ValueError, KeyError):
+            raise self.error(f"element type {name} is not supported", hint="cast to FLOAT instead") from None
+
+
+_LISTS = (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS, onnx.AttributeProto.STRINGS)
+
+
+def shape_of(value: Any) -> list[int]:
+    """Static shape of an MLIR tensor value."""
+    return list(ir.RankedTensorType(value.type).shape)
+
+
+def element_type_of(value: Any) -> Any:
+    """Element type of an MLIR tensor value."""
+    return ir.RankedTensorType(value.type).element_type
+
+
+def reshape(value: Any, shape: Sequence[int]) -> Any:
+    """`graph.reshape`, or `value` itself when the shape does not change."""
+    if shape_of(value) == list(shape):
+        return value
+    return graph.Reshape.build(value, result_type=graph.tensor(shape, element_type_of(value))).result
+
+
+def constant(array: np.ndarray | float, like: Any = None) -> Any:
+    """`graph.constant`; with `like`, converted to the element type of that value."""
+    dtype = graph.numpy_dtype(element_type_of(like)) if like is not None else None
+    return graph.Constant.build(value=np.asarray(array, dtype)).result
+
+
+def cast(value: Any, element_type: Any) -> Any:
+    """`graph.cast`, or `value` itself when the type does not change."""
+    if element_type_of(value) == element_type:
+        return value
+    return graph.Cast.build(value, result_type=graph.tensor(shape_of(value), element_type)).result
+
+
+def broadcast_to(value: Any, shape: Sequence[int]) -> Any:
+    """`graph.broadcast_to`, or `value` itself when the shape does not change."""
+    if shape_of(value) == list(shape):
+        return value
+    return graph.BroadcastTo.build(value, result_type=graph.tensor(shape, element_type_of(value))).result

@@ -1,0 +1,149 @@
+"""Reading an ONNX model: load, check, inline functions, bind dynamic extents, infer shapes."""
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.inliner
+import onnx.shape_inference
+from google.protobuf.message import DecodeError
+
+from mnc.core.diagnostics import CompileError
+from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes, fix_inputs
+
+OLDEST_OPSET = 7
+NEWEST_OPSET = onnx.defs.onnx_opset_version()
+STANDARD_DOMAINS = ("", "ai.onnx")
+
+_LOAD_HINT = "check that it is a complete ONNX file, for instance with onnx.checker"
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A checked model with static shapes."""
+
+    proto: onnx.ModelProto
+    file_name: str
+    opset: int
+
+    @property
+    def graph(self) -> onnx.GraphProto:
+        """The main graph."""
+        return self.proto.graph
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+def read_proto(path: str | os.PathLike[str]) -> onnx.ModelProto:
+    """Read a model with its external data.
+
+    Raises:
+        CompileError: the file is missing, unreadable, truncated or not ONNX.
+    """
+    name = os.fspath(path)
+    try:
+        model = onnx.load(name)
+    except DecodeError:
+        raise CompileError("this is not an ONNX model, or it is truncated", location=name, hint=_LOAD_HINT) from None
+    except OSError as error:
+        raise CompileError(f"cannot read the file: {error.strerror or error}", location=name) from None
+    except (ValueError, onnx.checker.ValidationError) as error:
+        raise CompileError(f"cannot read the model: {_first_line(error)}", location=name, hint=_LOAD_HINT) from None
+    # Bytes of another format can decode to a model without any content.
+    if not model.graph.output and not model.graph.node:
+        raise CompileError("this is not an ONNX model: it has no graph", location=name, hint=_LOAD_HINT)
+    return model
+
+
+def find_opset(model: onnx.ModelProto, file_name: str) -> int:
+    """Version of the standard operator set that the model asks for.
+
+    Raises:
+        CompileError: older or newer than what is supported.
+    """
+    versions = [entry.version for entry in model.opset_import if entry.domain in STANDARD_DOMAINS]
+    if not versions:
+        message = "the model does not name the version of the standard operator set"
+        raise CompileError(message, location=file_name, hint="add an opset_import for domain ''")
+    if not OLDEST_OPSET <= versions[0] <= NEWEST_OPSET:
+        message = f"opset {versions[0]} is not supported, {OLDEST_OPSET} to {NEWEST_OPSET} are"
+        hint = "convert the model with onnx.version_converter.convert_version"
+        raise CompileError(message, location=file_name, hint=hint)
+    return versions[0]
+
+
+def drop_unknown_attributes(model: onnx.ModelProto, opset: int, file_name: str) -> None:
+    """Remove, with a warning, node attributes that the operator's schema does not have."""
+    for node in model.graph.node:
+        if node.domain not in STANDARD_DOMAINS or not onnx.defs.has(node.op_type, opset, ""):
+            continue
+        known = onnx.defs.get_schema(node.op_type, opset, "").attributes
+        unknown = [attribute for attribute in node.attribute if attribute.name not in known]
+        for attribute in unknown:
+            where = f"{file_name}: node '{node.name or node.op_type}'"
+            warnings.warn(f"{where}: attribute '{attribute.name}' is unknown and ignored", stacklevel=2)
+            node.attribute.remove(attribute)
+
+
+def _check(model: onnx.ModelProto, file_name: str) -> None:
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as error:
+        raise CompileError(f"the model is invalid: {_first_line(error)}", location=file_name, hint=_LOAD_HINT) from None
+
+
+def infer_shapes(model: onnx.ModelProto, file_name: str) -> onnx.ModelProto:
+    """Shape inference over the whole graph.
+
+    Raises:
+        CompileError: shapes or types contradict one another.
+    """
+    try:
+        return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    except onnx.shape_inference.InferenceError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        text = lines[-1] if lines else "unknown reason"
+        raise CompileError(f"shape inference failed: {text}", location=file_name, hint=_LOAD_HINT) from None
+
+
+def load_model(
+    source: str | os.PathLike[str] | onnx.ModelProto,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    file_name: str | None = None,
+    constants: Mapping[str, np.ndarray] | None = None,
+    expand: Callable[[onnx.ModelProto, int], onnx.ModelProto] | None = None,
+) -> LoadedModel:
+    """Load `source`, a path or a model in memory, which is not changed.
+
+    Args:
+        shapes: shapes of inputs with dynamic extents.
+        file_name: how messages call the model.
+        constants: values of inputs that become initializers.
+        expand: callable (model, opset) -> model that replaces operators by their definitions.
+
+    Raises:
+        CompileError: for everything that is wrong with the file or the model.
+    """
+    if isinstance(source, onnx.ModelProto):
+        model, name = onnx.ModelProto(), file_name or "<model>"
+        model.CopyFrom(source)
+    else:
+        name = file_name or os.fspath(Path(source))
+        model = read_proto(source)
+    opset = find_opset(model, name)
+    drop_unknown_attributes(model, opset, name)
+    _check(model, name)
+    if model.functions:
+        model = onnx.inliner.inline_local_functions(model)
+    fix_inputs(model.graph, dict(constants or {}), name)
+    bind_shapes(model.graph, dict(shapes or {}), name)
+    if expand is not None:
+        model = expand(model, opset)
+    return LoadedModel(infer_shapes(model, name), name, opset)

@@ -1,0 +1,127 @@
+"""Element-wise operators."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mnc.dialects import graph
+from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, shape_of
+
+
+def unary(operation: type[graph.GraphOp]) -> Callable[[Node], Any]:
+    """Handler of an operator with one input and no attributes."""
+    return lambda node: operation.build(node.operand(0)).result
+
+
+def binary(operation: type[graph.GraphOp]) -> Callable[[Node], Any]:
+    """Handler of an operator with two broadcast inputs and no attributes."""
+    return lambda node: operation.build(node.operand(0), node.operand(1)).result
+
+
+def variadic(operation: type[graph.GraphOp]) -> Callable[[Node], Any]:
+    """Max, Min, Sum: a chain of two-operand operations."""
+    return lambda node: functools.reduce(lambda a, b: operation.build(a, b).result, node.operands())
+
+
+def mean(node: Node) -> Any:
+    """Mean of several broadcast tensors."""
+    operands = node.operands()
+    total = functools.reduce(lambda a, b: graph.Add.build(a, b).result, operands)
+    return graph.Mul.build(total, constant(1.0 / len(operands), like=total)).result
+
+
+def with_floats(operation: type[graph.GraphOp], **defaults: float) -> Callable[[Node], Any]:
+    """Handler of an activation whose attributes are floats with these defaults."""
+
+    def handler(node: Node) -> Any:
+        values = {name: float(node.attribute(name, default)) for name, default in defaults.items()}
+        return operation.build(node.operand(0), **values).result
+
+    return handler
+
+
+def gelu(node: Node) -> Any:
+    """Gelu, exact or in its tanh form."""
+    return graph.Gelu.build(node.operand(0), approximate=node.attribute("approximate", "none")).result
+
+
+def prelu(node: Node) -> Any:
+    """``x if x >= 0 else slope * x``; the slope broadcasts."""
+    x, slope = node.operand(0), node.operand(1)
+    is_negative = graph.Less.build(x, constant(0, like=x)).result
+    return graph.Where.build(is_negative, graph.Mul.build(slope, x).result, x).result
+
+
+def power(node: Node) -> Any:
+    """Pow; the exponent is converted to the type of the base, as the result has it."""
+    base, exponent = node.operand(0), node.operand(1)
+    if str(element_type_of(exponent)).startswith("f") and not str(element_type_of(base)).startswith(("f", "b")):
+        wide = element_type_of(exponent)
+        return cast(graph.Pow.build(cast(base, wide), exponent).result, element_type_of(base))
+    return graph.Pow.build(base, cast(exponent, element_type_of(base))).result
+
+
+def modulo(node: Node) -> Any:
+    """Mod, with the sign of the divisor or as C's fmod."""
+    return graph.Mod.build(node.operand(0), node.operand(1), fmod=bool(node.attribute("fmod", 0))).result
+
+
+def _clip_bound(node: Node, index: int, name: str) -> float | None:
+    """Bound as a number exactly representable in f32, or None if absent or not so."""
+    if node.version < 11:
+        return node.attribute(name)
+    known = node.known(index)
+    if known is None or known.size != 1:
+        return None
+    value = known.reshape(()).item()
+    return float(value) if float(np.float32(value)) == value or value != value else None
+
+
+def clip(node: Node) -> Any:
+    """Clip: attributes where the bounds are constants, otherwise max and min."""
+    x = node.operand(0)
+    low, high = _clip_bound(node, 1, "min"), _clip_bound(node, 2, "max")
+    if node.version >= 11 and node.has(1) and low is None:
+        x = graph.Max.build(x, node.operand(1)).result
+    # A bound that is not an attribute is applied in order: first the lower, then the upper one.
+    if node.version >= 11 and node.has(2) and high is None:
+        x = graph.Clip.build(x, min=low).result if low is not None else x
+        return graph.Min.build(x, node.operand(2)).result
+    return x if low is None and high is None else graph.Clip.build(x, min=low, max=high).result
+
+
+def cast_to(node: Node) -> Any:
+    """Cast to the type of the attribute."""
+    return cast(node.operand(0), node.element_type(node.attribute("to")))
+
+
+def cast_like(node: Node) -> Any:
+    """CastLike: the type of the second input."""
+    return cast(node.operand(0), element_type_of(node.operand(1)))
+
+
+def where(node: Node) -> Any:
+    """Where."""
+    return graph.Where.build(*node.operands()).result
+
+
+def identity(node: Node) -> Any:
+    """Identity disappears."""
+    return node.operand(0)
+
+
+def dropout(node: Node) -> Any:
+    """Dropout at inference disappears; its mask is all true."""
+    training = node.known(2) if node.version >= 12 else None
+    ratio = node.known(1) if node.version >= 12 else np.float32(node.attribute("ratio", 0.5))
+    is_off = ratio is not None and float(np.asarray(ratio).reshape(())) == 0.0
+    if node.version >= 12 and node.has(2) and not is_off and (training is None or bool(training)):
+        hint = "export the model for inference, with training_mode false"
+        raise node.error("dropout in training mode draws random numbers, which is not supported", hint=hint)
+    x = node.operand(0)
+    if not node.wants(1):
+        return [x]
+    ones = np.ones(shape_of(x), bool)
+    return [x, constant(ones) if node.version >= 10 else constant(ones, like=x)]

@@ -1,0 +1,97 @@
+"""Normalisations."""
+
+import math
+from typing import Any
+
+from mnc.dialects import graph
+from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
+
+
+def batch_norm(node: Node) -> Any:
+    """BatchNormalization at inference."""
+    if node.attribute("training_mode", 0) or any(node.wants(i) for i in range(1, 5)):
+        hint = "export the model for inference; only the first output is available"
+        raise node.error("batch normalization in training mode is not supported", hint=hint)
+    if not node.attribute("spatial", 1):
+        raise node.error("spatial=0 is not supported", hint="use one mean and variance per channel")
+    operands = [cast(value, element_type_of(node.operand(0))) for value in node.operands()]
+    return graph.BatchNorm.build(*operands, epsilon=float(node.attribute("epsilon", 1e-5))).result
+
+
+def layer_norm(node: Node) -> Any:
+    """LayerNormalization with its optional statistics."""
+    operands = node.operands()
+    axis = node.axis(node.attribute("axis", -1), len(shape_of(operands[0])))
+    operation = graph.LayerNorm.build(*operands, axis=axis, epsilon=float(node.attribute("epsilon", 1e-5)))
+    return list(operation.operation.results)
+
+
+def _normalize(x: Any, axes: list[int], epsilon: float, center: bool) -> Any:
+    """``(x - mean) / sqrt(mean((x - mean)**2) + epsilon)``; the mean counts as 0 unless `center`."""
+    if center:
+        x = graph.Sub.build(x, graph.Reduce.build(x, kind="mean", axes=axes, keepdims=True)).result
+    square = graph.Mul.build(x, x).result
+    variance = graph.Reduce.build(square, kind="mean", axes=axes, keepdims=True).result
+    deviation = graph.Sqrt.build(graph.Add.build(variance, constant(epsilon, like=variance))).result
+    return graph.Mul.build(x, graph.Reciprocal.build(deviation)).result
+
+
+def rms_norm(node: Node) -> Any:
+    """RMSNormalization over the dimensions from the axis on."""
+    x, scale = node.operand(0), node.operand(1)
+    rank = len(shape_of(x))
+    axes = list(range(node.axis(node.attribute("axis", -1), rank), rank))
+    scaled = _normalize(x, axes, float(node.attribute("epsilon", 1e-5)), center=False)
+    return cast(graph.Mul.build(scaled, cast(scale, element_type_of(x))).result, element_type_of(scale))
+
+
+def instance_norm(node: Node) -> Any:
+    """InstanceNormalization: each channel of each sample by itself."""
+    x, scale, bias = node.operands()
+    rank = len(shape_of(x))
+    per_channel = [shape_of(x)[1], *[1] * (rank - 2)]
+    y = _normalize(x, list(range(2, rank)), float(node.attribute("epsilon", 1e-5)), center=True)
+    return graph.Add.build(graph.Mul.build(y, reshape(scale, per_channel)), reshape(bias, per_channel)).result
+
+
+def group_norm(node: Node) -> Any:
+    """GroupNormalization; scale and bias are per group in version 18, per channel since."""
+    x, scale, bias = node.operands()
+    shape, groups = shape_of(x), node.attribute("num_groups")
+    rank = len(shape)
+    split = reshape(x, [shape[0], groups, shape[1] // groups, *shape[2:]])
+    y = _normalize(split, list(range(2, rank + 1)), float(node.attribute("epsilon", 1e-5)), center=True)
+    if node.version < 21:
+        form = [groups, *[1] * (rank - 1)]
+    else:
+        y, form = reshape(y, shape), [shape[1], *[1] * (rank - 2)]
+    out = graph.Add.build(graph.Mul.build(y, reshape(scale, form)), reshape(bias, form)).result
+    return reshape(out, shape)
+
+
+def lrn(node: Node) -> Any:
+    """LRN: divide by a power of the sum of squares over neighbouring channels."""
+    x, size = node.operand(0), node.attribute("size")
+    shape = shape_of(x)
+    low = (size - 1) // 2
+    square = graph.Mul.build(x, x).result
+    # A running window over channels is an average over a window of one spatial-like dimension.
+    image = reshape(square, [shape[0], 1, shape[1], math.prod(shape[2:])])
+    pads = [low, 0, size - 1 - low, 0]
+    mean = graph.Pool.build(
+        image, kind="average", kernel=[size, 1], strides=[1, 1], pads=pads, dilations=[1, 1],
+        ceil_mode=False, count_include_pad=True,
+    ).result  # fmt: skip
+    mean = reshape(mean, shape)
+    alpha, beta, bias = (float(node.attribute(n, d)) for n, d in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0)))
+    base = graph.Add.build(graph.Mul.build(mean, constant(alpha, like=mean)), constant(bias, like=mean)).result
+    return graph.Div.build(x, graph.Pow.build(base, constant(beta, like=base))).result
+
+
+def lp_norm(node: Node) -> Any:
+    """LpNormalization of order 1 or 2 along one axis; a zero vector stays zero."""
+    x = node.operand(0)
+    axis = node.axis(node.attribute("axis", -1), len(shape_of(x)))
+    norm = graph.Reduce.build(x, kind=f"l{node.attribute('p', 2)}", axes=[axis], keepdims=True).result
+    zero = graph.Equal.build(norm, constant(0, like=norm)).result
+    return graph.Div.build(x, graph.Where.build(zero, constant(1, like=norm), norm)).result

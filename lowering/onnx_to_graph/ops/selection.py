@@ -1,0 +1,148 @@
+"""Operators that take parts of a tensor, or put it into a larger one."""
+
+from typing import Any
+
+import numpy as np
+
+from mnc.dialects import graph
+from mnc.lowering.onnx_to_graph.node import Node, constant, reshape, shape_of
+
+
+def _clamp_range(start: int, limit: int, step: int, extent: int) -> tuple[int, int]:
+    """Normalise one range as Python's slices do; an empty one becomes (start, start)."""
+    start, limit, _ = slice(start, limit, step).indices(extent)
+    if (step > 0 and limit < start) or (step < 0 and limit > start):
+        limit = start
+    if step < 0 and start < 0:
+        # A range over nothing that begins before the first element.
+        return 0, 0
+    return start, limit
+
+
+def slice_(node: Node) -> Any:
+    """Slice: ranges are attributes before version 10, inputs since."""
+    x = node.operand(0)
+    shape = shape_of(x)
+    if node.version >= 10:
+        starts, ends = node.constant_ints(1, "starts"), node.constant_ints(2, "ends")
+        axes = node.constant_ints(3, "axes") if node.has(3) else list(range(len(starts)))
+        given_steps = node.constant_ints(4, "steps") if node.has(4) else [1] * len(starts)
+    else:
+        starts, ends = node.attribute("starts"), node.attribute("ends")
+        axes, given_steps = node.attribute("axes", list(range(len(starts)))), [1] * len(starts)
+    low, high, steps = [0] * len(shape), list(shape), [1] * len(shape)
+    for start, end, axis, step in zip(starts, ends, axes, given_steps, strict=True):
+        i = node.axis(axis, len(shape))
+        if step == 0:
+            raise node.error("a step is 0")
+        steps[i] = step
+        # INT_MIN of a smaller type means "past the first element" too, as Python's None does.
+        low[i], high[i] = _clamp_range(start, end, step, shape[i])
+        if shape[i] == 0:
+            low[i], high[i], steps[i] = 0, 0, 1
+    if low == [0] * len(shape) and high == shape and steps == [1] * len(shape):
+        return x
+    return graph.Slice.build(x, starts=low, limits=high, steps=steps).result
+
+
+def split(node: Node) -> Any:
+    """Split into slices; sizes are an attribute before version 13, an input since."""
+    x = node.operand(0)
+    shape = shape_of(x)
+    axis = node.axis(node.attribute("axis", 0), len(shape))
+    count = len(node.proto.output)
+    if node.version >= 13:
+        sizes = node.constant_ints(1, "split") if node.has(1) else None
+    else:
+        sizes = node.attribute("split")
+    if sizes is None:
+        size = -(-shape[axis] // count)
+        sizes = [max(min(size, shape[axis] - i * size), 0) for i in range(count)]
+    if sum(sizes) != shape[axis] or len(sizes) != count:
+        raise node.error(f"sizes {sizes} do not split extent {shape[axis]} into {count} parts")
+    out, position = [], 0
+    for size in sizes:
+        starts, limits = [0] * len(shape), list(shape)
+        starts[axis], limits[axis] = position, position + size
+        out.append(graph.Slice.build(x, starts=starts, limits=limits, steps=[1] * len(shape)).result)
+        position += size
+    return out
+
+
+def gather(node: Node) -> Any:
+    """Gather along one axis."""
+    x = node.operand(0)
+    axis = node.axis(node.attribute("axis", 0), len(shape_of(x)))
+    return graph.Gather.build(x, node.operand(1), axis=axis).result
+
+
+def pad(node: Node) -> Any:
+    """Pad; a negative padding cuts."""
+    x = node.operand(0)
+    shape = shape_of(x)
+    if node.version >= 11:
+        pads = node.constant_ints(1, "pads")
+        value = float(node.constant(2, "constant_value").reshape(())) if node.has(2) else 0.0
+        axes = node.constant_ints(3, "axes") if node.has(3) else list(range(len(shape)))
+    else:
+        pads, value = node.attribute("pads"), float(node.attribute("value", 0.0))
+        axes = list(range(len(shape)))
+    low, high = [0] * len(shape), [0] * len(shape)
+    for i, axis in enumerate(axes):
+        low[node.axis(axis, len(shape))] = pads[i]
+        high[node.axis(axis, len(shape))] = pads[len(axes) + i]
+    if min((*low, *high), default=0) < 0:
+        starts = [max(-before, 0) for before in low]
+        limits = [extent - max(-after, 0) for extent, after in zip(shape, high, strict=True)]
+        x = graph.Slice.build(x, starts=starts, limits=limits, steps=[1] * len(shape)).result
+        low, high = ([max(amount, 0) for amount in amounts] for amounts in (low, high))
+    mode = node.attribute("mode", "constant")
+    return graph.Pad.build(x, low=low, high=high, value=value, mode=mode).result
+
+
+def one_hot(node: Node) -> Any:
+    """OneHot: compare the indices with 0 .. depth - 1 along a new axis and select."""
+    indices, values = node.operand(0), node.operand(2)
+    depth = node.constant_ints(1, "depth")[0]
+    shape = shape_of(indices)
+    axis = node.axis(node.attribute("axis", -1), len(shape) + 1)
+    column = reshape(indices, [*shape[:axis], 1, *shape[axis:]])
+    zero, extent = constant(0, like=column), constant(depth, like=column)
+    wrapped = graph.Where.build(graph.Less.build(column, zero).result, graph.Add.build(column, extent).result, column)
+    classes = np.arange(depth).reshape([depth if i == axis else 1 for i in range(len(shape) + 1)])
+    hit = graph.Equal.build(wrapped.result, constant(classes, like=column)).result
+    off, on = (
+        reshape(graph.Slice.build(values, starts=[i], limits=[i + 1], steps=[1]).result, []) for i in range(2)
+    )
+    return graph.Where.build(hit, on, off).result
+
+
+def trilu(node: Node) -> Any:
+    """Trilu: keep one triangle of the last two dimensions."""
+    x = node.operand(0)
+    shape = shape_of(x)
+    k = node.constant_ints(1, "k")[0] if node.has(1) else 0
+    mask = np.ones(shape[-2:], bool)
+    mask = np.triu(mask, k) if node.attribute("upper", 1) else np.tril(mask, k)
+    return graph.Where.build(constant(mask), x, constant(np.zeros(()), like=x)).result
+
+
+def range_(node: Node) -> Any:
+    """Range with bounds known at compile time."""
+    start, limit, delta = (node.constant(i, name) for i, name in enumerate(("start", "limit", "delta")))
+    values = np.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype)
+    return graph.Constant.build(value=values).result
+
+
+def shape_of_operand(node: Node) -> Any:
+    """Shape, from start to end."""
+    shape = shape_of(node.operand(0))
+    part = shape[node.attribute("start", 0) : node.attribute("end", len(shape))]
+    return graph.Constant.build(value=np.asarray(part, np.int64)).result
+
+
+def size_of_operand(node: Node) -> Any:
+    """Size: the number of elements."""
+    return graph.Constant.build(value=np.asarray(np.prod(shape_of(node.operand(0))), np.int64)).result
+
+

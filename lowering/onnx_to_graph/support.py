@@ -1,0 +1,195 @@
+"""The table of supported ONNX operators; docs/supported-ops.md is made from it.
+
+Operators outside the table are still accepted where ONNX itself defines them by a function body
+made of other operators, or where all their operands are known at compile time.
+"""
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import onnx
+import onnx.inliner
+
+from mnc.dialects import graph
+from mnc.lowering.onnx_to_graph.node import Node
+from mnc.lowering.onnx_to_graph.ops import contraction, elementwise, normalization, reduction, selection, shape
+from mnc.lowering.onnx_to_graph.ops.elementwise import binary, unary, variadic, with_floats
+from mnc.lowering.onnx_to_graph.ops.reduction import arg_reduce, global_pool, pool, reduce, softmax
+
+
+@dataclass(frozen=True)
+class Operator:
+    """How an operator is imported, and which versions of its definition the handler knows."""
+
+    handler: Callable[[Node], Any]
+    versions: tuple[int, ...]
+    note: str = ""
+
+
+_STRUCTURAL = (21, 23, 24, 25)
+"""Versions that only added element types to the operators that move data."""
+
+OPERATORS: dict[str, Operator] = {
+    "Abs": Operator(unary(graph.Abs), (6, 13)),
+    "Add": Operator(binary(graph.Add), (7, 13, 14)),
+    "And": Operator(binary(graph.And), (7,)),
+    "ArgMax": Operator(arg_reduce("max"), (1, 11, 12, 13)),
+    "ArgMin": Operator(arg_reduce("min"), (1, 11, 12, 13)),
+    "AveragePool": Operator(pool("average"), (7, 10, 11, 19, 22)),
+    "BatchNormalization": Operator(normalization.batch_norm, (7, 9, 14, 15), "inference"),
+    "Cast": Operator(elementwise.cast_to, (6, 9, 13, 19, 21, 23, 24, 25, 28)),
+    "CastLike": Operator(elementwise.cast_like, (15, 19, *_STRUCTURAL)),
+    "Ceil": Operator(unary(graph.Ceil), (6, 13)),
+    "Clip": Operator(elementwise.clip, (6, 11, 12, 13)),
+    "Concat": Operator(shape.concat, (4, 11, 13)),
+    "Constant": Operator(shape.constant, (1, 9, 11, 12, 13, 19, *_STRUCTURAL), "dense numbers"),
+    "ConstantOfShape": Operator(shape.constant_of_shape, (9, 20, *_STRUCTURAL), "shape known at compile time"),
+    "Conv": Operator(contraction.conv, (1, 11, 22)),
+    "ConvTranspose": Operator(contraction.conv_transpose, (1, 11, 22)),
+    "Cos": Operator(unary(graph.Cos), (7, 22)),
+    "CumSum": Operator(reduction.cumsum, (11, 14), "axis known at compile time"),
+    "DepthToSpace": Operator(shape.depth_to_space, (1, 11, 13, 28)),
+    "Div": Operator(binary(graph.Div), (7, 13, 14)),
+    "Dropout": Operator(elementwise.dropout, (7, 10, 12, 13, 22), "inference"),
+    "Elu": Operator(with_floats(graph.Elu, alpha=1.0), (6, 22)),
+    "Equal": Operator(binary(graph.Equal), (7, 11, 13, 19)),
+    "Erf": Operator(unary(graph.Erf), (9, 13)),
+    "Exp": Operator(unary(graph.Exp), (6, 13)),
+    "Expand": Operator(shape.expand, (8, 13), "shape known at compile time"),
+    "Flatten": Operator(shape.flatten, (1, 9, 11, 13, *_STRUCTURAL)),
+    "Floor": Operator(unary(graph.Floor), (6, 13)),
+    "Gather": Operator(selection.gather, (1, 11, 13)),
+    "Gelu": Operator(elementwise.gelu, (20,)),
+    "Gemm": Operator(contraction.gemm, (7, 9, 11, 13)),
+    "GlobalAveragePool": Operator(global_pool("mean"), (1, 22)),
+    "GlobalMaxPool": Operator(global_pool("max"), (1, 22)),
+    "Greater": Operator(binary(graph.Greater), (7, 9, 13)),
+    "GreaterOrEqual": Operator(binary(graph.GreaterOrEqual), (12, 16)),
+    "GroupNormalization": Operator(normalization.group_norm, (18, 21)),
+    "HardSigmoid": Operator(with_floats(graph.HardSigmoid, alpha=0.2, beta=0.5), (6, 22)),
+    "HardSwish": Operator(unary(graph.HardSwish), (14, 22)),
+    "Identity": Operator(elementwise.identity, (1, 13, 14, 16, 19, *_STRUCTURAL)),
+    "InstanceNormalization": Operator(normalization.instance_norm, (6, 22)),
+    "LRN": Operator(normalization.lrn, (1, 13)),
+    "LayerNormalization": Operator(normalization.layer_norm, (17,)),
+    "LeakyRelu": Operator(with_floats(graph.LeakyRelu, alpha=0.01), (6, 16)),
+    "Less": Operator(binary(graph.Less), (7, 9, 13)),
+    "LessOrEqual": Operator(binary(graph.LessOrEqual), (12, 16)),
+    "Log": Operator(unary(graph.Log), (6, 13)),
+    "LogSoftmax": Operator(softmax(graph.LogSoftmax), (1, 11, 13)),
+    "LpNormalization": Operator(normalization.lp_norm, (1, 22)),
+    "LpPool": Operator(pool("lp"), (2, 11, 18, 22)),
+    "MatMul": Operator(contraction.matmul, (1, 9, 13)),
+    "Max": Operator(variadic(graph.Max), (6, 8, 12, 13)),
+    "MaxPool": Operator(pool("max"), (1, 8, 10, 11, 12, 22), "first output"),
+    "Mean": Operator(elementwise.mean, (6, 8, 13)),
+    "Min": Operator(variadic(graph.Min), (6, 8, 12, 13)),
+    "Mish": Operator(unary(graph.Mish), (18, 22)),
+    "Mod": Operator(elementwise.modulo, (10, 13, 28)),
+    "Mul": Operator(binary(graph.Mul), (7, 13, 14)),
+    "Neg": Operator(unary(graph.Neg), (6, 13)),
+    "Not": Operator(unary(graph.Not), (1,)),
+    "OneHot": Operator(selection.one_hot, (9, 11, 28), "depth known at compile time"),
+    "Or": Operator(binary(graph.Or), (7,)),
+    "PRelu": Operator(elementwise.prelu, (7, 9, 16)),
+    "Pad": Operator(selection.pad, (2, 11, 13, 18, 19, *_STRUCTURAL), "pads and value known at compile time"),
+    "Pow": Operator(elementwise.power, (7, 12, 13, 15)),
+    "RMSNormalization": Operator(normalization.rms_norm, (23,)),
+    "Range": Operator(selection.range_, (11, 27), "bounds known at compile time"),
+    "Reciprocal": Operator(unary(graph.Reciprocal), (6, 13)),
+    "ReduceL1": Operator(reduce("l1"), (1, 11, 13, 18)),
+    "ReduceL2": Operator(reduce("l2"), (1, 11, 13, 18)),
+    "ReduceLogSum": Operator(reduce("log_sum"), (1, 11, 13, 18, 28)),
+    "ReduceLogSumExp": Operator(reduce("log_sum_exp"), (1, 11, 13, 18, 28)),
+    "ReduceMax": Operator(reduce("max"), (1, 11, 12, 13, 18, 20)),
+    "ReduceMean": Operator(reduce("mean"), (1, 11, 13, 18)),
+    "ReduceMin": Operator(reduce("min"), (1, 11, 12, 13, 18, 20)),
+    "ReduceProd": Operator(reduce("prod"), (1, 11, 13, 18)),
+    "ReduceSum": Operator(reduce("sum", axes_input_since=13), (1, 11, 13)),
+    "ReduceSumSquare": Operator(reduce("sum_square"), (1, 11, 13, 18)),
+    "Relu": Operator(unary(graph.Relu), (6, 13, 14)),
+    "Reshape": Operator(shape.reshape_to, (5, 13, 14, 19, *_STRUCTURAL), "shape known at compile time"),
+    "Round": Operator(unary(graph.Round), (11, 22)),
+    "Selu": Operator(with_floats(graph.Selu, alpha=1.6732632423543772, gamma=1.0507009873554805), (6, 22)),
+    "Shape": Operator(selection.shape_of_operand, (1, 13, 15, 19, *_STRUCTURAL)),
+    "Sigmoid": Operator(unary(graph.Sigmoid), (6, 13)),
+    "Sign": Operator(unary(graph.Sign), (9, 13)),
+    "Sin": Operator(unary(graph.Sin), (7, 22)),
+    "Size": Operator(selection.size_of_operand, (1, 13, 19, *_STRUCTURAL)),
+    "Slice": Operator(selection.slice_, (1, 10, 11, 13), "ranges known at compile time"),
+    "Softmax": Operator(softmax(graph.Softmax), (1, 11, 13)),
+    "Softplus": Operator(unary(graph.Softplus), (1, 22)),
+    "SpaceToDepth": Operator(shape.space_to_depth, (1, 13, 28)),
+    "Split": Operator(selection.split, (2, 11, 13, 18), "sizes known at compile time"),
+    "Sqrt": Operator(unary(graph.Sqrt), (6, 13)),
+    "Squeeze": Operator(shape.squeeze, (1, 11, 13, *_STRUCTURAL)),
+    "Sub": Operator(binary(graph.Sub), (7, 13, 14)),
+    "Sum": Operator(variadic(graph.Add), (6, 8, 13)),
+    "Tanh": Operator(unary(graph.Tanh), (6, 13)),
+    "Tile": Operator(shape.tile, (6, 13), "repeats known at compile time"),
+    "Transpose": Operator(shape.transpose, (1, 13, *_STRUCTURAL)),
+    "Trilu": Operator(selection.trilu, (14,)),
+    "Unsqueeze": Operator(shape.unsqueeze, (1, 11, 13, *_STRUCTURAL)),
+    "Where": Operator(elementwise.where, (9, 16)),
+    "Xor": Operator(binary(graph.Xor), (7,)),
+}
+
+_HINTS = {
+    "If": "fix the condition when exporting the model, so that only one branch is left",
+    "Loop": "unroll the loop when exporting the model",
+    "Scan": "unroll the loop when exporting the model",
+    "LSTM": "export the cell as MatMul, Sigmoid and Tanh, unrolled over time",
+    "GRU": "export the cell as MatMul, Sigmoid and Tanh, unrolled over time",
+    "RNN": "export the cell as MatMul and Tanh, unrolled over time",
+    "NonZero": "its result has a dynamic shape; use Where with a mask instead",
+    "Compress": "its result has a dynamic shape; use Where with a mask instead",
+    "Unique": "its result has a dynamic shape",
+}
+
+
+def unsupported_hint(op_type: str) -> str:
+    """The nearest thing that works."""
+    if op_type in _HINTS:
+        return _HINTS[op_type]
+    close = difflib.get_close_matches(op_type, OPERATORS, 1)
+    nearest = f"the nearest supported operator is {close[0]}; " if close else ""
+    return f"{nearest}docs/supported-ops.md lists all of them"
+
+
+def operator_version(node: onnx.NodeProto, opset: int) -> int:
+    """Opset in which the definition of the node's operator last changed, or 0 if there is none."""
+    if node.domain not in ("", "ai.onnx") or not onnx.defs.has(node.op_type, opset, ""):
+        return 0
+    return onnx.defs.get_schema(node.op_type, opset, "").since_version
+
+
+def _needs_expansion(node: onnx.NodeProto, opset: int) -> bool:
+    version = operator_version(node, opset)
+    operator = OPERATORS.get(node.op_type)
+    if not version or (operator is not None and version in operator.versions):
+        return False
+    schema = onnx.defs.get_schema(node.op_type, opset, "")
+    return schema.has_function or schema.has_context_dependent_function
+
+
+def expand_functions(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
+    """Replace operators without a handler by the function bodies of the ONNX standard, where there are any."""
+    for _ in range(_EXPANSION_ROUNDS):
+        names = sorted({node.op_type for node in model.graph.node if _needs_expansion(node, opset)})
+        if not names:
+            break
+        schemas = [("", name) for name in names]
+        # Bodies that depend on the context read element types from the inferred values.
+        model = onnx.shape_inference.infer_shapes(model, data_prop=True)
+        try:
+            model = onnx.inliner.inline_selected_functions(model, schemas, inline_schema_functions=True)
+        except RuntimeError:
+            # The inliner asserts on bodies whose types it cannot work out: they stay, and are refused by name.
+            break
+    return model
+
+
+_EXPANSION_ROUNDS = 8
+"""Bodies may hold operators with bodies; the standard nests them two deep."""
