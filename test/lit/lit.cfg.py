@@ -29,4 +29,4 @@ if not filecheck:
     lit_config.fatal("no FileCheck found: run `make setup`, or name one in the environment variable FILECHECK")  # noqa: F821
 config.substitutions.append((r"\bFileCheck\b", filecheck))  # noqa: F821
 config.substitutions.append(("%python", sys.executable))  # noqa: F821
-lit_config.maxIndividualTestTime = 60  # noqa: F821
+config.maxIndividualTestTime = 60  # noqa: F821
