@@ -188,4 +188,14 @@ class DebugSet:
     line: int = 0
 
 
-Statement = Step | RepeatedNop | Transfer | MaskSetting | Quit | DebugGet | DebugSet
+@dataclass(frozen=True, slots=True)
+class DramPreset:
+    """``r <group> <address, 9 hex digits> <count, 3 hex digits> <payload>``: presets DRAM in test cases (programs)."""
+
+    group: int
+    address: int
+    payload: tuple[int, ...]  # 64-bit long words
+    line: int = 0
+
+
+Statement = Step | RepeatedNop | Transfer | MaskSetting | Quit | DebugGet | DebugSet | DramPreset
