@@ -90,13 +90,18 @@ into `DECODED_BYTES` bytes per block (rows of its operands: only the cycle 0 add
 after the last write and before a product. ``column`` of `matrix_read` gives the column number per
 cycle in place of row addresses (already wrapped; h delivers column and column + 1).
 
+`half_from_single(pattern)` is a plain function for assembly literals, not a kernel.
+
 Scalar operands (``word``, ``column``) are four integers in the record: pass a sequence of 4 ints.
 """
+
+from mnc.mncore_backend.emulator.numerics.conversion import half_from_single
 
 from .alu import alu
 from .block_float import block_float
 from .jit import Kernel, run_table
-from .matrix import DECODED_BYTES, matrix_decode, matrix_read, matrix_vector
+from .matrix import matrix_read, matrix_vector
+from .matrix_decode import DECODED_BYTES, matrix_decode
 from .mau import mau_vector
 from .moves import copy, extend, fetch_indirect, fetch_word, narrow, negate, store, zero_flush
 from .rrn import rrn_mabs, rrn_reduce, rrn_stage
@@ -110,10 +115,11 @@ __all__ = [
     "extend",
     "fetch_indirect",
     "fetch_word",
-    "mau_vector",
+    "half_from_single",
     "matrix_decode",
     "matrix_read",
     "matrix_vector",
+    "mau_vector",
     "narrow",
     "negate",
     "rrn_mabs",

@@ -4,7 +4,8 @@ Exact for every operand, so there is no range to leave; the double unit is half-
 the programs this emulator runs.
 """
 
-from .emitter import Builder, Value
+from .builder import Builder
+from .emitter import Value
 from .jit import CYCLES, PES, Body, Step
 from .lanes import PRECISIONS, Precision
 

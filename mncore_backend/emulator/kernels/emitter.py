@@ -1,4 +1,4 @@
-"""Printer of LLVM-dialect text: kernels are Python functions over `Value` objects.
+"""Values of the LLVM-dialect printer: kernels are Python functions over `Value` objects.
 
 A `Value` is a scalar or a fixed-width vector. Its operators print one LLVM operation each, so the
 kernel sources read as arithmetic while the generated code has exactly the stated widths: no
@@ -7,9 +7,12 @@ plain IEEE, round to nearest even.
 """
 
 import struct
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .builder import Builder
 
 _INTEGER_COMPARE = {"eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"}
 
@@ -19,7 +22,7 @@ def element_bits(element: str) -> int:
     return 64 if element == "ptr" else int(element[1:])
 
 
-def _literal(element: str, value: int | float) -> str:
+def literal(element: str, value: int | float) -> str:
     """A constant of `element` as MLIR text; floats are printed as hexadecimal bit patterns."""
     if element == "i1":
         return "true" if value else "false"
@@ -183,7 +186,8 @@ class Value:
     def load(self, element: str, lanes: int = 0) -> "Value":
         """Read a scalar or vector through this pointer; no alignment beyond bytes is assumed."""
         target = f"vector<{lanes}x{element}>" if lanes else ("!llvm.ptr" if element == "ptr" else element)
-        return self.builder.emit(f"llvm.load {self.name} {{alignment = 1 : i64}} : !llvm.ptr -> {target}", element, lanes)
+        text = f"llvm.load {self.name} {{alignment = 1 : i64}} : !llvm.ptr -> {target}"
+        return self.builder.emit(text, element, lanes)
 
     def load_splat(self, element: str, lanes: int) -> "Value":
         """Read one element and repeat it in every lane."""
@@ -236,87 +240,3 @@ class Value:
         """Number of zero bits above the highest set bit; the width for zero."""
         text = f'"llvm.intr.ctlz"({self.name}) <{{is_zero_poison = false}}> : ({self.type}) -> {self.type}'
         return self.builder.emit(text, self.element, self.lanes)
-
-
-@dataclass
-class Builder:
-    """Collects the body of one function; `emit` numbers its values."""
-
-    lines: list[str] = field(default_factory=list)
-    _count: int = 0
-    _constants: dict[tuple[str, int, int | float | str], Value] = field(default_factory=dict)
-    _constant_lines: list[str] = field(default_factory=list)
-
-    def line(self, text: str) -> None:
-        """Append an operation without result."""
-        self.lines.append("  " + text)
-
-    def fresh(self, prefix: str = "%v") -> str:
-        """A new SSA or block name."""
-        self._count += 1
-        return f"{prefix}{self._count}"
-
-    def emit(self, text: str, element: str, lanes: int = 0) -> Value:
-        """Append an operation with one result."""
-        name = self.fresh()
-        self.line(f"{name} = {text}")
-        return Value(self, name, element, lanes)
-
-    def constant(self, element: str, lanes: int, value: int | float) -> Value:
-        """A constant, the same in every lane; hoisted to the entry of the function, kept once."""
-        literal = _literal(element, value)
-        kind = f"vector<{lanes}x{element}>" if lanes else element
-        text = f"dense<{literal}> : {kind}" if lanes else (literal if element == "i1" else f"{literal} : {element}")
-        return self._constant(element, lanes, text, kind)
-
-    def vector(self, element: str, values: Sequence[int | float]) -> Value:
-        """A constant vector with its own value per lane."""
-        kind = f"vector<{len(values)}x{element}>"
-        body = ", ".join(_literal(element, value) for value in values)
-        return self._constant(element, len(values), f"dense<[{body}]> : {kind}", kind)
-
-    def scratch(self, size: int) -> Value:
-        """A 64-byte aligned buffer of `size` bytes on the stack of the call."""
-        name, count = self.fresh("%s"), self.constant("i64", 0, size)
-        self._constant_lines.append(f"  {name} = llvm.alloca {count.name} x i8 {{alignment = 64 : i64}} : (i64) -> !llvm.ptr")
-        return Value(self, name, "ptr")
-
-    def _constant(self, element: str, lanes: int, text: str, kind: str) -> Value:
-        key = (element, lanes, text)
-        if key not in self._constants:
-            name = self.fresh("%c")
-            self._constant_lines.append(f"  {name} = llvm.mlir.constant({text}) : {kind}")
-            self._constants[key] = Value(self, name, element, lanes)
-        return self._constants[key]
-
-    @contextmanager
-    def loop(self, start: "Value | int", stop: "Value | int", step: int = 1) -> Iterator[Value]:
-        """A counted loop over i64, run at least once when start < stop and never otherwise."""
-        first = start if isinstance(start, Value) else self.constant("i64", 0, start)
-        last = stop if isinstance(stop, Value) else self.constant("i64", 0, stop)
-        head, body, leave = self.fresh("^head"), self.fresh("^body"), self.fresh("^leave")
-        index = Value(self, self.fresh(), "i64")
-        self.line(f"llvm.br {head}({first.name} : i64)")
-        self.lines.append(f"{head}({index.name}: i64):")
-        inside = index.compare("slt", last)
-        self.line(f"llvm.cond_br {inside.name}, {body}, {leave}")
-        self.lines.append(f"{body}:")
-        yield index
-        following = index + step
-        self.line(f"llvm.br {head}({following.name} : i64)")
-        self.lines.append(f"{leave}:")
-
-    @contextmanager
-    def when(self, condition: Value) -> Iterator[None]:
-        """Run the body only if the scalar i1 `condition` holds."""
-        body, leave = self.fresh("^then"), self.fresh("^done")
-        self.line(f"llvm.cond_br {condition.name}, {body}, {leave}")
-        self.lines.append(f"{body}:")
-        yield
-        self.line(f"llvm.br {leave}")
-        self.lines.append(f"{leave}:")
-
-    def function(self, name: str, arguments: str) -> str:
-        """The text of the finished function."""
-        body = "\n".join([*self._constant_lines, *self.lines])
-        return f"llvm.func @{name}({arguments}) {{\n{body}\n  llvm.return\n}}\n"

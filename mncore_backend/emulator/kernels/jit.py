@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from mnc.core.bindings import ir, submodule
 
-from .emitter import Builder, Value
+from .builder import Builder
+from .emitter import Value
 
 WORDS_PER_OPERAND = 5
 """int64 words of an operand in a record: row addresses of cycles 0..3 and the block stride in bytes."""

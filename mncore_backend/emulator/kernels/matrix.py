@@ -1,13 +1,8 @@
-"""Matrix register kernels: decoding a bank, matrix-vector products, transposed reads (SDM 3.6.9 - 3.6.11).
-
-A raw bank is [row 16][PE 64] longs. The decoded form of a MAB is column-major with the rows in the
-order in which their results lie in memory, so that results need no permutation.
-"""
-
-from collections.abc import Sequence
+"""Matrix-vector products and transposed reads of the matrix registers (SDM 3.6.9, 3.6.11)."""
 
 from . import matrix_double
-from .emitter import Builder, Value
+from .builder import Builder
+from .emitter import Value
 from .jit import CYCLES, PES, Body, Kernel, Step, kernel
 from .lanes import (
     PRECISIONS,
@@ -19,131 +14,24 @@ from .lanes import (
     normalise,
     two_sum_to_odd,
 )
-from .mau import SINGLE_LOW_MASK, low_part
+from .matrix_decode import (
+    H_COLUMN,
+    H_MARK,
+    H_UNIT,
+    HALF_ROWS,
+    MAB_BYTES,
+    MABS,
+    ROW_BYTES,
+    decode_halves,
+    decode_words,
+    split_words,
+)
 from .moves import word_halves
 
-MABS = 16
-MAB_BYTES = 1152
-DECODED_BYTES = MABS * MAB_BYTES
-"""Bytes of a decoded bank per block."""
-
-_ROW_BYTES = PES * 8
 _SINGLE = PRECISIONS["f"]
 
-# Row whose result a lane holds: words of the 4 PEs for g and f, MSB longs then LSB longs for h.
-WORD_ROWS = [1, 0, 3, 2, 5, 4, 7, 6]
-HALF_ROWS = [1, 0, 5, 4, 9, 8, 13, 12, 3, 2, 7, 6, 11, 10, 15, 14]
 # Lanes of an h result in the order of the halves of 4 little-endian longs.
 _HALF_ORDER = [HALF_ROWS.index(4 * (lane // 4) + 3 - lane % 4) for lane in range(16)]
-
-_H_COLUMN, _H_UNIT, _H_MARK = 64, 1024, 1088  # bytes: a column, the rows' units, the extended marks
-_NAN = 0x7FC00000  # marks an overflowed block; every product with it is recognised at the end
-
-
-def transpose(rows: Sequence[Value]) -> list[Value]:
-    """Columns of a square matrix given by its row vectors, by halving exchanges."""
-    size = len(rows)
-    rows = list(rows)
-    distance = size // 2
-    while distance:
-        low = [i if not i & distance else size + (i ^ distance) for i in range(size)]
-        high = [(i | distance) if not i & distance else size + i for i in range(size)]
-        for i in range(size):
-            if not i & distance:
-                a, b = rows[i], rows[i + distance]
-                rows[i], rows[i + distance] = a.shuffle(low, b), a.shuffle(high, b)
-        distance //= 2
-    return rows
-
-
-def decode_words(words: Value, low_bits_used: bool) -> Value:
-    """Block-float singles (i32 lanes) as binary64 values; an overflowed block gives NaN (OPEN-28).
-
-    With the word's sign and exponent alone as z, (1 + f) * 2**e - 2**e = f * 2**e exactly, and the
-    value is twice that. Without `low_bits_used` the five low bits are dropped (pseudo-single).
-    """
-    used = words if low_bits_used else words & ~0x1F
-    power = words & (_SINGLE.sign | _SINGLE.infinity)
-    field = words & _SINGLE.infinity
-    used, power = (field.compare("eq", 0).select(words.like(0), v) for v in (used, power))
-    value = used.bitcast("f32").to_float("f64") - power.bitcast("f32").to_float("f64")
-    overflowed = field.compare("eq", _SINGLE.infinity)
-    return overflowed.select(value.like(0.0).bitcast("i64") | (_NAN << 32), (value + value).bitcast("i64")).bitcast("f64")
-
-
-def split_words(words: Value) -> tuple[Value, Value, Value]:
-    """The values of block-float singles, their parts in the low five bits, and those parts' power of two."""
-    value = decode_words(words, True)
-    coarse = decode_words(words, False)
-    power = (words & (_SINGLE.sign | _SINGLE.infinity)).bitcast("f32").to_float("f64").bitcast("i64")
-    present = ((words & 0x1F).compare("ne", 0)) & ((words & _SINGLE.infinity).compare("ne", 0))
-    return value, value - coarse, present.select(power, 0).bitcast("f64")
-
-
-def decode_halves(halves: Value, common: Value) -> tuple[Value, Value, Value]:
-    """Block-float halves (i32 lanes) as binary32 values, the unit of their block, and extended marks.
-
-    `common` is the block's nonzero exponent field. An element with exponent field 0 in such a
-    block is an extended one, 2**-6 smaller (OPEN-29).
-    """
-    half = PRECISIONS["h"]
-    field, mantissa = exponent(halves, half), halves & half.mantissa
-    effective = field.compare("eq", 0).select(common - 6, field)
-    mantissa = common.compare("eq", 0).select(halves.like(0), mantissa)
-
-    def power(x: Value) -> Value:
-        return ((x + (127 - half.bias - 8)) << 23).bitcast("f32")
-
-    value = (mantissa.to_float("f32") * power(effective)).bitcast("i32") ^ ((halves & half.sign) << 16)
-    value = field.compare("eq", 63).select(halves.like(_NAN), value)
-    marks = field.compare("eq", 0).select(mantissa, 0)
-    return value.bitcast("f32"), power(common), marks
-
-
-def matrix_decode(precision: str) -> Kernel:
-    """Decode a raw bank for products of `precision` d, f, g or h: operands decoded, bank."""
-
-    def body(step: Step) -> None:
-        source, target = step.row("bank", 0), step.row("decoded", 0)
-        with step.builder.loop(0, MABS) as mab:
-            bank, decoded = source.at(mab << 5), target.at(mab * MAB_BYTES)
-            if precision == "d":
-                for row in range(4):
-                    decoded.at(row * 32).store(bank.at(row * _ROW_BYTES).load("i64", 4))
-            elif precision == "h":
-                _decode_half_bank(bank, decoded)
-            else:
-                _decode_word_bank(bank, decoded, precision)
-
-    return kernel(f"matrix_decode_{precision}", ("decoded", "bank"), body)
-
-
-def _decode_half_bank(bank: Value, decoded: Value) -> None:
-    rows = [bank.at(row * _ROW_BYTES).load("i16", 16).zext("i32") for row in HALF_ROWS]
-    columns = transpose(rows)
-    common = exponent(columns[0], PRECISIONS["h"])
-    for column in columns[1:]:
-        common = common.maximum(exponent(column, PRECISIONS["h"]))
-    unit, marks = None, common.like(0)
-    for lane, column in enumerate(columns):
-        value, unit, mark = decode_halves(column, common)
-        decoded.at(lane * _H_COLUMN).store(value)
-        marks = marks | mark
-    if unit is not None:
-        decoded.at(_H_UNIT).store(unit)
-    decoded.at(_H_MARK).store(marks.trunc("i16"))
-
-
-def _decode_word_bank(bank: Value, decoded: Value, precision: str) -> None:
-    rows = [bank.at(row * _ROW_BYTES).load("i32", 8) for row in WORD_ROWS]
-    columns = transpose(rows)
-    if precision == "g":
-        for lane, column in enumerate(columns):
-            decoded.at(lane * 64).store(decode_words(column, False))
-        return
-    for index in range(4):  # f meets the even columns: the MSB words, lanes 1, 3, 5, 7
-        for part, value in enumerate(split_words(columns[2 * index + 1])):
-            decoded.at((3 * index + part) * 64).store(value)
 
 
 def matrix_vector(op: str, precision: str, *, reduce: bool = False, half: str = "", flags: bool = False) -> Kernel:
@@ -249,11 +137,11 @@ def _half_sums(builder: Builder, decoded: Value, scratch: Value, mab: Value) -> 
     vectors = scratch.at(mab << 6)
     sums = [builder.constant("f32", 16, 0.0)] * CYCLES
     for lane in range(16):
-        column = decoded.at(lane * _H_COLUMN).load("f32", 16)
+        column = decoded.at(lane * H_COLUMN).load("f32", 16)
         for cycle in range(CYCLES):
             x = vectors.at(cycle * _H_CYCLE + lane * 4).load_splat("f32", 16)
             sums[cycle] = column.multiply_add(x, sums[cycle])
-    marks = decoded.at(_H_MARK).load("i16", 16).zext("i32")
+    marks = decoded.at(H_MARK).load("i16", 16).zext("i32")
     for cycle in range(CYCLES):
         scratch.at(_H_SUMS + cycle * 64).store(sums[cycle])
         marks = marks | vectors.at(_H_X_MARK + cycle * _H_CYCLE).load("i32", 16)
@@ -267,10 +155,10 @@ def _extended_sum(decoded: Value, vector: Value, scratch: Value) -> None:
 
     Adding and subtracting 1.5 * 2**23 grid units rounds to nearest even.
     """
-    magic = decoded.at(_H_UNIT).load("f32", 16) * vector.at(_H_X_UNIT).load("f32", 16) * (1.5 * 2.0**23)
+    magic = decoded.at(H_UNIT).load("f32", 16) * vector.at(_H_X_UNIT).load("f32", 16) * (1.5 * 2.0**23)
     total = magic.like(0.0)
     for lane in range(16):
-        product = decoded.at(lane * _H_COLUMN).load("f32", 16) * vector.at(lane * 4).load_splat("f32", 16)
+        product = decoded.at(lane * H_COLUMN).load("f32", 16) * vector.at(lane * 4).load_splat("f32", 16)
         total = total + ((product + magic) - magic)
     scratch.at(_H_SUMS).store(total)
 
@@ -349,7 +237,7 @@ def _read_column(step: Step, cycle: Value, name: str, column: Value, precision: 
     position = (column & ~(per_long - 1)) + ((per_long - 1) - (column & (per_long - 1)))
     byte = position * size
     lanes = [
-        (per_long * (long % 4) + per_long - 1 - lane) * _ROW_BYTES + 32 * (long // 4)
+        (per_long * (long % 4) + per_long - 1 - lane) * ROW_BYTES + 32 * (long // 4)
         for long in range(8)
         for lane in range(per_long)
     ]

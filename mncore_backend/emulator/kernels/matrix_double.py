@@ -1,12 +1,13 @@
 """Double matrix-vector products in wide scalar integers (SDM 3.6.9, 4.2)."""
 
+from .builder import Builder
 from .double import Term, field, finish, number, product_magnitude, rounded_sum
-from .emitter import Builder, Value
+from .emitter import Value
 from .jit import CYCLES, Body, Step
 from .lanes import PRECISIONS, Precision
+from .matrix_decode import MAB_BYTES, MABS
 
 _DOUBLE = PRECISIONS["d"]
-_MABS, _MAB_BYTES = 16, 1152
 
 
 def _block_mantissa(x: Value) -> Value:
@@ -48,11 +49,11 @@ def vector_body(op: str, half: str, reduce: bool, flags: bool) -> Body:
 
     def body(step: Step) -> None:
         builder: Builder = step.builder
-        with builder.loop(0, CYCLES) as cycle, builder.loop(0, _MABS) as mab:
+        with builder.loop(0, CYCLES) as cycle, builder.loop(0, MABS) as mab:
             offset = mab << 5
             x = [step.row("x", cycle).at(offset).at(8 * pe).load("i64") for pe in range(4)]
             z = [step.row("z", cycle).at(offset).at(8 * pe).load("i64") if op == "fma" else None for pe in range(4)]
-            bank = step.row("decoded", 0).at(mab * _MAB_BYTES)
+            bank = step.row("decoded", 0).at(mab * MAB_BYTES)
             zero = builder.constant("i64", 0, 0)
             for row in range(4):
                 product, overflowed = None, None
