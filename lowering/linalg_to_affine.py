@@ -24,5 +24,5 @@ class LinalgToAffine(Pass):
 
     def run(self, module: ir.Module) -> None:
         """The module must be bufferized; operations on tensors are left alone."""
-        with module.context:
+        with module.context, ir.Location.unknown():
             passmanager.PassManager.parse(f"builtin.module({_TO_AFFINE})").run(module.operation)

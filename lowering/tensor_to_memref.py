@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mnc.core.bindings import ir, linalg, passmanager, tensor
+from mnc.core.bindings import ir, linalg, memref, passmanager, tensor
 from mnc.core.diagnostics import CompileError
 from mnc.core.pass_base import Pass
 from mnc.lowering.memory_spaces import assign_memory_spaces
@@ -51,6 +51,7 @@ class TensorToMemref(Pass):
             attributes = _result_attributes(module)
             _run(module, _BUFFERIZE)
             if self.results_to_parameters:
+                _copy_shared_results(module)
                 _run(module, _RESULTS_TO_PARAMETERS)
                 _mark_results(module, attributes)
             if self.deallocate:
@@ -100,6 +101,24 @@ def _decompose_concats(module: ir.Module) -> None:
                 offsets[axis] += shape[axis]
         op.results[0].replace_all_uses_with(whole)
         op.erase()
+
+
+def _copy_shared_results(module: ir.Module) -> None:
+    """Let every result be an allocation of its own: not an argument, a constant, or an earlier result.
+
+    The upstream pass that turns results into arguments crashes on those.
+    """
+    for op in _operations(module, "func.return"):
+        seen: set[ir.Value] = set()
+        for i, value in enumerate(op.operands):
+            owner = value.owner
+            allocated = not isinstance(owner, ir.Block) and owner.name not in ("memref.get_global", "func.call")
+            if isinstance(value.type, ir.MemRefType) and (not allocated or value in seen):
+                with ir.InsertionPoint(op), op.location:
+                    own = memref.AllocOp(value.type, [], []).result
+                    linalg.copy(value, outs=[own])
+                    op.operands[i] = own
+            seen.add(value)
 
 
 def _result_attributes(module: ir.Module) -> dict[str, list[ir.DictAttr]]:

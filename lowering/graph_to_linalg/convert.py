@@ -44,7 +44,7 @@ class GraphToLinalg(Pass):
 
     def run(self, module: ir.Module) -> None:
         """Raises CompileError for a graph operation without a lowering."""
-        with module.context:
+        with module.context, ir.Location.unknown():
             for function in module.body.operations:
                 if function.operation.name == "func.func" and function.operation.regions[0].blocks:
                     _lower_function(function.operation)

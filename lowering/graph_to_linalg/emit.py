@@ -22,8 +22,8 @@ def shape_of(value: ir.Value) -> tuple[int, ...]:
 
 
 def element_of(value: ir.Value) -> ir.Type:
-    """Element type of a tensor value."""
-    return ir.RankedTensorType(value.type).element_type
+    """Element type of a tensor value, signless: what scalars of it have after the lowering."""
+    return signless(ir.RankedTensorType(value.type).element_type)
 
 
 def is_float(element: ir.Type) -> bool:
@@ -91,9 +91,12 @@ def filled(shape: Sequence[int], element: ir.Type, value: float) -> ir.Value:
 
 def constant(array: np.ndarray, element: ir.Type) -> ir.Value:
     """Dense `arith.constant` of an array whose dtype has the width of `element`."""
-    type_ = tensor_type(array.shape, element)
+    element = signless(element)
     array = np.array(array, order="C", copy=None)
-    return arith.ConstantOp(type_, ir.DenseElementsAttr.get(array, shape=list(array.shape), type=type_)).result
+    if array.dtype.kind == "u":
+        array = array.view(f"i{array.dtype.itemsize}")
+    value = ir.DenseElementsAttr.get(array, shape=list(array.shape), type=element)
+    return arith.ConstantOp(tensor_type(array.shape, element), value).result
 
 
 def affine_map(loops: int, results: Map) -> ir.AffineMap:
@@ -137,7 +140,7 @@ def generic(
         ir.ArrayAttr.get(kinds),
     )
     location = op.location
-    elements = [ir.ShapedType(v.type).element_type for v in (*inputs, *inits)]
+    elements = [element_of(value) for value in (*inputs, *inits)]
     block = op.regions[0].blocks.append(*elements, arg_locs=[location] * len(elements))
     with ir.InsertionPoint(block):
         yielded = body(*block.arguments)

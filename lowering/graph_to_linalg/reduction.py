@@ -138,7 +138,7 @@ def lower_arg_reduce(source: Source, operand: ir.Value) -> ir.Value:
     missing = 0 if last else shape[axis] - 1
 
     def candidate(a: ir.Value, best: ir.Value) -> ir.Value:
-        index = arith.IndexCastOp(i64, linalg.index(axis)).result
+        index = arith.IndexCastOp(i64, linalg.IndexOp(axis).result).result
         return s.select(s.compare("eq", a, best, element), index, scalar(missing, i64))
 
     with_one = [1 if i == axis else extent for i, extent in enumerate(shape)]
@@ -159,7 +159,7 @@ def lower_cum_sum(source: Source, operand: ir.Value) -> ir.Value:
 
     def body(a: ir.Value, total: ir.Value) -> ir.Value:
         i64 = ir.IntegerType.get_signless(64)
-        i, j = (arith.IndexCastOp(i64, linalg.index(loop)).result for loop in (axis, rank))
+        i, j = (arith.IndexCastOp(i64, linalg.IndexOp(loop).result).result for loop in (axis, rank))
         return s.add(total, s.select(s.compare(predicate, j, i, i64), a, scalar(0, element)), element)
 
     reads = [rank if i == axis else i for i in range(rank)]

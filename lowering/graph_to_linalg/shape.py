@@ -117,8 +117,16 @@ def lower_reshape(source: Source, operand: ir.Value) -> ir.Value:
 
 
 def lower_concat(source: Source, *operands: ir.Value) -> ir.Value:
-    """See `concatenated`."""
-    return concatenated(operands, source.int("axis"))
+    """See `concatenated`; a chain along one axis becomes one operation."""
+    axis = source.int("axis")
+    return concatenated([part for operand in operands for part in _parts(operand, axis)], axis)
+
+
+def _parts(value: ir.Value, axis: int) -> list[ir.Value]:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "tensor.concat" or owner.attributes["dim"].value != axis:
+        return [value]
+    return list(owner.operands)
 
 
 def lower_slice(source: Source, operand: ir.Value) -> ir.Value:
@@ -179,7 +187,7 @@ def lower_gather(source: Source, operand: ir.Value, indices: ir.Value) -> ir.Val
     def body(raw: ir.Value, _: ir.Value) -> ir.Value:
         wrapped = s.add(raw, scalar(extent, integer), integer)
         index = s.select(s.compare("lt", raw, scalar(0, integer), integer), wrapped, raw)
-        place = [linalg.index(i) for i in range(len(shape))]
+        place = [linalg.IndexOp(i).result for i in range(len(shape))]
         place[axis : axis + rank] = [arith.IndexCastOp(ir.IndexType.get(), index).result]
         return tensor.ExtractOp(operand, place).result
 
