@@ -92,10 +92,13 @@ def _round(sign: Value, total: Value, exponent: Value, precision: Precision) -> 
     rest = (aligned << (width + 2)).compare("ne", 0).zext("i64")
     kept = kept + (half & (rest | kept))
     # The hidden bit of `kept` adds one to the exponent field, and so does a carry out of it.
-    pattern = ((power + (precision.bias - 1)) << width) + kept
+    field_below = (power + (precision.bias - 1)).maximum(-2)
+    pattern = (field_below << width) + kept
     negative = sign << (precision.bits - 1)
     finite = pattern.compare("slt", 1 << width).select(pattern.like(0), pattern | negative)
-    bounded = pattern.compare("sge", precision.infinity).select(negative | precision.infinity, finite)
+    top = precision.infinity >> width
+    overflow = field_below.compare("sge", top - 1) | pattern.compare("sge", precision.infinity)
+    bounded = overflow.select(negative | precision.infinity, finite)
     return total.compare("eq", 0).select(bounded.like(0), bounded)
 
 
