@@ -1,1 +1,9 @@
 """From hardware operations to text, and running the text. Imports nothing: its leaves are used by lower layers."""
+
+PASSES: dict[str, str] = {
+    "allocate-buffers": "mnc.mncore_backend.allocate:AllocateBuffers",
+    "schedule": "mnc.mncore_backend.schedule:Schedule",
+    "select-instructions": "mnc.mncore_backend.selection.select:SelectInstructions",
+    "verify-schedule": "mnc.mncore_backend.verify:VerifySchedule",
+}
+"""Pass name -> import path ``package.module:ClassName``."""

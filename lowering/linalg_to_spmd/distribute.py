@@ -19,7 +19,6 @@ from mnc.dialects.mncore.attributes import memory_attribute
 from mnc.lowering.linalg_to_spmd.assign_layouts import OPERANDS, RESULT
 from mnc.lowering.linalg_to_spmd.generics import GenericWriter
 from mnc.lowering.linalg_to_spmd.placed import Dram, Local, Splat, Values, View, default_layout, gather, make_local
-from mnc.lowering.linalg_to_spmd.placed import word_type as machine_type
 from mnc.lowering.linalg_to_spmd.reading import (
     is_transposition,
     read_generic,
@@ -28,12 +27,13 @@ from mnc.lowering.linalg_to_spmd.reading import (
     transposition_order,
 )
 from mnc.lowering.linalg_to_spmd.rearranging import REARRANGEMENTS, RESHAPES, padding_of, pieces_of
+from mnc.lowering.linalg_to_spmd.words import word_bits, word_type
 from mnc.mncore_backend.layout import parse, permute, reshape
 
 
 def dram_type(tensor: Any) -> Any:
     """DRAM buffer holding a tensor of this type."""
-    return ir.MemRefType.get(tensor.shape, machine_type(tensor.element_type), memory_space=memory_attribute("DRAM"))
+    return ir.MemRefType.get(tensor.shape, word_type(tensor.element_type), memory_space=memory_attribute("DRAM"))
 
 
 def annotated_layouts(op: Any) -> tuple[list[str], Any]:
@@ -120,7 +120,7 @@ class _Writer:
 
     def rearrangement(self, op: Any) -> None:
         texts, layout = annotated_layouts(op)
-        padding = self.generics.bits(padding_of(op)) if op.name == "tensor.pad" else 0
+        padding = word_bits(padding_of(op)) if op.name == "tensor.pad" else 0
         parts: list[Local] = []
         for piece, text in zip(pieces_of(op), texts, strict=True):
             source = self.generics.operand(piece.source, parse(text, shape_of(piece.source)))

@@ -1,6 +1,5 @@
 """linalg.generic -> loops over the local share, matrix kernels and reductions across PEs."""
 
-import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,9 +14,10 @@ from mnc.lowering.linalg_to_spmd.assign_layouts import (
     operand_shape,
 )
 from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body
-from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, gather, make_local, word_type
+from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, gather, make_local
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input
 from mnc.lowering.linalg_to_spmd.rearranging import window_map
+from mnc.lowering.linalg_to_spmd.words import word_attribute, word_bits, word_type
 from mnc.mncore_backend.distribution import Digits, iteration_digits
 from mnc.mncore_backend.layout import Axis, Layout, parse
 
@@ -32,26 +32,11 @@ def _strings(texts: Sequence[str]) -> Any:
     return ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
 
 
-def word_attribute(value: float, element: Any) -> Any:
-    """Scalar attribute of the machine type of an element; integers are wrapped to its width."""
-    element = word_type(element)
-    if isinstance(element, ir.IntegerType):
-        return ir.IntegerAttr.get(element, int(value) if element.width > 1 else int(bool(value)))
-    return ir.FloatAttr.get(element, float(value))
-
-
 class GenericWriter:
     """Emits the local form of one generic after another."""
 
     def __init__(self, values: Values) -> None:
         self.values = values
-
-    @staticmethod
-    def bits(attribute: Any) -> int:
-        """The word of a scalar attribute, as a signed 32-bit integer."""
-        if isinstance(attribute, ir.FloatAttr):
-            return struct.unpack("<i", struct.pack("<f", attribute.value))[0]
-        return int(ir.IntegerAttr(attribute).value)
 
     def operand(self, value: Any, layout: Layout) -> Local:
         """The tensor in a layout; a splat is written out."""
@@ -118,7 +103,7 @@ class GenericWriter:
         reduced = [d for d, is_parallel in enumerate(generic.parallel) if not is_parallel]
         for source, access in zip(sources, accesses, strict=True):
             if isinstance(source, Local) and any(d in access for d in reduced):
-                self.values.fill_padding(source, self.bits(neutral))
+                self.values.fill_padding(source, word_bits(neutral))
         partial = self._nest(generic, digits, sources, accesses, layout, neutral)
         axes = {x.axis: 0 for d in reduced for x in digits[d] if x.axis is not Axis.ADDRESS and x.size > 1}
         for d in reduced:
@@ -133,7 +118,7 @@ class GenericWriter:
 
     def _check_init(self, generic: Generic, neutral: Any) -> None:
         state = self.values.states.get(generic.init)
-        if not isinstance(state, Splat) or self.bits(state.value) not in (self.bits(neutral), 0x80000000 - 2**32):
+        if not isinstance(state, Splat) or word_bits(state.value) not in (word_bits(neutral), 0x80000000 - 2**32):
             raise error_at(generic.op, "accumulates onto a tensor that is not the neutral value of its combination")
 
     def _nest(
@@ -163,7 +148,8 @@ class GenericWriter:
 
     @staticmethod
     def _splat(state: Splat) -> Any:
-        return arith.ConstantOp(state.value.type, state.value).result
+        value = word_attribute(state.value.value, state.value.type)
+        return arith.ConstantOp(value.type, value).result
 
     def reduce(self, partial: Local, kind: str, axes: dict[Axis, int]) -> Local:
         """Combine partial values along hardware axes; `axes` gives the coordinate bits that hold different parts."""

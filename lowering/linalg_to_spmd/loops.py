@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mnc.core.bindings import affine, arith, ir
+from mnc.lowering.linalg_to_spmd.words import word_attribute, word_type
 from mnc.mncore_backend.distribution import Access, Digits
 from mnc.mncore_backend.layout import Axis, Layout
 
@@ -123,16 +124,32 @@ def clone_body(block: Any, arguments: Sequence[Any]) -> Any:
         owner = value.owner
         if isinstance(owner, ir.Block) or owner.name != "arith.constant":
             raise ValueError(f"the body uses {value}, which is defined outside and is no constant")
-        mapping[value] = owner.clone().results[0]
+        mapping[value] = _constant(owner.attributes["value"])
         return mapping[value]
 
     for op in block.operations:
         operation = op.operation
         if operation.name == "linalg.yield":
             return mapped(operation.operands[0])
-        values = [mapped(operand) for operand in operation.operands]
-        copy = operation.clone()
-        for i, value in enumerate(values):
-            copy.operands[i] = value
-        mapping.update(zip(operation.results, copy.operation.results, strict=True))
+        if operation.name == "arith.constant":
+            mapping[operation.results[0]] = _constant(operation.attributes["value"])
+            continue
+        mapping[operation.results[0]] = _machine_copy(operation, [mapped(operand) for operand in operation.operands])
     raise ValueError("the body yields nothing")
+
+
+WIDTH_CHANGES = ("arith.extsi", "arith.extui", "arith.trunci")
+
+
+def _constant(attribute: Any) -> Any:
+    value = word_attribute(attribute.value, attribute.type)
+    return arith.ConstantOp(value.type, value).result
+
+
+def _machine_copy(operation: Any, operands: Sequence[Any]) -> Any:
+    """The same scalar operation on 32-bit words; changes between integer widths above one bit vanish."""
+    type_ = word_type(operation.results[0].type)
+    if operation.name in WIDTH_CHANGES and operands[0].type == type_:
+        return operands[0]
+    attributes = {name: operation.attributes[name] for name in operation.attributes}
+    return ir.Operation.create(operation.name, results=[type_], operands=operands, attributes=attributes).results[0]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mnc.core.bindings import ir, memref
 from mnc.dialects.mncore import Dl, FillPadding, Gather, Relayout
 from mnc.dialects.mncore.attributes import placed_attribute
+from mnc.lowering.linalg_to_spmd.words import word_type
 from mnc.mncore_backend.distribution import default_digits, project, same_places
 from mnc.mncore_backend.layout import Layout, LayoutError
 
@@ -48,13 +49,6 @@ class View:
 
 
 State = Local | Splat | Dram | View
-
-
-def word_type(element: Any) -> Any:
-    """Element type on the machine: floats are singles, integers 32 bits, booleans stay booleans (0 or 1 in a word)."""
-    if isinstance(element, ir.IntegerType) and element.width != 1:
-        return ir.IntegerType.get_signless(32)
-    return element
 
 
 def default_layout(shape: tuple[int, ...]) -> Layout:

@@ -3,6 +3,7 @@
 One description serves slices, padding, concatenation, reshapes, reversals and sliding windows alike.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,12 +104,13 @@ def padding_of(op: Any) -> Any:
     return yielded.owner.attributes["value"]
 
 
-def _evaluate(expression: Any, grid: dict[int, NDArray[np.int64]]) -> NDArray[np.int64]:
+def evaluate(expression: Any, grid: Mapping[int, NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Value of an affine expression where dimension i takes the values grid[i]."""
     if isinstance(expression, ir.AffineDimExpr):
         return grid[expression.position]
     if isinstance(expression, ir.AffineConstantExpr):
         return np.int64(expression.value)  # pyright: ignore[reportReturnType]
-    left, right = _evaluate(expression.lhs, grid), _evaluate(expression.rhs, grid)
+    left, right = evaluate(expression.lhs, grid), evaluate(expression.rhs, grid)
     if isinstance(expression, ir.AffineAddExpr):
         return left + right
     if isinstance(expression, ir.AffineMulExpr):
@@ -127,5 +129,5 @@ def window_map(operand: Input, extents: tuple[int, ...]) -> NDArray[np.int64]:
     source = shape_of(operand.value)
     index = np.zeros(shape, np.int64)
     for expression, extent in zip(operand.map.results, source, strict=True):
-        index = index * extent + _evaluate(expression, grid)
+        index = index * extent + evaluate(expression, grid)
     return index

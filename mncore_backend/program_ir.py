@@ -1,0 +1,189 @@
+"""The program model <-> mncore operations in a module, so that selection, allocation and scheduling are passes."""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from mnc.core.bindings import func, ir
+from mnc.core.diagnostics import node_name
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.movement import DramImage
+from mnc.mncore_backend.program import Buffer, MachineOp, Program
+from mnc.mncore_backend.program_text import parse_operation, print_operation
+
+_I64 = "i64"
+
+
+class _HostTensor(Protocol):
+    name: str
+    role: Any
+    dtype: str
+    image: DramImage
+    value: np.ndarray | None
+
+
+@dataclass
+class Unit:
+    """What a module of machine operations holds. `locations` are the distinct node locations by name."""
+
+    program: Program = field(default_factory=Program)
+    buffers: dict[str, Buffer] = field(default_factory=dict)
+    statements: list[tuple[str, str]] = field(default_factory=list)  # text, node names joined by "+"
+
+
+def _create(name: str, location: Any = None, **attributes: Any) -> None:
+    def convert(value: Any) -> Any:
+        if isinstance(value, str):
+            return ir.StringAttr.get(value)
+        if isinstance(value, int):
+            return ir.IntegerAttr.get(ir.Type.parse(_I64), value)
+        return value
+
+    made = {key: convert(value) for key, value in attributes.items() if value is not None}
+    ir.Operation.create(name, attributes=made, loc=location)
+
+
+def _unique_names(program: Program) -> None:
+    seen: dict[str, int] = {}
+    for buffer in program.buffers:
+        count = seen.get(buffer.name, 0)
+        seen[buffer.name] = count + 1
+        if count or buffer.name.rpartition(".")[2].isdigit():
+            buffer.name = f"{buffer.name}.{count}"
+
+
+def write_buffer(buffer: Buffer) -> None:
+    """One ``mncore.buffer`` at the insertion point."""
+    _create(
+        "mncore.buffer",
+        sym_name=buffer.name,
+        size=buffer.size,
+        choices=",".join(memory.name for memory in buffer.choices),
+        alignment=buffer.alignment,
+        memory=buffer.memory.name if buffer.memory is not None else None,
+        base=buffer.base,
+        pinned=ir.UnitAttr.get() if buffer.pinned else None,
+    )
+
+
+def _write_image(tensor: _HostTensor) -> None:
+    image = tensor.image
+    value = None if tensor.value is None else np.ascontiguousarray(tensor.value)
+    _create(
+        "mncore.image",
+        sym_name=tensor.name,
+        role=tensor.role,
+        buffer=image.buffer.name,
+        dtype=tensor.dtype,
+        shape=ir.DenseI64ArrayAttr.get(list(image.shape)),
+        groups=ir.DenseI64ArrayAttr.get(list(image.groups)),
+        padding=image.padding,
+        index=ir.DenseElementsAttr.get(np.ascontiguousarray(image.index, dtype=np.int32)),
+        value=None if value is None else ir.DenseElementsAttr.get(value.reshape(-1)),
+    )
+
+
+def replace_function(function: Any, selection: Any) -> None:
+    """Put buffers, images and instructions of a selection in the place of a function's body."""
+    _unique_names(selection.program)
+    name = function.attributes["sym_name"]
+    with function.location, ir.InsertionPoint(function):
+        new = func.FuncOp(ir.StringAttr(name).value, ir.FunctionType.get([], []))
+        block = new.add_entry_block()
+    locations = {"": ir.Location.unknown()}
+    with ir.InsertionPoint(block):
+        for buffer in selection.program.buffers:
+            write_buffer(buffer)
+        for tensor in selection.tensors:
+            _write_image(tensor)
+        for op in selection.program.operations:
+            if op.location not in locations:
+                locations[op.location] = ir.Location.name(op.location)
+            _create("mncore.instruction", locations[op.location], text=print_operation(op))
+        func.ReturnOp([])
+    function.erase()
+
+
+def _string(op: Any, name: str) -> str:
+    return ir.StringAttr(op.attributes[name]).value
+
+
+def _integer(op: Any, name: str) -> int:
+    return ir.IntegerAttr(op.attributes[name]).value
+
+
+def read_buffer(op: Any) -> Buffer:
+    """Inverse of `write_buffer`."""
+    choices = tuple(Memory[name] for name in _string(op, "choices").split(","))
+    buffer = Buffer(_string(op, "sym_name"), _integer(op, "size"), choices, _integer(op, "alignment"))
+    buffer.pinned = "pinned" in op.attributes
+    if "memory" in op.attributes:
+        buffer.memory, buffer.base = Memory[_string(op, "memory")], _integer(op, "base")
+    return buffer
+
+
+def _read_instruction(op: Any, unit: Unit) -> MachineOp:
+    return parse_operation(_string(op, "text"), unit.buffers, node_name(op.location) or "")
+
+
+def read_unit(module: Any) -> Unit:
+    """Buffers, instructions and statements of a module, whatever stage it is at."""
+    unit = Unit()
+    for function in module.body.operations:
+        for op in function.operation.regions[0].blocks[0].operations:
+            operation = op.operation
+            if operation.name == "mncore.buffer":
+                buffer = read_buffer(operation)
+                unit.program.buffers.append(buffer)
+                unit.buffers[buffer.name] = buffer
+            elif operation.name == "mncore.instruction":
+                unit.program.operations.append(_read_instruction(operation, unit))
+            elif operation.name == "mncore.statement":
+                unit.statements.append((_string(operation, "text"), node_name(operation.location) or ""))
+    return unit
+
+
+def erase_named(module: Any, *names: str) -> Any:
+    """Erase all operations of these names; returns the terminator of the function, to insert before."""
+    terminator = None
+    for function in module.body.operations:
+        operations = list(function.operation.regions[0].blocks[0].operations)
+        terminator = operations[-1]
+        for op in reversed(operations):
+            if op.operation.name in names:
+                op.operation.erase()
+    return terminator
+
+
+@dataclass
+class Image:
+    """A ``mncore.image`` read back."""
+
+    name: str
+    role: str
+    dtype: str
+    image: DramImage
+    value: np.ndarray | None
+
+
+def read_images(module: Any, buffers: dict[str, Buffer]) -> list[Image]:
+    """Tensors that the host writes and reads, with the allocated DRAM buffers."""
+    result = []
+    for function in module.body.operations:
+        for op in function.operation.regions[0].blocks[0].operations:
+            operation = op.operation
+            if operation.name != "mncore.image":
+                continue
+            attributes = operation.attributes
+            image = DramImage(
+                buffers[_string(operation, "buffer")],
+                tuple(ir.DenseI64ArrayAttr(attributes["shape"])),
+                np.array(attributes["index"]),
+                tuple(ir.DenseI64ArrayAttr(attributes["groups"])),
+                _integer(operation, "padding"),
+            )
+            value = np.array(attributes["value"]) if "value" in attributes else None
+            names = (_string(operation, name) for name in ("sym_name", "role", "dtype"))
+            result.append(Image(*names, image, value))
+    return result

@@ -1,0 +1,36 @@
+"""schedule: machine operations with addresses -> the statements of the program, one per step or transfer.
+
+before:  mncore.instruction "gmwrite | ...", mncore.instruction "ilsr | ..."
+after:   mncore.statement "gmwrite $lr0v $lx0; ilsr $ls0v $ls8 $ls16v"
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mnc.core.bindings import ir
+from mnc.core.pass_base import Pass
+from mnc.mncore_backend.assembly import print_statement
+from mnc.mncore_backend.program_ir import erase_named, read_unit
+from mnc.mncore_backend.scheduling import schedule
+
+
+@dataclass(frozen=True)
+class Schedule(Pass):
+    """Pack operations into steps, hide transfers behind work, keep every distance and port rule."""
+
+    name = "schedule"
+
+    def run(self, module: Any) -> None:
+        """Replace every ``mncore.instruction`` by ``mncore.statement`` operations."""
+        with module.context, ir.Location.unknown():
+            unit = read_unit(module)
+            result = schedule(unit.program)
+            terminator = erase_named(module, "mncore.instruction")
+            locations: dict[str, Any] = {"": ir.Location.unknown()}
+            with ir.InsertionPoint(terminator):
+                for statement, nodes in zip(result.statements, result.locations, strict=True):
+                    name = " + ".join(sorted(node for node in nodes if node))
+                    if name not in locations:
+                        locations[name] = ir.Location.name(name)
+                    text = ir.StringAttr.get(print_statement(statement))
+                    ir.Operation.create("mncore.statement", attributes={"text": text}, loc=locations[name])

@@ -1,0 +1,93 @@
+"""``mncore.matmul`` -> the offsets that the matrix kernel generator works on."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.core.bindings import ir
+from mnc.mncore_backend.distribution.space import LANE_COUNT, LANES
+from mnc.mncore_backend.kernels.matmul import MatmulSpec
+from mnc.mncore_backend.layout import Axis, Digit, Layout
+from mnc.mncore_backend.program import Buffer
+
+Dims = Sequence[str]
+
+
+def _names(op: Any, attribute: str) -> list[str]:
+    return [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes[attribute])]
+
+
+def _address_digits(layout: Layout, dims: Dims) -> dict[str, list[Digit]]:
+    """Address digits of each named dimension, outer to inner."""
+    return {
+        name: [d for d in digits if d.axis is Axis.ADDRESS and d.size > 1]
+        for name, digits in zip(dims, layout.dims, strict=True)
+    }
+
+
+def _has_lanes(layout: Layout, dims: Dims, name: str) -> bool:
+    digits = tuple(d for d in layout.dims[dims.index(name)] if d.size > 1)
+    return digits[-len(LANES) :] == LANES
+
+
+class Points:
+    """All combinations of the address digits of some dimensions, in row-major order."""
+
+    def __init__(self, sizes: Sequence[tuple[str, int]]) -> None:
+        self.count = int(np.prod([size for _, size in sizes], dtype=np.int64)) if sizes else 1
+        grid = np.indices([size for _, size in sizes], dtype=np.int64).reshape(len(sizes), -1)
+        self.values: dict[str, list[NDArray[np.int64]]] = {}
+        for (name, _), column in zip(sizes, grid, strict=True):
+            self.values.setdefault(name, []).append(column)
+
+    def offsets(self, digits: dict[str, list[Digit]]) -> NDArray[np.int64]:
+        """Long-word offset contributed to an operand with these address digits, one per point."""
+        total = np.zeros(self.count, np.int64)
+        for name, columns in self.values.items():
+            if name in digits:
+                for column, digit in zip(columns, digits[name], strict=True):
+                    total = total + column * digit.stride
+        return total
+
+
+def _sizes(digits: dict[str, list[Digit]], role: str) -> list[tuple[str, int]]:
+    return [(name, d.size) for name, own in digits.items() if name.startswith(role) for d in own]
+
+
+def matmul_specs(
+    op: Any, layouts: Sequence[Layout], buffers: Sequence[Buffer], precision: str
+) -> list[MatmulSpec]:
+    """One specification per batch entry that a PE holds.
+
+    Args:
+        layouts, buffers: of x, w and y, in this order.
+    """
+    dims = [_names(op, attribute) for attribute in ("x_dims", "w_dims", "y_dims")]
+    x, w, y = (_address_digits(layout, own) for layout, own in zip(layouts, dims, strict=True))
+    lane = next((n for n in dims[2] if n.startswith("n") and _has_lanes(layouts[2], dims[2], n)), None)
+    column_sizes = _sizes(w, "n")
+    if lane is not None:
+        inner = [i for i, (name, _) in enumerate(column_sizes) if name == lane][-1]
+        lanes_of_w = w[lane].pop()  # the eight columns of a block are addresses of w and lanes of y
+        assert lanes_of_w.size == LANE_COUNT
+        column_sizes.pop(inner)
+    rows, blocks = Points(_sizes(x, "m")), Points(_sizes(x, "k"))
+    columns, batch = Points(column_sizes), Points(_sizes(x, "b"))
+    in_block = np.arange(LANE_COUNT) * lanes_of_w.stride if lane is not None else np.zeros(LANE_COUNT, np.int64)
+    w_rows = (columns.offsets(w)[:, None] + in_block).reshape(-1)
+    specs = []
+    for bx, bw, by in zip(batch.offsets(x), batch.offsets(w), batch.offsets(y), strict=True):
+        specs.append(
+            MatmulSpec(
+                x=buffers[0],
+                w=buffers[1],
+                y=buffers[2],
+                x_offset=bx + rows.offsets(x)[:, None] + blocks.offsets(x),
+                w_offset=bw + w_rows[:, None] + blocks.offsets(w),
+                y_offset=by + rows.offsets(y)[:, None] + columns.offsets(y),
+                precision=precision,
+            )
+        )
+    return specs

@@ -1,0 +1,200 @@
+"""select-instructions: the per-PE program -> machine operations over buffers without addresses.
+
+before:  mncore.dl, affine.for nests, mncore.matmul, mncore.reduce, mncore.relayout, mncore.ul on memrefs
+after:   mncore.buffer, mncore.image and a flat list of mncore.instruction
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from mnc.core.bindings import ir
+from mnc.core.context import error_at
+from mnc.core.diagnostics import InternalError, node_name
+from mnc.core.pass_base import Pass
+from mnc.dialects.graph.attributes import to_numpy
+from mnc.dialects.mncore.attributes import placement_of
+from mnc.mncore_backend.kernels.matmul import emit_matmul
+from mnc.mncore_backend.kernels.padding import emit_fill_padding
+from mnc.mncore_backend.kernels.vector import ConstantPool, emit_vector
+from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.movement import (
+    DramImage,
+    plan_gather,
+    plan_load,
+    plan_reduce,
+    plan_relayout,
+    plan_store,
+)
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, Program
+from mnc.mncore_backend.program_ir import replace_function
+from mnc.mncore_backend.selection.matmul import matmul_specs
+from mnc.mncore_backend.selection.nests import NestReader
+
+Role = Literal["input", "constant", "output"]
+
+
+@dataclass
+class HostTensor:
+    """A tensor that the host writes or reads: its name, role, DRAM arrangement and, for constants, its value."""
+
+    name: str
+    role: Role
+    dtype: str
+    image: DramImage
+    value: np.ndarray | None = None
+
+
+@dataclass
+class Selection:
+    """A program and the tensors that cross its border."""
+
+    program: Program = field(default_factory=Program)
+    tensors: list[HostTensor] = field(default_factory=list)
+
+
+def _dtype(type_: Any) -> str:
+    element = type_.element_type
+    return "float32" if not isinstance(element, ir.IntegerType) else "bool" if element.width == 1 else "int32"
+
+
+def machine_words(value: np.ndarray) -> np.ndarray:
+    """A constant as 32-bit words: floats to single, integers and booleans to int32."""
+    return value.astype(np.float32 if value.dtype.kind in "fV" else np.int32)
+
+
+class _Selector:
+    """Walks over the function once, in program order."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.selection = Selection()
+        self.builder = Builder(self.selection.program)
+        self.constants = ConstantPool(self.builder)
+        self.buffers: dict[Any, Buffer] = {}
+        self.sources: dict[Any, HostTensor | tuple[str, np.ndarray]] = {}
+        self.names = self._argument_names()
+        self.handlers = {
+            "memref.alloc": self.allocate,
+            "memref.memory_space_cast": self.alias,
+            "mncore.constant": self.constant,
+            "mncore.dl": self.load,
+            "mncore.ul": self.store,
+            "mncore.relayout": self.relayout,
+            "mncore.gather": self.gather,
+            "mncore.reduce": self.reduce,
+            "mncore.fill_padding": self.fill_padding,
+            "mncore.matmul": self.matmul,
+            "affine.for": self.nest,
+        }
+
+    def _argument_names(self) -> dict[Any, str]:
+        names = {}
+        attributes = self.function.attributes.get("arg_attrs")
+        for i, argument in enumerate(self.function.regions[0].blocks[0].arguments):
+            own = ir.DictAttr(ir.ArrayAttr(attributes)[i]) if attributes is not None else {}
+            names[argument] = ir.StringAttr(own["onnx.name"]).value if "onnx.name" in own else f"arg{i}"
+        return names
+
+    def run(self) -> Selection:
+        for op in self.function.regions[0].blocks[0].operations:
+            operation = op.operation
+            if operation.name in ("func.return", "arith.constant"):
+                continue
+            handler = self.handlers.get(operation.name)
+            if handler is None:
+                raise error_at(op, "has no instructions for it")
+            self.builder.location = node_name(operation.location) or ""
+            handler(operation)
+        return self.selection
+
+    def allocate(self, op: Any) -> None:
+        placement = placement_of(op.results[0].type)
+        name = f"b{len(self.buffers)}"
+        self.buffers[op.results[0]] = self.selection.program.buffer(name, placement.layout.local_size, LOCAL_MEMORY)
+
+    def alias(self, op: Any) -> None:
+        self.buffers[op.results[0]] = self.buffers[op.operands[0]]
+
+    def constant(self, op: Any) -> None:
+        name = ir.StringAttr(op.attributes["onnx.name"]).value if "onnx.name" in op.attributes else ""
+        self.sources[op.results[0]] = (name or f"constant{len(self.sources)}", to_numpy(op.attributes["value"]))
+
+    @staticmethod
+    def layout(value: Any) -> Layout:
+        return placement_of(value.type).layout
+
+    def load(self, op: Any) -> None:
+        source, target = op.operands
+        image = plan_load(self.builder, self.layout(target), self.buffers[target])
+        if source in self.names:
+            tensor = HostTensor(self.names[source], "input", _dtype(target.type), image)
+        else:
+            name, value = self.sources[source]  # pyright: ignore[reportGeneralTypeIssues]
+            tensor = HostTensor(name, "constant", _dtype(target.type), image, machine_words(value))
+        self.selection.tensors.append(tensor)
+
+    def store(self, op: Any) -> None:
+        source, target = op.operands
+        image = plan_store(self.builder, self.layout(source), self.buffers[source])
+        self.selection.tensors.append(HostTensor(self.names[target], "output", _dtype(source.type), image))
+
+    def _ends(self, op: Any) -> tuple[Layout, Buffer, Layout, Buffer]:
+        source, target = op.operands[0], op.operands[1]
+        return self.layout(source), self.buffers[source], self.layout(target), self.buffers[target]
+
+    def _add_tables(self, tables: Any) -> None:
+        """Index tables that a movement needs: constants of the program."""
+        for image, value in tables:
+            name = f"index table {len(self.selection.tensors)}"
+            self.selection.tensors.append(HostTensor(name, "constant", "int32", image, np.asarray(value, np.int32)))
+
+    def relayout(self, op: Any) -> None:
+        self._add_tables(plan_relayout(self.builder, *self._ends(op)).tables)
+
+    def gather(self, op: Any) -> None:
+        index_map = to_numpy(op.attributes["index_map"]).astype(np.int64)
+        padding = ir.IntegerAttr(op.attributes["padding"]).value & 0xFFFFFFFF
+        self._add_tables(plan_gather(self.builder, *self._ends(op), index_map, padding=padding).tables)
+
+    def reduce(self, op: Any) -> None:
+        source, target = op.operands
+        names = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes["axes"])]
+        bits = {Axis(n): b for n, b in zip(names, ir.DenseI64ArrayAttr(op.attributes["bits"]), strict=True)}
+        kind = ir.StringAttr(op.attributes["kind"]).value
+        plan_reduce(self.builder, kind, self.layout(source), self.buffers[source], bits, self.buffers[target])
+
+    def fill_padding(self, op: Any) -> None:
+        buffer = op.operands[0]
+        bits = ir.IntegerAttr(op.attributes["value"]).value
+        emit_fill_padding(self.builder, self.buffers[buffer], self.layout(buffer), bits)
+
+    def matmul(self, op: Any) -> None:
+        operands = list(op.operands)[:3]
+        layouts, buffers = [self.layout(v) for v in operands], [self.buffers[v] for v in operands]
+        for spec in matmul_specs(op, layouts, buffers, ir.StringAttr(op.attributes["precision"]).value):
+            emit_matmul(self.builder, spec)
+
+    def nest(self, op: Any) -> None:
+        emit_vector(self.builder, NestReader(op, self.buffers).read(), self.constants)
+
+
+def select(function: Any) -> Selection:
+    """Machine operations of a distributed function."""
+    return _Selector(function).run()
+
+
+@dataclass(frozen=True)
+class SelectInstructions(Pass):
+    """Choose machine operations for transfers, kernels and loop nests; addresses stay open."""
+
+    name = "select-instructions"
+
+    def run(self, module: Any) -> None:
+        """Replace the body of the one function of the module."""
+        with module.context, ir.Location.unknown():
+            functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+            if len(functions) != 1:
+                raise InternalError(f"expected one function, found {len(functions)}")
+            replace_function(functions[0], select(functions[0]))
