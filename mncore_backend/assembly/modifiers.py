@@ -1,0 +1,50 @@
+"""Meaning of opcode modifiers: L1B sets, selected MAB or L1B, MAB shift, mantissa length."""
+
+from functools import cache
+
+ALL_L1BS = 0xFF
+
+
+def l1b_selector(modifier: str) -> int:
+    """k of ``@k`` (``l2bm@k``: L1B; ``l1bmm@k``: MAB)."""
+    return int(modifier[1:])
+
+
+def mab_shift(modifier: str) -> int:
+    """Signed shift of ``l1bmd+n`` / ``l1bmd-n``, 0 without."""
+    return int(modifier) if modifier else 0
+
+
+def mantissa_bits(modifier: str) -> int:
+    """n of ``hbfn/n``, ``hbfe/n``."""
+    return int(modifier[1:])
+
+
+@cache
+def set_of(base: int, free: int) -> int:
+    """L1Bs of ``@base/free`` as a bit mask: those that agree with `base` outside the don't-care bits (SDM 3.6.7.1)."""
+    return sum(1 << b for b in range(8) if b & ~free & 7 == base & ~free & 7)
+
+
+@cache
+def l1b_set(modifier: str) -> int:
+    """L1Bs selected by ``@b0``, ``@b0/i`` or a list (OPEN-07), as a bit mask; all without a modifier."""
+    if not modifier:
+        return ALL_L1BS
+    text = modifier[1:].strip("[]")
+    if "/" in text:
+        base, free = text.split("/")
+        return set_of(int(base), int(free))
+    return sum(1 << b for b in {int(b) for b in text.split(",")})
+
+
+@cache
+def is_legal_set(mask: int) -> bool:
+    """The bit mask is one of the sets that ``@b0/i`` can name."""
+    return any(mask == set_of(b, i) for b in range(8) for i in range(8))
+
+
+@cache
+def free_bits(mask: int) -> int:
+    """Don't-care bits i of a legal set."""
+    return next(i for i in range(8) for b in range(8) if mask == set_of(b, i))

@@ -1,0 +1,83 @@
+"""Forms of MV transfers and what they touch (SDM 3.5.7, 3.5.8)."""
+
+from functools import lru_cache
+
+from mnc.mncore_backend import machine
+from mnc.mncore_backend.assembly.accesses import Access, Agent, Cycles
+from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
+from mnc.mncore_backend.isa import OPCODES
+from mnc.mncore_backend.machine import MvForm, Shape
+
+_BY_SHAPES = {(f.opcode, f.source, f.destination): f for f in machine.MV_FORMS}
+
+
+def shape_of(operand: Operand) -> Shape | None:
+    """Shape of an MV operand, None for a combination that no form has."""
+    if operand.memory is Memory.PDM:
+        return Shape.PDM_ALL if operand.group is None else Shape.PDM_ONE
+    if operand.memory in (Memory.DRAM, Memory.DRAM_INDIRECT):
+        return Shape.DRAM_ALL if operand.group is None else Shape.DRAM_ONE
+    if operand.memory is Memory.L2BM:
+        if operand.l2b is None:
+            return Shape.L2BM_ALL
+        return Shape.L2BM_EACH if operand.group is None else Shape.L2BM_ONE
+    return None
+
+
+@lru_cache(1 << 12)
+def mv_form(transfer: Transfer) -> MvForm | None:
+    """The form that opcode and operand shapes select; None if there is no such form (``mvnop`` included)."""
+    if transfer.source is None or transfer.destination is None:
+        return None
+    source, destination = shape_of(transfer.source), shape_of(transfer.destination)
+    if source is None or destination is None:
+        return None
+    return _BY_SHAPES.get((OPCODES[transfer.opcode].operation, source, destination))
+
+
+def _instances(operand: Operand) -> int:
+    """Groups (PDM, DRAM) or 2 * group + L2B (L2BM) that an operand names, as a bit mask."""
+    groups = range(machine.GROUPS) if operand.group is None else (operand.group,)
+    if operand.memory is not Memory.L2BM:
+        return sum(1 << g for g in groups)
+    l2bs = range(machine.L2BS_PER_GROUP) if operand.l2b is None else (operand.l2b,)
+    return sum(1 << (2 * g + l) for g in groups for l in l2bs)
+
+
+def _access(operand: Operand, length: int, write: bool) -> Access:
+    memory = Memory.DRAM if operand.memory is Memory.DRAM_INDIRECT else operand.memory
+    size = machine.MEMORIES[memory].addresses
+    exact = operand.memory is not Memory.DRAM_INDIRECT
+    first, length = (operand.address % size, min(length, size)) if exact else (0, size)
+    last = first + length
+    ranges = ((first, last),) if last <= size else ((0, last - size), (first, size))
+    cycles: Cycles = (ranges, (), (), ())
+    return Access(memory, write, Agent.MV, cycles, 1, False, (), _instances(operand), exact)
+
+
+def _dar_read(operand: Operand, longs: int, repeat: int | None) -> tuple[Access, ...]:
+    """DAR entries that an indirect operand walks."""
+    if operand.memory is not Memory.DRAM_INDIRECT:
+        return ()
+    blocks = longs // machine.DAR_UNIT_LONGS
+    entries = -(-blocks // (repeat or 1))
+    size = machine.MEMORIES[Memory.DAR].addresses
+    first = operand.address % size
+    exact = first + entries <= size
+    ranges = ((first, first + entries),) if exact else ((0, size),)
+    return (Access(Memory.DAR, False, Agent.MV, (ranges, (), (), ()), 1, False, (), _instances(operand), exact),)
+
+
+def transfer_accesses(transfer: Transfer) -> tuple[Access, ...]:
+    """Reads and writes of an MV; all of them count as cycle 0. Empty for ``mvnop`` and for unknown forms."""
+    form = mv_form(transfer)
+    source, destination = transfer.source, transfer.destination
+    if form is None or source is None or destination is None:
+        return ()
+    read, written = form.source_longs(transfer.size), form.destination_longs(transfer.size)
+    return (
+        _access(source, read, False),
+        _access(destination, written, True),
+        *_dar_read(source, read, transfer.repeat),
+        *_dar_read(destination, written, transfer.repeat),
+    )
