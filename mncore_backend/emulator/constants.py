@@ -1,0 +1,67 @@
+"""Rows whose contents never change: zeros, immediates, fixed values and fixed cycle masks."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Rows
+from mnc.mncore_backend.emulator.geometry import BLOCKS, PES
+
+ELEMENT_BITS = {"d": 64, "l": 64, "f": 32, "g": 32, "i": 32, "h": 16, "s": 16, "": 64}
+
+
+def repeat_element(value: int, bits: int) -> int:
+    """A 64-bit pattern holding `value` in every element of `bits` bits."""
+    value &= (1 << bits) - 1
+    return sum(value << shift for shift in range(0, 64, bits))
+
+
+class Constants:
+    """Owner of the buffers; a record refers to them by address."""
+
+    def __init__(self) -> None:
+        self._keep: dict[object, NDArray[np.uint8] | NDArray[np.uint64]] = {}
+        self.zero = self.splat(0)
+
+    def at(self, address: int, stride: int) -> NDArray[np.uint64]:
+        """Contents [block or 1, PE] of constant rows by their address."""
+        for array in self._keep.values():
+            if array.dtype == np.uint64 and array.ctypes.data == address:
+                return array.reshape(-1, PES) if stride else array[None]
+        raise KeyError(address)
+
+    def splat(self, pattern: int) -> Rows:
+        """The same long in every PE, cycle and block."""
+        if pattern not in self._keep:
+            self._keep[pattern] = np.full(PES, pattern, np.uint64)
+        address = self._keep[pattern].ctypes.data
+        return (address, address, address, address, 0)
+
+    def fixed(self, memory: Memory, precision: str) -> Rows:
+        """``$l2bid`` and its kin (SDM 3.6.1): the integer once per element of the precision of the opcode (OPEN-13 for
+        float precisions)."""
+        bits = ELEMENT_BITS[precision]
+        if memory is Memory.MSB1:
+            return self.splat(repeat_element(1 << (bits - 1), bits))
+        key = (memory, bits)
+        if key not in self._keep:
+            block, pe = np.indices((BLOCKS, PES))
+            values = {
+                Memory.L2BID: block >> 3,
+                Memory.L1BID: block & 7,
+                Memory.MABID: pe >> 2,
+                Memory.PEID: pe,
+                Memory.SUBPEID: pe & 3,
+            }[memory]
+            factor = np.uint64(repeat_element(1, bits))
+            self._keep[key] = np.ascontiguousarray(values.astype(np.uint64) * factor)
+        address = self._keep[key].ctypes.data
+        return (address, address, address, address, ROW_BYTES)
+
+    def cycle_mask(self, cycles: tuple[bool, ...]) -> Rows:
+        """Mask nibbles of a fixed pattern: 1111 in the cycles named, 0000 elsewhere (SDM 3.6.2)."""
+        for enabled in (False, True):
+            if ("nibble", enabled) not in self._keep:
+                self._keep["nibble", enabled] = np.full(PES, 15 if enabled else 0, np.uint8)
+        a, b, c, d = (self._keep["nibble", bool(cycles[cycle])].ctypes.data for cycle in range(CYCLES))
+        return (a, b, c, d, 0)

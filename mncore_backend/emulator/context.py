@@ -1,0 +1,49 @@
+"""Facts about the machine that are known while decoding: they change with the statements but not with the data."""
+
+from dataclasses import dataclass, field
+
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.emulator.arena import CYCLES
+from mnc.mncore_backend.emulator.plan import PlanBuilder, Value
+
+UNITS = ("mau", "alu", "l1bm", "mread")
+LATCH_OF = {Memory.MAUF: "mau", Memory.ALUF: "alu", Memory.LBF: "l1bm", Memory.MREADF: "mread"}
+DEFAULT_MASK: tuple[int, bool] = (0, False)
+
+
+@dataclass(slots=True)
+class Context:
+    """Static machine state.
+
+    latches      value held per unit, None when the unit was idle in the last counted step (SDM 3.6.1.18)
+    turnaround   buffer number (0, 1) and kind of the last PE -> L1BM transfer
+    masks        default write mask (entry, 2-long) per memory letter, from the last mask statement
+    bars         base register of LM0 and LM1 where all PEs agree, else None
+    banks        per bank the precision class of each of its 16 rows ("" unwritten)
+    decoded      per bank the precision its decoded copy is valid for
+    """
+
+    latches: dict[str, Value | None] = field(default_factory=lambda: dict.fromkeys(UNITS))
+    buffers: dict[str, int] = field(default_factory=lambda: dict.fromkeys(UNITS, 0))
+    turnaround: tuple[int, str] | None = None
+    masks: dict[str, tuple[int, bool]] = field(default_factory=dict)
+    bars: list[int | None] = field(default_factory=lambda: [0, 0])
+    banks: dict[str, list[str]] = field(default_factory=lambda: {"x": [""] * 16, "y": [""] * 16})
+    decoded: dict[str, str] = field(default_factory=lambda: {"x": "", "y": ""})
+
+    def key(self) -> tuple[object, ...]:
+        """Everything the decoding of a step depends on."""
+        return (
+            *self.latches.values(),
+            *self.buffers.values(),
+            self.turnaround,
+            *self.bars,
+            *self.masks.items(),
+        )
+
+    def result_rows(self, builder: PlanBuilder, unit: str, two_long: bool) -> Value:
+        """The buffer of a unit that does not hold its current latch."""
+        first = (UNITS.index(unit) * 2 + (1 - self.buffers[unit])) * 2 * CYCLES
+        msb = builder.rows("latch", range(first, first + CYCLES))
+        lsb = builder.rows("latch", range(first + CYCLES, first + 2 * CYCLES)) if two_long else builder.zero
+        return Value(msb, lsb)

@@ -1,0 +1,71 @@
+"""From a PE statement to a plan: dispatch of its expressions to the units."""
+
+from mnc.mncore_backend.assembly.records import Expression, Step
+from mnc.mncore_backend.emulator.arena import Arena
+from mnc.mncore_backend.emulator.constants import Constants
+from mnc.mncore_backend.emulator.context import Context
+from mnc.mncore_backend.emulator.decode_alu import decode_alu
+from mnc.mncore_backend.emulator.decode_l1bm import decode_l1bm
+from mnc.mncore_backend.emulator.decode_mau import (
+    MATRIX,
+    VECTOR,
+    decode_matrix,
+    decode_matrix_read,
+    decode_matrix_write,
+    decode_vector,
+    split_mau,
+)
+from mnc.mncore_backend.emulator.l2bm import plan_l2bm
+from mnc.mncore_backend.emulator.plan import Plan
+from mnc.mncore_backend.emulator.step import StepDecoder
+
+CONTROL = ("nop", "noforward", "wait")
+
+
+def unit_of(opcode: str) -> str:
+    """Name of the unit counter of an opcode."""
+    if opcode in CONTROL:
+        return opcode
+    if opcode.startswith("l2bm"):
+        return "l2bm"
+    if opcode.startswith("l1bm"):
+        return "l1bm"
+    if opcode[1:] == "mwrite":
+        return "mwrite"
+    if opcode[1:] == "mread":
+        return "mread"
+    return "mau" if split_mau(opcode)[1] in (*VECTOR, *MATRIX) else "alu"
+
+
+def _decode_expression(step: StepDecoder, expression: Expression, unit: str) -> None:
+    if unit == "l2bm":
+        at = 0 if expression.opcode == "l2bmdarw" else len(step.builder.l2bm)  # drains what was staged before
+        step.builder.l2bm.insert(at, plan_l2bm(expression))
+    elif unit == "l1bm":
+        decode_l1bm(step, expression)
+    elif unit == "mwrite":
+        decode_matrix_write(step, expression)
+    elif unit == "mread":
+        decode_matrix_read(step, expression)
+    elif unit == "mau":
+        is_matrix = split_mau(expression.opcode)[1] in MATRIX
+        (decode_matrix if is_matrix else decode_vector)(step, expression)
+    elif unit == "alu":
+        decode_alu(step, expression)
+
+
+def decode_step(arena: Arena, context: Context, constants: Constants, statement: Step, strict: bool) -> Plan:
+    """Decode a PE statement against the static machine state. Raises ValueError when it cannot be executed."""
+    suspended = any(d.mask is not None for e in statement.expressions for d in e.destinations)
+    step = StepDecoder(arena, context, constants, strict, suspended)
+    units = tuple(unit_of(expression.opcode) for expression in statement.expressions)
+    for expression, unit in zip(statement.expressions, units, strict=True):
+        _decode_expression(step, expression, unit)
+    waits = [e.tag for e in statement.expressions if e.opcode == "wait"]
+    is_nop = "nop" in units
+    return step.builder.finish(
+        noforward=is_nop or "noforward" in units,
+        is_nop=is_nop,
+        wait_tag=waits[0] if waits else None,
+        units=tuple(unit for unit in units if unit not in CONTROL),
+    )

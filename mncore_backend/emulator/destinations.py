@@ -1,0 +1,186 @@
+"""Destinations of PE expressions: stores under their masks, mask registers, base registers (SDM 3.6.1, 3.6.2)."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnc.mncore_backend.assembly.records import Memory, Operand
+from mnc.mncore_backend.emulator import kernels
+from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, Rows
+from mnc.mncore_backend.emulator.constants import Constants
+from mnc.mncore_backend.emulator.context import Context
+from mnc.mncore_backend.emulator.indirect import DynamicTarget, dynamic_words, is_dynamic, store_dynamic
+from mnc.mncore_backend.emulator.masks import OPEN_MASK, ResolvedMask, bits_of, resolve, resolve_entry
+from mnc.mncore_backend.emulator.operands import REGION, WORDS, StaticError, check_static, static_words
+from mnc.mncore_backend.emulator.plan import Access, PlanBuilder, Value
+from mnc.mncore_backend.emulator.transfer_kernels import store_flags
+
+if TYPE_CHECKING:
+    from mnc.mncore_backend.emulator.engine import Engine
+
+_MASK_LETTER = {Memory.BAR0: "m", Memory.BAR1: "n", Memory.MASK: "k"}
+
+
+class Writer:
+    """Adds the stores of a step. `suspended` is true when some destination of the step carries a mask of its own: then
+    the mask statement has no effect in this step (SDM 3.6.2.2)."""
+
+    def __init__(self, builder: PlanBuilder, context: Context, constants: Constants, strict: bool, suspended: bool):
+        self.builder = builder
+        self.context = context
+        self.constants = constants
+        self.strict = strict
+        self.suspended = suspended
+
+    def mask_of(self, operand: Operand) -> ResolvedMask:
+        """The write mask in force for a destination."""
+        if operand.mask is not None:
+            return resolve(operand.mask)
+        if self.suspended:
+            return OPEN_MASK
+        letter = _MASK_LETTER.get(operand.memory, operand.memory.value)
+        entry = self.context.masks.get(letter)
+        return OPEN_MASK if entry is None else resolve_entry(*entry)
+
+    def mask_rows(self, mask: ResolvedMask) -> Rows:
+        """Nibble rows of a run-time mask."""
+        assert mask.entry is not None
+        self.builder.mask_reads.add(mask.entry)
+        first = self.builder.arena.base + LAYOUT["omr"][0] * 512 + mask.entry * CYCLES * 64
+        return (first, first + 64, first + 128, first + 192, self.builder.rows("omr", range(4))[4])
+
+    def store(self, operand: Operand, value: Value, flags: Rows | None) -> None:
+        """Store a result to one destination; `flags` are the nibbles of the producing operation, if any."""
+        memory = operand.memory
+        if memory is Memory.NOWRITE:
+            return
+        mask = self.mask_of(operand)
+        if memory is Memory.MASK:
+            self._store_flags(operand, flags, mask)
+        elif memory in (Memory.BAR0, Memory.BAR1):
+            self._store_base(memory, value, mask)
+        elif memory is Memory.T:
+            self._store_t(operand, value, mask)
+        elif memory in WORDS:
+            check_static(operand, self.strict)
+            if is_dynamic(operand, self.context):
+                self._store_dynamic(operand, value, mask)
+            else:
+                self._store_static(operand, value, mask)
+        else:
+            raise StaticError(f"${memory.value} cannot be written here")
+
+    def _store_t(self, operand: Operand, value: Value, mask: ResolvedMask) -> None:
+        self._note(operand, (0, 4, 8, 12), 4, mask)
+        self._store_rows(self.builder.rows("t", range(4)), value.msb, "long", 0, mask, mask.cycles)
+        lsb_cycles = mask.cycles if mask.two_long else (True,) * CYCLES
+        self._store_rows(self.builder.rows("t", range(4, 8)), value.lsb, "lsb", 0, mask, lsb_cycles)
+
+    def _store_static(self, operand: Operand, value: Value, mask: ResolvedMask) -> None:
+        words = static_words(operand, self.context)
+        self._note(operand, words, operand.width, mask)
+        region = REGION[operand.memory]
+        longs = [word >> 1 for word in words]
+        out = self.builder.rows(region, longs)
+        if operand.width == 1:
+            self._store_rows(out, value.msb, "word", tuple(word & 1 for word in words), mask, mask.cycles)
+            return
+        self._store_rows(out, value.msb, "long", 0, mask, mask.cycles)
+        if operand.width == 4:
+            cycles = mask.cycles if mask.two_long else (True,) * CYCLES
+            lsb = self.builder.rows(region, [long + 1 for long in longs])
+            self._store_rows(lsb, value.lsb, "lsb", 0, mask, cycles)
+
+    def _store_rows(
+        self, out: Rows, x: Rows, width: str, word: int | tuple[int, ...], mask: ResolvedMask, cycles: tuple[bool, ...]
+    ) -> None:
+        """One store kernel; cycles that a fixed mask silences go to a trash row."""
+        if not any(cycles):
+            return
+        trash = self.builder.rows("trash", range(CYCLES))
+        a, b, c, d = (out[i] if cycles[i] else trash[i] for i in range(CYCLES))
+        operands: dict[str, tuple[int, ...]] = {"out": (a, b, c, d, out[4]), "x": x}
+        if isinstance(word, tuple):
+            operands["word"] = word
+        if mask.entry is None or (width == "lsb" and not mask.two_long):
+            self.builder.store(kernels.store(width, None), **operands)
+        else:
+            kind = "ll" if mask.two_long else "long"
+            self.builder.store(kernels.store(width, kind), **operands, mask=self.mask_rows(mask))
+
+    def _note(self, operand: Operand, words: tuple[int, ...], width: int, mask: ResolvedMask) -> None:
+        """Record the write for the strict checks."""
+        if mask.entry is not None:
+            access = Access(operand.memory, words, width, operand, mask=(mask.entry, mask.two_long))
+        elif width == 4 and not mask.two_long and not all(mask.cycles):
+            lsb = tuple(word + 2 for word in words)
+            self.builder.writes.append(Access(operand.memory, lsb, 2, operand))
+            kept = tuple(w for w, on in zip(words, mask.cycles, strict=True) if on)
+            access = Access(operand.memory, kept, 2, operand)
+        else:
+            kept = tuple(w for w, on in zip(words, mask.cycles, strict=True) if on)
+            access = Access(operand.memory, kept, width, operand)
+        self.builder.writes.append(access)
+
+    def _store_flags(self, operand: Operand, flags: Rows | None, mask: ResolvedMask) -> None:
+        if not 1 <= operand.address <= 15:
+            raise StaticError(f"mask register entry {operand.address} is a constant and cannot be written")
+        source = flags if flags is not None else self.constants.cycle_mask((False,) * CYCLES)  # OPEN-15
+        first = self.builder.arena.base + LAYOUT["omr"][0] * 512 + operand.address * CYCLES * 64
+        trash = self.builder.rows("trash", range(CYCLES))
+        a, b, c, d = (first + 64 * i if mask.cycles[i] else trash[i] for i in range(CYCLES))
+        out = (a, b, c, d, trash[4])
+        if mask.entry is None:
+            self.builder.store_late(store_flags(None), out=out, x=source)
+        else:
+            self.builder.store_late(store_flags("mask"), out=out, x=source, mask=self.mask_rows(mask))
+        self.builder.mask_writes.append((operand.address, tuple(c for c in range(CYCLES) if mask.cycles[c])))
+
+    def _nibbles(self, engine: "Engine", mask: ResolvedMask) -> np.ndarray:
+        """Nibbles [block, cycle, PE] of a mask."""
+        if mask.entry is not None:
+            return engine.state.arena.masks()[:, mask.entry]
+        column = np.where(np.array(mask.cycles), 15, 0).astype(np.uint8)[None, :, None]
+        return np.broadcast_to(column, (64, CYCLES, 64))
+
+    def _store_base(self, memory: Memory, value: Value, mask: ResolvedMask) -> None:
+        """The low 12 bits of D0 (OPEN-11); the last written cycle stays."""
+        index = int(memory is Memory.BAR1)
+        if mask.entry is not None:
+            self.builder.mask_reads.add(mask.entry)
+
+        held: list[np.ndarray] = []
+
+        def prepare(engine: "Engine") -> None:
+            held[:] = [bits_of(self._nibbles(engine, mask), mask.two_long)[0]]
+
+        def act(engine: "Engine") -> None:
+            longs, keep = engine.gather(value.msb), held[0]
+            registers = engine.state.base_registers()
+            low = np.uint64(0xFFF) << np.uint64(32)
+            for cycle in range(CYCLES):
+                kept = (keep[:, cycle] & low) >> np.uint64(32)
+                new = (longs[:, cycle] >> np.uint64(32)) & np.uint64(0xFFF)
+                registers[:, index] = (registers[:, index] & ~kept) | (new & kept)
+            engine.base_register_changed(index)
+
+        self.builder.before.append(prepare)
+        self.builder.after.append(act)
+
+    def _store_dynamic(self, operand: Operand, value: Value, mask: ResolvedMask) -> None:
+        if operand.t_indirect:
+            self.builder.reads.append(Access(Memory.T, (0, 4, 8, 12), 4, operand))
+        if mask.entry is not None:
+            self.builder.mask_reads.add(mask.entry)
+
+        held: list[DynamicTarget] = []
+
+        def prepare(engine: "Engine") -> None:
+            keep = bits_of(self._nibbles(engine, mask), mask.two_long)
+            held[:] = [DynamicTarget(dynamic_words(engine, operand), *keep)]
+
+        def act(engine: "Engine") -> None:
+            store_dynamic(engine, operand, engine.gather(value.msb), engine.gather(value.lsb), held[0])
+
+        self.builder.before.append(prepare)
+        self.builder.after.append(act)

@@ -1,0 +1,265 @@
+"""Execution of statements in program order: decode, check, run, update the static state."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.mncore_backend.assembly.records import (
+    DebugGet,
+    DebugSet,
+    DramPreset,
+    MaskSetting,
+    Quit,
+    RepeatedNop,
+    Statement,
+    Step,
+    Transfer,
+)
+from mnc.mncore_backend.emulator import kernels
+from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Rows
+from mnc.mncore_backend.emulator.checks import Checker
+from mnc.mncore_backend.emulator.constants import Constants
+from mnc.mncore_backend.emulator.context import Context
+from mnc.mncore_backend.emulator.debug import get_lines, preset, set_memory
+from mnc.mncore_backend.emulator.decode import decode_step
+from mnc.mncore_backend.emulator.errors import EmulationError, block_text
+from mnc.mncore_backend.emulator.geometry import BLOCKS, L2BS, PES
+from mnc.mncore_backend.emulator.mv import MvPlan
+from mnc.mncore_backend.emulator.plan import Plan
+from mnc.mncore_backend.emulator.shadow import Shadow
+from mnc.mncore_backend.emulator.state import State
+from mnc.mncore_backend.emulator.statistics import Statistics
+from mnc.mncore_backend.emulator.table_runner import TableRunner
+from mnc.mncore_backend.emulator.timeline import Timeline
+
+PLAN_CACHE_LIMIT = 60_000
+CONTROL_UNITS = ("nop", "noforward", "wait")
+
+
+class Engine:
+    """The machine in motion. Kernel calls are deferred and run in long segments; everything that needs their results
+    calls `flush` first."""
+
+    def __init__(self, mode: str, threads: int | None = None) -> None:
+        if mode not in ("strict", "vendor"):
+            raise ValueError(f"mode is 'strict' or 'vendor', not '{mode}'")
+        self.strict = mode == "strict"
+        self.state = State()
+        self.constants = Constants()
+        self.context = Context()
+        self.shadow = Shadow(self.strict)
+        self.timeline = Timeline()
+        self.statistics = Statistics()
+        self.runner = TableRunner(threads)
+        self.checker = Checker(self)
+        self.file_name = "<program>"
+        self.line = 0
+        self.stopped = False
+        self.output: Callable[[str], None] = lambda text: None
+        self._plans: dict[int, tuple[object, list[tuple[object, Plan]]]] = {}  # by identity of the expressions
+        self._decode_tables: dict[tuple[str, str], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+        self._checked_lines: list[int] = []  # of the block-float checks since the last flush
+        self._checks_done = 0
+        self._fault = self.state.arena.region("fault")[:, 0]
+
+    # ---- statements ----
+
+    def execute(self, statement: Statement) -> None:
+        """Execute one statement. Raises EmulationError; the state is then that before the statement."""
+        self.line = self.shadow.line = statement.line
+        try:
+            if isinstance(statement, Step):
+                self._step(statement)
+            elif isinstance(statement, RepeatedNop):
+                self._nops(statement.count)
+            elif isinstance(statement, Transfer):
+                self._transfer(statement)
+            elif isinstance(statement, MaskSetting):
+                setting = (statement.entry, statement.two_long)
+                self.context.masks = dict.fromkeys(statement.kinds, setting)
+            elif isinstance(statement, Quit):
+                self.stopped = True
+            elif isinstance(statement, DebugGet):
+                self.flush()
+                for line in get_lines(self.state, statement):
+                    self.output(line)
+            elif isinstance(statement, DebugSet):
+                self.flush()
+                set_memory(self.state, self.shadow, statement)
+            elif isinstance(statement, DramPreset):
+                preset(self.state, statement)
+        except EmulationError:
+            self._settle()
+            raise
+        except ValueError as error:
+            self._settle()
+            raise EmulationError(str(error), self.line, self.file_name, rule="illegal-statement") from error
+
+    def execute_all(self, statements: Iterable[Statement]) -> None:
+        """Execute statements until the end or ``quit``."""
+        for statement in statements:
+            self.execute(statement)
+            if self.stopped:
+                return
+
+    def _settle(self) -> None:
+        """Bring the state up to the statement before a failing one."""
+        self.runner.flush()
+
+    # ---- PE statements ----
+
+    def _plan(self, statement: Step) -> Plan:
+        key = self.context.key()
+        known = self._plans.get(id(statement.expressions))
+        if known is not None:
+            for other, plan in known[1]:
+                if other == key:
+                    return plan
+        plan = decode_step(self.state.arena, self.context, self.constants, statement, self.strict)
+        if len(self._plans) >= PLAN_CACHE_LIMIT:
+            self._plans.clear()
+            known = None
+        if known is None:
+            known = self._plans[id(statement.expressions)] = (statement.expressions, [])
+        known[1].append((key, plan))
+        return plan
+
+    def _step(self, statement: Step) -> None:
+        plan = self._plan(statement)
+        if plan.wait_tag is not None:
+            self.timeline.wait(plan.wait_tag)
+        if self.strict:
+            self.checker.check_step(plan)
+        if plan.bank_reads:
+            self._prepare_banks(plan)
+        if plan.before or plan.l2bm:
+            self.flush()
+            for action in plan.before:
+                action(self)
+        fetched = [(l2bm, l2bm.read(self.state)) for l2bm in plan.l2bm]
+        self.runner.add_plan(plan)
+        if plan.checks_block_float:
+            self._checked_lines.append(statement.line)
+        if plan.after or fetched:
+            self.flush()
+            for action in plan.after:
+                action(self)
+            for l2bm, values in fetched:
+                l2bm.write(self.state, values)
+                self._count_l2bm(l2bm)
+        elif self.runner.is_full:
+            self.flush()
+        self._commit(plan)
+
+    def _commit(self, plan: Plan) -> None:
+        """Update the static state after a step."""
+        context = self.context
+        if not plan.noforward:
+            for unit in context.latches:
+                value = plan.results.get(unit)
+                context.latches[unit] = value
+                if value is not None:
+                    context.buffers[unit] ^= 1
+            if plan.turnaround is not None:
+                context.turnaround = plan.turnaround
+        for bank, precision, rows in plan.bank_writes:
+            context.decoded[bank] = ""
+            for row in rows:
+                context.banks[bank][row] = precision
+        self.statistics.steps += 1
+        self.timeline.advance(1)
+        for unit in plan.units or ("nop",):
+            self.statistics.units[unit] += 1
+
+    def _nops(self, count: int) -> None:
+        self.statistics.steps += count
+        self.statistics.units["nop"] += count
+        self.timeline.advance(count)
+
+    def _prepare_banks(self, plan: Plan) -> None:
+        """Decode a bank before its first product after a write."""
+        for bank, precision, _, decodes in plan.bank_reads:
+            if decodes and self.context.decoded[bank] != precision:
+                self.runner.add(self._decode_table(bank, precision), self)
+                self.context.decoded[bank] = precision
+
+    def _decode_table(self, bank: str, precision: str) -> NDArray[np.int64]:
+        key = (bank, precision)
+        if key not in self._decode_tables:
+            kernel = kernels.matrix_decode(precision)
+            rows = {
+                name: [self.state.arena.row_address(region, row) for row in range(CYCLES)]
+                for name, region in (("bank", bank), ("decoded", f"decoded_{bank}"))
+            }
+            stride = self.state.arena.rows.strides[0]
+            record = kernel.record(**{name: (addresses, stride) for name, addresses in rows.items()})
+            table = np.array([[kernel.address, record.ctypes.data]], np.int64)
+            self._decode_tables[key] = (table, record)
+        return self._decode_tables[key][0]
+
+    def base_register_changed(self, index: int) -> None:
+        """Note after a write whether all PEs agree on a base register."""
+        values = self.state.base_registers()[:, index]
+        first = int(values[0, 0])
+        self.context.bars[index] = first if (values == first).all() else None
+
+    def gather(self, rows: Rows) -> NDArray[np.uint64]:
+        """Copy of the contents of rows, [block, cycle, PE]."""
+        out = np.empty((BLOCKS, CYCLES, PES), np.uint64)
+        arena = self.state.arena
+        for cycle in range(CYCLES):
+            if rows[4] == arena.rows.strides[0]:
+                out[:, cycle] = arena.rows[:, (rows[cycle] - arena.base) // ROW_BYTES]
+            else:
+                out[:, cycle] = self.constants.at(rows[cycle], rows[4])
+        return out
+
+    # ---- MV transfers ----
+
+    def _transfer(self, statement: Transfer) -> None:
+        self.statistics.mv_lines += 1
+        if statement.opcode == "mvnop":
+            return
+        plan = MvPlan(self.state, statement)
+        if statement.tag is not None and self.timeline.asserted(statement.tag) is not None:
+            message = f"tag i{statement.tag:02x} is asserted again before a wait for it"
+            raise EmulationError(message, self.line, self.file_name, rule="tag-reused")
+        if self.strict:
+            self.checker.check_transfer(plan)
+        self.flush()
+        plan.execute(self.state)
+        self.timeline.issue(plan, statement.tag, statement.line)
+        self.statistics.units["mv"] += 1
+        for runs, direction in ((plan.reads, "read"), (plan.writes, "written")):
+            for memory, _, _, count in runs:
+                self.statistics.longs[f"{memory.name} {direction} by MV"] += count
+
+    def _count_l2bm(self, plan) -> None:
+        if plan.l2bm is not None:
+            direction = "written" if plan.l2bm[2] else "read"
+            self.statistics.longs[f"L2BM {direction} by L2BM transfers"] += plan.l2bm[1] * L2BS
+        for members, _, count, is_write in plan.l1bm:
+            direction = "written" if is_write else "read"
+            self.statistics.longs[f"L1BM {direction} by L2BM transfers"] += count * len(members) * L2BS
+
+    # ---- segments ----
+
+    def flush(self) -> None:
+        """Run deferred kernel calls. Raises EmulationError when a run-time check of the segment failed."""
+        if self.runner.flush() and self._checked_lines:
+            lines, self._checked_lines = self._checked_lines, []
+            first, self._checks_done = self._checks_done, self._checks_done + len(lines)
+            if self._fault[:, 1].any():
+                self._raise_fault(lines, first)
+
+    def _raise_fault(self, lines: list[int], first: int) -> None:
+        faulty = np.flatnonzero(self._fault[:, 1])
+        block = int(faulty[np.argmin(self._fault[faulty, 0])])
+        count, position = int(self._fault[block, 0]), int(self._fault[block, 1]) - 1
+        self._fault[:, :2] = 0
+        message = f"the elements of a block-float vector have different exponents in cycle {position >> 3}"
+        where = block_text(block, 8 * (position & 7))
+        hint = "convert it with bfn first; the state is that after the segment the statement ran in"
+        line = lines[count - 1 - first]
+        raise EmulationError(message, line, self.file_name, where, "block-float-exponents", hint)

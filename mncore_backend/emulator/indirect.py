@@ -1,0 +1,109 @@
+"""Addresses that depend on data: T-indirect, ``j`` and unequal base registers (SDM 3.6.1.6)."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.mncore_backend.assembly.records import Memory, Operand
+from mnc.mncore_backend.emulator.context import Context
+from mnc.mncore_backend.emulator.errors import EmulationError, block_text
+from mnc.mncore_backend.emulator.geometry import BLOCKS, CYCLES, LOCAL_LONGS, PES
+
+if TYPE_CHECKING:
+    from mnc.mncore_backend.emulator.engine import Engine
+
+LOCAL_WORDS = 2 * LOCAL_LONGS
+
+
+class DynamicTarget(NamedTuple):
+    """Where a dynamic store goes, taken before the step changes T or masks: first words and ones in the bits to write
+    (MSB and LSB long), all [block, cycle, PE]."""
+
+    words: NDArray[np.int64]
+    keep_msb: NDArray[np.uint64]
+    keep_lsb: NDArray[np.uint64]
+
+
+def is_dynamic(operand: Operand, context: Context) -> bool:
+    """Do the addresses differ between PEs or depend on T?"""
+    if operand.memory not in (Memory.LM0, Memory.LM1):
+        return False
+    if operand.t_indirect or operand.pe_offset is not None:
+        return True
+    return context.bars[operand.memory is Memory.LM1] is None
+
+
+def dynamic_words(engine: "Engine", operand: Operand) -> NDArray[np.int64]:
+    """First word of the access, [block, cycle, PE]; rounded down to the width and wrapped, an error in strict mode."""
+    bars = engine.state.base_registers()[:, int(operand.memory is Memory.LM1), None, :].astype(np.int64)
+    words = np.zeros((BLOCKS, CYCLES, PES), np.int64) + bars
+    words += np.array(operand.addresses(), np.int64)[None, :, None]
+    if operand.t_indirect:
+        index = engine.state.arena.region("t")[:, :CYCLES] & np.uint64(0xFFFFFFFF)
+        words += index.astype(np.int64)
+    if operand.pe_offset is not None:
+        words += np.where(np.arange(PES) % 4 <= operand.pe_offset, operand.width, 0)[None, None, :]
+    if engine.strict:
+        _check_words(engine, operand, words)
+    return words % LOCAL_WORDS // operand.width * operand.width
+
+
+def _check_words(engine: "Engine", operand: Operand, words: NDArray[np.int64]) -> None:
+    outside = (words > LOCAL_WORDS - operand.width) | (words < 0)
+    for wrong, reason, rule in (
+        (outside, "would wrap around", "wrap-around"),
+        (words % operand.width != 0, f"is not a multiple of {operand.width} words", "misaligned"),
+    ):
+        if wrong.any():
+            block, cycle, pe = (int(i) for i in np.argwhere(wrong)[0])
+            message = f"address {words[block, cycle, pe]} of ${operand.memory.value} in cycle {cycle} {reason}"
+            raise EmulationError(message, engine.line, engine.file_name, block_text(block, pe), rule)
+
+
+def _memory(engine: "Engine", operand: Operand) -> NDArray[np.uint64]:
+    return engine.state.arena.region(operand.memory.value)
+
+
+def fetch_dynamic(engine: "Engine", operand: Operand, msb_row: int, lsb_row: int | None) -> None:
+    """Gather into scratch rows what every PE reads."""
+    words = dynamic_words(engine, operand)
+    engine.shadow.check_dynamic(operand.memory, words, operand.width)
+    memory, rows = _memory(engine, operand), engine.state.arena.rows
+    longs = np.take_along_axis(memory, words >> 1, axis=1)
+    if operand.width == 1:
+        longs = np.where(words & 1, longs << np.uint64(32), longs & np.uint64(0xFFFFFFFF00000000))
+    rows[:, msb_row : msb_row + CYCLES] = longs
+    if lsb_row is not None:
+        rows[:, lsb_row : lsb_row + CYCLES] = np.take_along_axis(memory, (words >> 1) + 1, axis=1)
+
+
+def store_dynamic(
+    engine: "Engine",
+    operand: Operand,
+    msb: NDArray[np.uint64],
+    lsb: NDArray[np.uint64],
+    target: DynamicTarget,
+) -> None:
+    """Scatter [block, cycle, PE] values, cycle by cycle so that a later cycle wins."""
+    words, keep = target.words, (target.keep_msb, target.keep_lsb)
+    memory = _memory(engine, operand)
+    for cycle in range(CYCLES):
+        at = words[:, cycle : cycle + 1]
+        value, mask = msb[:, cycle : cycle + 1], keep[0][:, cycle : cycle + 1]
+        if operand.width == 1:
+            odd = (at & 1).astype(bool)
+            high = np.uint64(0xFFFFFFFF00000000)
+            value = np.where(odd, value >> np.uint64(32), value & high)
+            mask = np.where(odd, mask >> np.uint64(32), mask & high)
+        _merge(memory, at >> 1, value, mask)
+        if operand.width == 4:
+            _merge(memory, (at >> 1) + 1, lsb[:, cycle : cycle + 1], keep[1][:, cycle : cycle + 1])
+    engine.shadow.mark_dynamic(operand.memory, words, operand.width, keep[0])
+
+
+def _merge(
+    memory: NDArray[np.uint64], longs: NDArray[np.int64], value: NDArray[np.uint64], mask: NDArray[np.uint64]
+) -> None:
+    old = np.take_along_axis(memory, longs, axis=1)
+    np.put_along_axis(memory, longs, (old & ~mask) | (value & mask), axis=1)

@@ -1,0 +1,45 @@
+"""Which row of the table of MV forms a transfer is: its mnemonic and the shape of its operands decide (SDM 3.5.7)."""
+
+from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
+from mnc.mncore_backend.machine import MV_FORMS, MvForm, Shape
+
+_ROWS = {(form.opcode, form.source, form.destination): form for form in MV_FORMS}
+_INDIRECT = ("mvp", "mvd", "mvr", "mvr2", "mvr4")  # opcodes that accept an indirect DRAM operand
+
+
+def shape_of(operand: Operand) -> Shape:
+    """The shape of an MV operand: ``@g`` and ``@g.l`` name one instance, ``@.l`` one L2B of every group."""
+    if operand.memory is Memory.L2BM:
+        if operand.l2b is None:
+            return Shape.L2BM_ALL
+        return Shape.L2BM_EACH if operand.group is None else Shape.L2BM_ONE
+    if operand.memory is Memory.PDM:
+        return Shape.PDM_ALL if operand.group is None else Shape.PDM_ONE
+    if operand.memory in (Memory.DRAM, Memory.DRAM_INDIRECT):
+        return Shape.DRAM_ALL if operand.group is None else Shape.DRAM_ONE
+    raise ValueError(f"${operand.memory.value} is no operand of an MV transfer")
+
+
+def form_of(transfer: Transfer) -> MvForm:
+    """The form of a transfer. Raises ValueError when the operands fit no form."""
+    source, destination = transfer.source, transfer.destination
+    if source is None or destination is None:
+        raise ValueError("an MV transfer needs a source and a destination")
+    opcode = transfer.opcode
+    if opcode.startswith("mvr"):
+        opcode = opcode[:4] if opcode[3:4] in ("2", "4") else "mvr"
+    form = _ROWS.get((opcode, shape_of(source), shape_of(destination)))
+    if form is None:
+        raise ValueError(f"{transfer.opcode} has no form with these operands")
+    indirect = Memory.DRAM_INDIRECT in (source.memory, destination.memory)
+    if indirect and opcode not in _INDIRECT:
+        raise ValueError(f"{transfer.opcode} takes no indirect DRAM operand")
+    if transfer.repeat is not None and not indirect:
+        raise ValueError("nd is only for an indirect DRAM operand")
+    return form
+
+
+def check_size(transfer: Transfer, form: MvForm) -> None:
+    """Raise ValueError unless the size is a positive multiple of the unit of the form (SDM 3.5.7)."""
+    if transfer.size <= 0 or transfer.size % form.unit:
+        raise ValueError(f"size {transfer.size} is not a positive multiple of {form.unit}")

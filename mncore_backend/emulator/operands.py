@@ -1,0 +1,166 @@
+"""Sources and destinations of PE expressions: from operand records to rows (SDM 3.6.1)."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.mncore_backend.assembly.records import FIXED_VALUES, Memory, Operand
+from mnc.mncore_backend.emulator import kernels
+from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, Rows
+from mnc.mncore_backend.emulator.context import LATCH_OF, Context
+from mnc.mncore_backend.emulator.geometry import LOCAL_LONGS, REGISTER_LONGS
+from mnc.mncore_backend.emulator.indirect import fetch_dynamic, is_dynamic
+from mnc.mncore_backend.emulator.plan import Access, PlanBuilder, UpperAccess, Value
+
+if TYPE_CHECKING:
+    from mnc.mncore_backend.emulator.constants import Constants
+
+WORDS = {
+    Memory.LM0: 2 * LOCAL_LONGS,
+    Memory.LM1: 2 * LOCAL_LONGS,
+    Memory.GRF0: 2 * REGISTER_LONGS,
+    Memory.GRF1: 2 * REGISTER_LONGS,
+}
+REGION = {Memory.LM0: "m", Memory.LM1: "n", Memory.GRF0: "r", Memory.GRF1: "s"}
+
+
+class StaticError(ValueError):
+    """A statement the machine cannot execute; the engine adds the line."""
+
+
+def check_static(operand: Operand, strict: bool) -> None:
+    """Range and alignment of the addresses as written (OPEN-08)."""
+    size, name = WORDS[operand.memory], operand.memory.value
+    for address in operand.addresses():
+        if address % operand.width:
+            raise StaticError(f"address {address} of ${name} is not a multiple of {operand.width} words")
+        if strict and not 0 <= address <= size - operand.width:
+            raise StaticError(f"address {address} of ${name} is outside 0..{size - 1} and would wrap around")
+
+
+def static_words(operand: Operand, context: Context) -> tuple[int, ...]:
+    """First word of the access in cycles 0..3, base registers added, aligned and wrapped."""
+    size = WORDS[operand.memory]
+    bar = 0
+    if operand.memory in (Memory.LM0, Memory.LM1):
+        bar = context.bars[operand.memory is Memory.LM1] or 0
+    return tuple((address + bar) % size // operand.width * operand.width for address in operand.addresses())
+
+
+class Reader:
+    """Turns source operands into values; results of fetches go to scratch rows of the step."""
+
+    def __init__(self, builder: PlanBuilder, context: Context, constants: "Constants", strict: bool) -> None:
+        self.builder = builder
+        self.context = context
+        self.constants = constants
+        self.strict = strict
+
+    def value(self, operand: Operand, precision: str) -> Value:
+        """The 2-long an operand delivers, before suffixes; narrow reads fill with zero (OPEN-09)."""
+        memory = operand.memory
+        if memory in LATCH_OF:
+            return self._latch(operand)
+        if memory is Memory.T:
+            self.builder.reads.append(Access(memory, (0, 4, 8, 12), 4, operand))
+            return Value(self.builder.rows("t", range(4)), self.builder.rows("t", range(4, 8)))
+        if memory in FIXED_VALUES:
+            rows = self.constants.fixed(memory, precision)
+            return Value(rows, rows)
+        if memory not in WORDS:
+            raise StaticError(f"${memory.value} cannot be read here")
+        check_static(operand, self.strict)
+        if is_dynamic(operand, self.context):
+            return self._dynamic(operand)
+        return self._static(operand)
+
+    def _latch(self, operand: Operand) -> Value:
+        value = self.context.latches[LATCH_OF[operand.memory]]
+        if value is None:
+            if self.strict:
+                name = operand.memory.value
+                raise StaticError(f"${name} is read but its unit produced nothing in the last counted step")
+            return Value(self.builder.zero, self.builder.zero)  # OPEN-19
+        return value
+
+    def _static(self, operand: Operand) -> Value:
+        words = static_words(operand, self.context)
+        self.builder.reads.append(Access(operand.memory, words, operand.width, operand))
+        longs = [word >> 1 for word in words]
+        rows = self.builder.rows(REGION[operand.memory], longs)
+        if operand.width == 4:
+            return Value(rows, self.builder.rows(REGION[operand.memory], [long + 1 for long in longs]))
+        if operand.width == 2:
+            return Value(rows, self.builder.zero)
+        out = self.builder.scratch()
+        self.builder.call(kernels.fetch_word(), out=out, x=rows, word=tuple(word & 1 for word in words))
+        return Value(out, self.builder.zero)
+
+    def _dynamic(self, operand: Operand) -> Value:
+        """Indirect addressing: the host gathers into scratch rows before the kernels of the step run."""
+        if operand.t_indirect:
+            self.builder.reads.append(Access(Memory.T, (0, 4, 8, 12), 4, operand))
+        self.builder.reads.append(Access(operand.memory, operand.addresses(), operand.width, operand, dynamic=True))
+        first = LAYOUT["scratch"][0] + self.builder.scratch_row()
+        lsb = LAYOUT["scratch"][0] + self.builder.scratch_row() if operand.width == 4 else None
+        self.builder.before.append(lambda engine: fetch_dynamic(engine, operand, first, lsb))
+        origin = LAYOUT["scratch"][0]
+        msb_rows = self.builder.rows("scratch", range(first - origin, first - origin + CYCLES))
+        if lsb is None:
+            return Value(msb_rows, self.builder.zero)
+        return Value(msb_rows, self.builder.rows("scratch", range(lsb - origin, lsb - origin + CYCLES)))
+
+    def source(self, operand: Operand, precision: str, expected: str = "") -> Value:
+        """A source with its suffix and sign applied. `expected` is the precision of the element the operation wants
+        here (the addend of a half operation is single); it defaults to `precision`."""
+        expected = expected or precision
+        value = self.value(operand, expected)
+        if operand.suffix == "r":
+            value = self._narrow(value)
+        elif operand.suffix == "e":
+            value = self._extend(value, expected)
+        if operand.negate:
+            value = self._negate(value, expected)
+        return value
+
+    def _narrow(self, value: Value) -> Value:
+        out = self.builder.scratch()
+        self.builder.call(kernels.narrow(), out=out, x=value.msb, x_lsb=value.lsb)
+        return Value(out, self.builder.zero)
+
+    def _extend(self, value: Value, expected: str) -> Value:
+        """`expected` is the wide precision: "f" from 2 halves, "d" from a single, "hf" from 4 halves to 4 singles."""
+        out = self.builder.scratch()
+        if expected == "hf":
+            lsb = self.builder.scratch()
+            self.builder.call(kernels.extend("h"), out=out, out_lsb=lsb, x=value.msb)
+            return Value(out, lsb)
+        self.builder.call(kernels.extend(expected), out=out, x=value.msb)
+        return Value(out, self.builder.zero)
+
+    def _negate(self, value: Value, expected: str) -> Value:
+        precision = "f" if expected in ("hf", "g") else expected
+        msb = self.builder.scratch()
+        self.builder.call(kernels.negate(precision), out=msb, x=value.msb)
+        if value.lsb == self.builder.zero:
+            return Value(msb, value.lsb)
+        lsb = self.builder.scratch()
+        self.builder.call(kernels.negate(precision), out=lsb, x=value.lsb)
+        return Value(msb, lsb)
+
+    def upper(self, firsts: Sequence[int], count: int, write: bool) -> None:
+        """Note an access to the same long words of every L1BM."""
+        self.builder.upper.append(UpperAccess(tuple(firsts), count, write))
+
+
+def rows_of_longs(base: int, firsts: Sequence[int], stride: int) -> Rows:
+    """Rows that start at long words `firsts` of a linear memory."""
+    a, b, c, d = firsts
+    return (base + 8 * a, base + 8 * b, base + 8 * c, base + 8 * d, stride)
+
+
+def word_array(longs: NDArray[np.uint64], odd: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """D0:D1 of a single-word read: the chosen word in D0, zero in D1."""
+    return np.where(odd, longs << np.uint64(32), longs & np.uint64(0xFFFFFFFF00000000))

@@ -1,0 +1,170 @@
+"""What a PE statement is decoded into, and the builder that collects it.
+
+A plan is a table of kernel calls with their records, run block-major, plus the facts the strict checks need: which
+words it reads and writes. Work that no kernel does (indirect addressing, base registers) is a host action before or after
+the table.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.mncore_backend.assembly.records import Memory, Operand
+from mnc.mncore_backend.emulator.arena import BLOCK_BYTES, CYCLES, LAYOUT, ROW_BYTES, SCRATCH_OPERANDS, Arena, Rows
+from mnc.mncore_backend.emulator.kernels.jit import Kernel
+from mnc.mncore_backend.emulator.l2bm import L2bmPlan
+
+if TYPE_CHECKING:
+    from mnc.mncore_backend.emulator.engine import Engine
+
+HostAction = Callable[["Engine"], None]
+
+
+class Value(NamedTuple):
+    """A 2-long: rows of D0:D1 and rows of D2:D3, cycles 0..3."""
+
+    msb: Rows
+    lsb: Rows
+
+
+class Access(NamedTuple):
+    """Words of one PE memory that a step reads or writes, before BAR, T and j when `dynamic`."""
+
+    memory: Memory
+    words: tuple[int, ...]  # first word per cycle (aligned); cycles that touch nothing are left out
+    width: int
+    operand: Operand
+    dynamic: bool = False  # addresses depend on T, j or unequal base registers
+    mask: tuple[int, bool] | None = None  # run-time write mask: (entry, 2-long word length)
+
+
+class UpperAccess(NamedTuple):
+    """Long words of every L1BM that a step reads or writes: first of each cycle, and how many."""
+
+    firsts: tuple[int, ...]
+    count: int
+    write: bool
+
+
+@dataclass(slots=True)
+class Plan:
+    """A decoded PE statement."""
+
+    table: NDArray[np.int64]
+    records: NDArray[np.int64]
+    before: list[HostAction]
+    after: list[HostAction]
+    reads: list[Access]
+    writes: list[Access]
+    upper: list[UpperAccess]
+    results: dict[str, Value]
+    turnaround: tuple[int, str] | None
+    noforward: bool
+    is_nop: bool
+    wait_tag: int | None
+    bank_writes: list[tuple[str, str, tuple[int, ...]]]  # bank, precision, rows
+    bank_reads: list[tuple[str, str, tuple[int, ...], bool]]  # bank, precision, rows, needs the decoded copy
+    mask_reads: set[int]
+    mask_writes: list[tuple[int, tuple[int, ...]]]  # entry, cycles
+    units: tuple[str, ...]
+    l2bm: list[L2bmPlan]
+    checks_block_float: bool
+
+
+class PlanBuilder:
+    """Collects the kernel calls and facts of one step."""
+
+    def __init__(self, arena: Arena, zero: Rows) -> None:
+        self.arena = arena
+        self.zero = zero
+        self.compute: list[tuple[Kernel, tuple[Sequence[int], ...]]] = []
+        self.stores: list[tuple[Kernel, tuple[Sequence[int], ...]]] = []
+        self.late_stores: list[tuple[Kernel, tuple[Sequence[int], ...]]] = []
+        self.before: list[HostAction] = []
+        self.after: list[HostAction] = []
+        self.reads: list[Access] = []
+        self.writes: list[Access] = []
+        self.upper: list[UpperAccess] = []
+        self.results: dict[str, Value] = {}
+        self.turnaround: tuple[int, str] | None = None
+        self.bank_writes: list[tuple[str, str, tuple[int, ...]]] = []
+        self.bank_reads: list[tuple[str, str, tuple[int, ...], bool]] = []
+        self.mask_reads: set[int] = set()
+        self.mask_writes: list[tuple[int, tuple[int, ...]]] = []
+        self.l2bm: list[L2bmPlan] = []
+        self.checks_block_float = False
+        self._scratch = 0
+
+    def rows(self, region: str, rows: Sequence[int]) -> Rows:
+        """Rows of a region, one per cycle."""
+        first = self.arena.base + LAYOUT[region][0] * ROW_BYTES
+        a, b, c, d = rows
+        return (
+            first + a * ROW_BYTES,
+            first + b * ROW_BYTES,
+            first + c * ROW_BYTES,
+            first + d * ROW_BYTES,
+            BLOCK_BYTES,
+        )
+
+    def scratch_row(self) -> int:
+        """First of four fresh scratch rows of the step."""
+        if self._scratch == SCRATCH_OPERANDS:
+            raise RuntimeError("a step needs more scratch operands than the arena has")
+        self._scratch += 1
+        return (self._scratch - 1) * CYCLES
+
+    def scratch(self) -> Rows:
+        """Fresh scratch rows of the step."""
+        first = self.scratch_row()
+        return self.rows("scratch", (first, first + 1, first + 2, first + 3))
+
+    def call(self, kernel: Kernel, **operands: Sequence[int]) -> None:
+        """Add a kernel call to the compute phase."""
+        self.compute.append((kernel, tuple(operands[name] for name in kernel.operands)))
+
+    def store(self, kernel: Kernel, **operands: Sequence[int]) -> None:
+        """Add a kernel call to the store phase, which follows all computation of the step."""
+        self.stores.append((kernel, tuple(operands[name] for name in kernel.operands)))
+
+    def store_late(self, kernel: Kernel, **operands: Sequence[int]) -> None:
+        """Add a kernel call behind the stores: mask registers change after every use of a mask in the step."""
+        self.late_stores.append((kernel, tuple(operands[name] for name in kernel.operands)))
+
+    def finish(self, *, noforward: bool, is_nop: bool, wait_tag: int | None, units: tuple[str, ...]) -> Plan:
+        """The finished plan: one record array, and a table of (kernel, record) addresses."""
+        flat: list[int] = []
+        rows: list[int] = []
+        for kernel, operands in (*self.compute, *self.stores, *self.late_stores):
+            rows += (kernel.address, 8 * len(flat))
+            for operand in operands:
+                flat.extend(operand)
+                if len(operand) == CYCLES:
+                    flat.append(0)
+        records = np.array(flat, dtype=np.int64)
+        table = np.array(rows, dtype=np.int64).reshape(-1, 2)
+        table[:, 1] += records.ctypes.data
+        return Plan(
+            table,
+            records,
+            self.before,
+            self.after,
+            self.reads,
+            self.writes,
+            self.upper,
+            self.results,
+            self.turnaround,
+            noforward,
+            is_nop,
+            wait_tag,
+            self.bank_writes,
+            self.bank_reads,
+            self.mask_reads,
+            self.mask_writes,
+            units,
+            self.l2bm,
+            self.checks_block_float,
+        )

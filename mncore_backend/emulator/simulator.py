@@ -1,0 +1,189 @@
+"""The emulator as its users see it: load assembly, run it, look at every memory."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mnc.mncore_backend.assembly.parser import parse_program
+from mnc.mncore_backend.assembly.records import Memory, Statement
+from mnc.mncore_backend.emulator.engine import Engine
+from mnc.mncore_backend.emulator.geometry import CYCLES, DRAM_LONGS
+from mnc.mncore_backend.emulator.state import PE_STORED, U64, longs_of, words_of
+from mnc.mncore_backend.emulator.statistics import Statistics
+
+Program = str | Sequence[Statement]
+
+
+class Machine:
+    """MN-Core 2, all 4096 PEs.
+
+    ``strict`` refuses what the machine does not define (memory never written, results nobody waited for, broken hazard
+    distances, ...) with an `EmulationError`; ``vendor`` behaves as the vendor's emulator is documented to (SDM 1.2,
+    3.4): transfers complete at issue, PE memories start at zero, debug reads see new values at once.
+
+    Args:
+        mode: "strict" or "vendor".
+        threads: threads that share the work, by default two.
+        output: receives every line that ``d get`` prints, besides `dump`.
+    """
+
+    def __init__(
+        self, mode: str = "strict", *, threads: int | None = None, output: Callable[[str], None] | None = None
+    ) -> None:
+        self.mode = mode
+        self.engine = Engine(mode, threads)
+        self.dump: list[str] = []
+        self._listener = output
+        self.engine.output = self._print
+        self._program: list[Statement] = []
+        self._position = 0
+
+    def _print(self, line: str) -> None:
+        self.dump.append(line)
+        if self._listener is not None:
+            self._listener(line)
+
+    # ---- programs ----
+
+    def load_text(self, text: str, file_name: str = "<program>") -> None:
+        """Parse a program and make it the one to run; machine state stays. Raises `AsmSyntaxError`."""
+        self.load(parse_program(text, file_name), file_name)
+
+    def load(self, statements: Iterable[Statement], file_name: str = "<program>") -> None:
+        """Make statements the program to run; machine state stays. In strict mode hazards are checked here."""
+        self._program = list(statements)
+        self._position = 0
+        self.engine.file_name = self.engine.shadow.file_name = file_name
+        self.engine.stopped = False
+        self.engine.context.masks = {}
+        if self.engine.strict:
+            self.engine.checker.check_hazards(self._program, file_name)
+
+    def run(self, program: Program | None = None, file_name: str = "<program>") -> Statistics:
+        """Run a program (text or statements), or what is left of the loaded one, to its end."""
+        if isinstance(program, str):
+            self.load_text(program, file_name)
+        elif program is not None:
+            self.load(program, file_name)
+        execute, total = self.engine.execute, len(self._program)
+        while self._position < total and not self.engine.stopped:
+            execute(self._program[self._position])
+            self._position += 1
+        self.engine.flush()
+        return self.statistics
+
+    @property
+    def next_statement(self) -> Statement | None:
+        """The statement `step` would execute, None at the end."""
+        if self.engine.stopped or self._position >= len(self._program):
+            return None
+        return self._program[self._position]
+
+    def step(self) -> Statement | None:
+        """Execute one statement completely and return it; None at the end of the program."""
+        statement = self.next_statement
+        if statement is not None:
+            self.engine.execute(statement)
+            self.engine.flush()
+            self._position += 1
+        return statement
+
+    def run_until(self, stop: int | Callable[["Machine"], bool]) -> Statement | None:
+        """Run until the next statement is on line `stop` or later, or until the predicate holds before a statement.
+        Returns the next statement, None if the program ended."""
+        while (statement := self.next_statement) is not None:
+            if isinstance(stop, int):
+                if statement.line >= stop:
+                    break
+                self.engine.execute(statement)
+            else:
+                self.engine.flush()
+                if stop(self):
+                    break
+                self.engine.execute(statement)
+            self._position += 1
+        self.engine.flush()
+        return statement
+
+    @property
+    def statistics(self) -> Statistics:
+        """Counters of everything run so far."""
+        found, timeline = self.engine.statistics, self.engine.timeline
+        found.cycles, found.stall_cycles = timeline.cycles, CYCLES * timeline.stalled
+        return found
+
+    # ---- upper memories ----
+
+    def write_dram(self, group: int, address: int, values: ArrayLike) -> None:
+        """Store long words into the DRAM of a group, from a long-word address on."""
+        self.engine.flush()
+        self.engine.state.dram[group].write(address % DRAM_LONGS, np.asarray(values, np.uint64).reshape(-1))
+
+    def read_dram(self, group: int, address: int, count: int) -> U64:
+        """Copy of long words of the DRAM of a group; never written ones are zero."""
+        self.engine.flush()
+        return self.engine.state.dram[group].read(address % DRAM_LONGS, count)
+
+    def write_pdm(self, group: int, address: int, values: ArrayLike) -> None:
+        """Store long words into the PDM of a group."""
+        data = np.asarray(values, np.uint64).reshape(-1)
+        self.longs(Memory.PDM)[group, address : address + len(data)] = data
+        self.engine.shadow.pdm[group, address : address + len(data)] = True
+
+    def read_pdm(self, group: int, address: int, count: int) -> U64:
+        """Copy of long words of the PDM of a group."""
+        return self.longs(Memory.PDM)[group, address : address + count].copy()
+
+    # ---- every memory as arrays ----
+
+    def longs(self, memory: Memory) -> U64:
+        """Writable view of a memory as long words: PE memories [L2B 8, L1B 8, MAB 16, PE 4, address], T the same with
+        [..., cycle 4, MSB/LSB 2], matrix banks [8, 8, 16, 4, row 16], L1BM [8, 8, 8192], L2BM [8, 32768], PDM [4,
+        524288]. Writing through the view does not count as a write for the strict checks; `poke` does."""
+        self.engine.flush()
+        return self.engine.state.longs(memory)
+
+    def lm(self, which: int) -> U64:
+        """View of LM0 or LM1, [8, 8, 16, 4, 2048] long words."""
+        return self.longs((Memory.LM0, Memory.LM1)[which])
+
+    def grf(self, which: int) -> U64:
+        """View of GRF0 or GRF1, [8, 8, 16, 4, 256] long words."""
+        return self.longs((Memory.GRF0, Memory.GRF1)[which])
+
+    def l1bm(self) -> U64:
+        """View of the L1BMs, [8, 8, 8192] long words."""
+        return self.longs(Memory.L1BM)
+
+    def l2bm(self) -> U64:
+        """View of the L2BMs, [8, 32768] long words."""
+        return self.longs(Memory.L2BM)
+
+    def masks(self) -> NDArray[np.uint8]:
+        """View of the mask registers, [8, 8, 16, 4, entry 16, cycle 4]; bit 0 of the manual counts 8."""
+        self.engine.flush()
+        return self.engine.state.masks()
+
+    def peek(self, memory: Memory, address: int, count: int) -> U64:
+        """Copy of long words [..., count] from a long-word address on."""
+        return self.longs(memory)[..., address : address + count].copy()
+
+    def peek_words(self, memory: Memory, address: int, count: int) -> NDArray[np.uint32]:
+        """Copy of 32-bit words [..., count] of a PE memory from a word address on."""
+        first, last = address // 2, -(-(address + count) // 2)
+        words = words_of(self.longs(memory)[..., first:last])
+        return words[..., address - 2 * first :][..., :count]
+
+    def poke(self, memory: Memory, address: int, values: ArrayLike) -> None:
+        """Store long words from a long-word address on; `values` broadcasts against [..., count] of `longs`."""
+        data = np.asarray(values, np.uint64)
+        count = data.shape[-1]
+        self.longs(memory)[..., address : address + count] = data
+        self.engine.shadow.mark_host(memory, address, count)
+
+    def poke_words(self, memory: Memory, address: int, values: ArrayLike) -> None:
+        """Store 32-bit words at an even word address of a PE memory; `values` [..., even count] broadcasts."""
+        if memory not in PE_STORED or address % 2:
+            raise ValueError("poke_words needs a PE memory and an even word address")
+        self.poke(memory, address // 2, longs_of(np.asarray(values, np.uint32)))

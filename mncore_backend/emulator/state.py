@@ -1,0 +1,84 @@
+"""All memories of the machine and host access to them."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.emulator.arena import Arena
+from mnc.mncore_backend.emulator.dram import Dram
+from mnc.mncore_backend.emulator.geometry import (
+    BLOCKS,
+    DAR_ENTRIES,
+    GROUPS,
+    L1BS_PER_L2B,
+    L2BM_LONGS,
+    L2BS,
+    MABS,
+    PDM_LONGS,
+    PES_PER_MAB,
+)
+
+U64 = NDArray[np.uint64]
+PE_STORED = {Memory.LM0: "m", Memory.LM1: "n", Memory.GRF0: "r", Memory.GRF1: "s"}
+PLANES = {Memory.MATRIX_X: "x", Memory.MATRIX_Y: "y"}
+
+
+class State:
+    """Contents of every memory. PE-side memories live in the arena, the others in arrays of their own."""
+
+    def __init__(self) -> None:
+        self.arena = Arena.allocate()
+        self.l2bm: U64 = np.zeros((L2BS, L2BM_LONGS), np.uint64)
+        self.pdm: U64 = np.zeros((GROUPS, PDM_LONGS), np.uint64)
+        self.dram = [Dram() for _ in range(GROUPS)]
+        self.dar = np.zeros((GROUPS, DAR_ENTRIES), np.uint32)
+        self.dar_buffer = np.zeros((GROUPS, 0), np.uint32)
+        self.dar_entry = 0
+        self.dar_position = 0
+
+    def longs(self, memory: Memory) -> U64:
+        """Writable view of a memory as long words: PE memories [L2B 8, L1B 8, MAB 16, PE 4, address], T the same with
+        [..., cycle, MSB/LSB], matrix banks [8, 8, 16, 4, row], L1BM [8, 8, 8192], L2BM [8, 32768], PDM [4, 524288]."""
+        if memory in PE_STORED or memory in PLANES:
+            rows = self.arena.region(PE_STORED.get(memory) or PLANES[memory])
+            shaped = rows.reshape(L2BS, L1BS_PER_L2B, rows.shape[1], MABS, PES_PER_MAB)
+            return shaped.transpose(0, 1, 3, 4, 2)
+        if memory is Memory.T:
+            rows = self.arena.region("t").reshape(L2BS, L1BS_PER_L2B, 2, 4, MABS, PES_PER_MAB)
+            return rows.transpose(0, 1, 4, 5, 3, 2)
+        if memory is Memory.L1BM:
+            return self.arena.l1bm().reshape(L2BS, L1BS_PER_L2B, -1)
+        if memory is Memory.L2BM:
+            return self.l2bm
+        if memory is Memory.PDM:
+            return self.pdm
+        raise ValueError(f"memory {memory.name} has no array of long words")
+
+    def masks(self) -> NDArray[np.uint8]:
+        """Writable view [8, 8, 16, 4, entry 16, cycle 4] of the mask nibbles."""
+        masks = self.arena.masks().reshape(L2BS, L1BS_PER_L2B, 16, 4, MABS, PES_PER_MAB)
+        return masks.transpose(0, 1, 4, 5, 2, 3)
+
+    def base_registers(self) -> U64:
+        """Writable view [block, LM 2, PE 64] of the base address registers."""
+        return self.arena.region("bar")
+
+
+def words_of(longs: U64) -> NDArray[np.uint32]:
+    """Copy of an array of long words as 32-bit words, MSB word first (last axis doubled)."""
+    contiguous = np.ascontiguousarray(longs)
+    return contiguous.view(np.uint32).reshape(*longs.shape, 2)[..., ::-1].reshape(*longs.shape[:-1], -1)
+
+
+def longs_of(words: NDArray[np.uint32]) -> U64:
+    """Inverse of `words_of`."""
+    pairs = np.asarray(words, np.uint32).reshape(*words.shape[:-1], -1, 2)[..., ::-1]
+    return np.ascontiguousarray(pairs).view(np.uint64).reshape(*words.shape[:-1], -1)
+
+
+def blocks_of(groups: Iterable[int], l2bs: Iterable[int], l1bs: Iterable[int]) -> list[int]:
+    """Block numbers of the product of coordinates."""
+    l1bs, l2bs = list(l1bs), list(l2bs)
+    return [16 * g + 8 * l + b for g in groups for l in l2bs for b in l1bs if 16 * g + 8 * l + b < BLOCKS]

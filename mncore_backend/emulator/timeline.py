@@ -1,0 +1,82 @@
+"""Deterministic time: steps of the PE stream, start and finish of MV transfers, stalls at waits (OPEN-48)."""
+
+from dataclasses import dataclass, field
+
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.emulator.mv import MvPlan, Run
+from mnc.mncore_backend.machine import CYCLES_PER_STEP, MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
+
+Port = tuple[Memory, int, bool]
+"""(memory, instance, is a write): what a data phase occupies."""
+
+
+@dataclass(slots=True)
+class InFlight:
+    """An MV transfer whose completion the program has not waited for."""
+
+    tag: int | None
+    line: int
+    finish: int
+    reads: list[Run]
+    writes: list[Run]
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Time in steps. A transfer starts when the ports it uses are free, its data phase occupies them, and it is
+    finished MV_LATENCY_STEPS after the end of its data phase; latencies of successive transfers overlap."""
+
+    now: int = 0
+    stalled: int = 0
+    last_mv_issue: int = -MV_ISSUE_INTERVAL_STEPS
+    last_finish: int = 0
+    ports: dict[Port, int] = field(default_factory=dict)
+    in_flight: list[InFlight] = field(default_factory=list)
+
+    def advance(self, steps: int) -> None:
+        """`steps` PE statements were issued."""
+        self.now += steps
+
+    def stall_until(self, time: int) -> None:
+        """Issue stops until `time`."""
+        if time > self.now:
+            self.stalled += time - self.now
+            self.now = time
+
+    def issue(self, plan: MvPlan, tag: int | None, line: int) -> InFlight:
+        """Start a transfer at the current time."""
+        self.stall_until(self.last_mv_issue + MV_ISSUE_INTERVAL_STEPS)
+        self.last_mv_issue = self.now
+        ports: set[Port] = {(memory, instance, False) for memory, instance, _, _ in plan.reads}
+        ports |= {(memory, instance, True) for memory, instance, _, _ in plan.writes}
+        start = max([self.now, *(self.ports.get(port, 0) for port in ports)])
+        end = start + -(-plan.data_cycles // CYCLES_PER_STEP)
+        self.ports.update(dict.fromkeys(ports, end))
+        transfer = InFlight(tag, line, end + MV_LATENCY_STEPS, plan.reads, plan.writes)
+        self.last_finish = max(self.last_finish, transfer.finish)
+        self.in_flight.append(transfer)
+        return transfer
+
+    def asserted(self, tag: int) -> InFlight | None:
+        """The transfer that carries a tag nobody has waited for."""
+        return next((transfer for transfer in self.in_flight if transfer.tag == tag), None)
+
+    def wait(self, tag: int) -> None:
+        """Stall until the transfer with this tag is finished; a tag never asserted does not stall (OPEN-39)."""
+        transfer = self.asserted(tag)
+        if transfer is not None:
+            self.stall_until(transfer.finish)
+            self.in_flight.remove(transfer)
+
+    def conflict(self, memory: Memory, instance: int, first: int, count: int, write: bool) -> InFlight | None:
+        """The transfer in flight that writes the run, or (for a write) reads it."""
+        for transfer in self.in_flight:
+            for run in (*transfer.writes, *(transfer.reads if write else ())):
+                if run[0] is memory and run[1] == instance and run[2] < first + count and first < run[2] + run[3]:
+                    return transfer
+        return None
+
+    @property
+    def cycles(self) -> int:
+        """Cycles until the last statement was issued and the last transfer finished."""
+        return CYCLES_PER_STEP * max(self.now, self.last_finish)

@@ -1,0 +1,129 @@
+"""Kernels of the L1BM port: copies between rows of PEs and the linear long words of an L1BM (SDM 3.5.8).
+
+They follow the calling convention of `kernels`: row addresses of four cycles and a block stride per operand.
+"""
+
+from mnc.mncore_backend.emulator.kernels.emitter import Value
+from mnc.mncore_backend.emulator.kernels.jit import Kernel, Step, kernel
+
+MABS = 16
+GROUP = 4  # long words of one MAB
+
+
+def _four_cycles(step: Step, names: tuple[str, ...]) -> list[tuple[int, dict[str, Value]]]:
+    return [(cycle, {name: step.row(name, cycle) for name in names}) for cycle in range(4)]
+
+
+def broadcast_one() -> Kernel:
+    """``l1bmp``: out[pe] = x[0] for all 64 PEs."""
+
+    def body(step: Step) -> None:
+        for _, row in _four_cycles(step, ("out", "x")):
+            value = row["x"].load_splat("i64", 8)
+            for chunk in range(8):
+                row["out"].at(64 * chunk).store(value)
+
+    return kernel("l1bmp", ("out", "x"), body)
+
+
+def broadcast_four() -> Kernel:
+    """``l1bmm``: out[4 m + p] = x[p]."""
+
+    def body(step: Step) -> None:
+        for _, row in _four_cycles(step, ("out", "x")):
+            value = row["x"].load("i64", GROUP).shuffle([0, 1, 2, 3, 0, 1, 2, 3])
+            for chunk in range(8):
+                row["out"].at(64 * chunk).store(value)
+
+    return kernel("l1bmm", ("out", "x"), body)
+
+
+def broadcast_quads(stride: int) -> Kernel:
+    """``l1bmm4``: out[4 m + p] = x[stride * (m >> 2) + p]."""
+
+    def body(step: Step) -> None:
+        for _, row in _four_cycles(step, ("out", "x")):
+            for quad in range(4):
+                value = row["x"].at(8 * stride * quad).load("i64", GROUP).shuffle([0, 1, 2, 3, 0, 1, 2, 3])
+                row["out"].at(128 * quad).store(value)
+                row["out"].at(128 * quad + 64).store(value)
+
+    return kernel(f"l1bmm4_{stride}", ("out", "x"), body)
+
+
+def copy_quads(source_stride: int, target_stride: int) -> Kernel:
+    """out[target_stride * q + p] = x[source_stride * q + p] for q, p < 4."""
+
+    def body(step: Step) -> None:
+        for _, row in _four_cycles(step, ("out", "x")):
+            for quad in range(4):
+                value = row["x"].at(8 * source_stride * quad).load("i64", GROUP)
+                row["out"].at(8 * target_stride * quad).store(value)
+
+    return kernel(f"quads_{source_stride}_{target_stride}", ("out", "x"), body)
+
+
+def copy_run(longs: int) -> Kernel:
+    """out[i] = x[i] for i < longs, a power of two from 4 to 32."""
+
+    def body(step: Step) -> None:
+        width = min(longs, 8)
+        for _, row in _four_cycles(step, ("out", "x")):
+            for first in range(0, longs, width):
+                row["out"].at(8 * first).store(row["x"].at(8 * first).load("i64", width))
+
+    return kernel(f"run_{longs}", ("out", "x"), body)
+
+
+def rotate_mabs() -> Kernel:
+    """``l1bmd+n``: out[4 * ((m + shift) mod 16) + p] = x[4 m + p]; out and x must differ."""
+
+    def body(step: Step) -> None:
+        with step.builder.loop(0, 4) as cycle:
+            out, x = step.row("out", cycle), step.row("x", cycle)
+            shift = step.scalar("shift", 0)
+            with step.builder.loop(0, MABS) as mab:
+                target = ((mab + shift) & (MABS - 1)) << 5
+                out.at(target).store(x.at(mab << 5).load("i64", GROUP))
+
+    return kernel("rotate_mabs", ("out", "x", "shift"), body)
+
+
+def join_halves() -> Kernel:
+    """D0 of x and D0 of y as one long, four long words per cycle: the layout of an ``r`` reduction (SDM 3.5.8.20)."""
+
+    def body(step: Step) -> None:
+        for _, row in _four_cycles(step, ("out", "x", "y")):
+            high = row["x"].load("i64", GROUP) & ~0xFFFFFFFF
+            low = row["y"].load("i64", GROUP) >> 32
+            row["out"].store(high | low)
+
+    return kernel("join_halves", ("out", "x", "y"), body)
+
+
+def join_half_quads() -> Kernel:
+    """`join_halves` for the 16 long words of a quad-wise reduction."""
+
+    def body(step: Step) -> None:
+        for _, row in _four_cycles(step, ("out", "x", "y")):
+            for quad in range(4):
+                high = row["x"].at(32 * quad).load("i64", GROUP) & ~0xFFFFFFFF
+                low = row["y"].at(32 * quad).load("i64", GROUP) >> 32
+                row["out"].at(32 * quad).store(high | low)
+
+    return kernel("join_half_quads", ("out", "x", "y"), body)
+
+
+def store_flags(masked: str | None) -> Kernel:
+    """Write flag nibbles, 64 bytes per cycle. With "mask": bits under a 0 mask bit keep the old value (OPEN-14)."""
+    names = ("out", "x", "mask") if masked else ("out", "x")
+
+    def body(step: Step) -> None:
+        for _, row in _four_cycles(step, names):
+            value = row["x"].load("i8", 64)
+            if masked:
+                mask = row["mask"].load("i8", 64)
+                value = (value & mask) | (row["out"].load("i8", 64) & ~mask)
+            row["out"].store(value)
+
+    return kernel("flags_masked" if masked else "flags", names, body)
