@@ -1,8 +1,8 @@
 """What a PE statement is decoded into, and the builder that collects it.
 
 A plan is a table of kernel calls with their records, run block-major, plus the facts the strict checks need: which
-words it reads and writes. Work that no kernel does (indirect addressing, base registers) is a host action before or after
-the table.
+words it reads and writes. Work that no kernel does (indirect addressing, base registers) is a host action before or
+after the table.
 """
 
 from collections.abc import Callable, Sequence
