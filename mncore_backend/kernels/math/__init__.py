@@ -1,0 +1,1 @@
+"""Approximation of elementary functions: polynomial fitting, and expansion into machine arithmetic."""

@@ -1,0 +1,212 @@
+"""From scalar operations to machine instructions.
+
+A comparison used only by selects becomes a flag at each select; any other ``i1`` is a word holding 0 or 1. Float
+comparisons use the flags of ``fmax``/``fmin``, which compare exactly (a difference could flush to zero).
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mnc.core.diagnostics import InternalError
+from mnc.mncore_backend.kernels.math import elementary, integer, power
+from mnc.mncore_backend.kernels.vector.body import Body, Operation, Scalar, bits_float
+from mnc.mncore_backend.kernels.vector.micro import MANTISSA_ONE, SIGN_BIT, MicroBuilder, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """An i1 not yet computed: the operation whose flag is raised where it is true (false, if `inverted`). `also`: a
+    second operation whose flag must be raised too."""
+
+    opcode: str
+    operands: tuple[Value, Value]
+    inverted: bool = False
+    also: str = ""
+
+    def flag(self, m: MicroBuilder) -> int:
+        flag = m.test(self.opcode, *self.operands)
+        if self.also:
+            m.test_also(flag, self.also, *self.operands)
+        return flag
+
+
+Result = Value | Condition
+
+# predicate -> (opcode, inverted, also)
+_FLOAT_TESTS = {
+    "ge": ("fmax", False, ""),
+    "le": ("fmin", False, ""),
+    "lt": ("fmax", True, ""),
+    "gt": ("fmin", True, ""),
+    "eq": ("fmax", False, "fmin"),
+    "ne": ("fmax", True, "fmin"),
+}
+_INTEGER_TESTS = {
+    "sge": ("imax", False, ""),
+    "sle": ("imin", False, ""),
+    "slt": ("imax", True, ""),
+    "sgt": ("imin", True, ""),
+    "uge": ("uimax", False, ""),
+    "ule": ("uimin", False, ""),
+    "ult": ("uimax", True, ""),
+    "ugt": ("uimin", True, ""),
+    "eq": ("ixor", False, ""),
+    "ne": ("ixor", True, ""),
+}
+_ALU_NAMES = {
+    "maximumf": "fmax",
+    "minimumf": "fmin",
+    "floor": "ffloor",
+    "addi": "iadd",
+    "subi": "isub",
+    "maxsi": "imax",
+    "minsi": "imin",
+    "andi": "iand",
+    "ori": "ior",
+    "xori": "ixor",
+    "shli": "ilsl",
+    "shrsi": "ilsr",
+    "shrui": "uilsr",
+}
+_FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "exp": elementary.exp,
+    "log": elementary.log,
+    "log1p": elementary.log1p,
+    "sqrt": elementary.sqrt,
+    "rsqrt": elementary.rsqrt,
+    "reciprocal": elementary.reciprocal,
+    "tanh": elementary.tanh,
+    "logistic": elementary.logistic,
+    "erf": elementary.erf,
+    "sin": elementary.sine,
+    "cos": elementary.cosine,
+    "powf": power.power,
+    "sitofp": integer.integer_to_float,
+    "fptosi": integer.float_to_integer,
+    "muli": integer.multiply,
+}
+
+
+class Expander:
+    """Translates one `Body`; `value` then gives the machine value of each scalar."""
+
+    def __init__(self, body: Body) -> None:
+        self.m = MicroBuilder()
+        self._results: dict[int, Result] = {}
+        self._uses = Counter(o.number for operation in body.operations for o in operation.operands)
+        self._definitions = {operation.result.number: operation for operation in body.operations}
+        self._fused = self._find_fused_products(body)
+        for operation in body.operations:
+            if operation.result.number not in self._fused:
+                self._results[operation.result.number] = self._expand(operation)
+
+    def _find_fused_products(self, body: Body) -> set[int]:
+        """Products whose only use is a sum or difference: they are computed by it, with one rounding less."""
+        fused = set()
+        for operation in body.operations:
+            if operation.name in ("addf", "subf"):
+                for operand in operation.operands:
+                    if self._definitions[operand.number].name == "mulf" and self._uses[operand.number] == 1:
+                        fused.add(operand.number)
+                        break
+        return fused
+
+    def value(self, scalar: Scalar) -> Value:
+        """The word of a scalar, computed if it was only a condition so far."""
+        result = self._results[scalar.number]
+        if isinstance(result, Condition):
+            result = self._results[scalar.number] = self._word(result)
+        return result
+
+    def _word(self, condition: Condition) -> Value:
+        one = self.m.constant(1)
+        word = self.m.keep_where(condition.flag(self.m), "ipassa", one)
+        return self.m.alu("ixor", word, one) if condition.inverted else word
+
+    def _expand(self, operation: Operation) -> Result:
+        m, name = self.m, operation.name
+        if name == "input":
+            return Value("input", int(operation.attribute))
+        if name == "constant":
+            return m.constant(int(operation.attribute))
+        if name in ("cmpf", "cmpi"):
+            return self._compare(operation)
+        if name == "select":
+            return self._select(*operation.operands)
+        if name in ("addf", "subf"):
+            return self._sum(operation)
+        operands = [self.value(operand) for operand in operation.operands]
+        if name in _ALU_NAMES:
+            return m.alu(_ALU_NAMES[name], *operands)
+        if name in _FUNCTIONS:
+            return _FUNCTIONS[name](m, *operands)
+        return self._simple(name, operands)
+
+    def _simple(self, name: str, operands: list[Value]) -> Value:
+        m, x = self.m, operands[0]
+        if name == "mulf":
+            return m.mul(*operands)
+        if name == "divf":
+            return self._divide(*operands)
+        if name == "negf":
+            return -x
+        if name == "absf":
+            return m.absolute(x)
+        if name == "ceil":
+            return m.alu("ixor", SIGN_BIT, m.alu("ffloor", -x))
+        if name == "roundeven":
+            return self._round_even(x)
+        if name == "uitofp":  # of an i1
+            return m.integer_and(m.alu("isub", m.constant(0), x), MANTISSA_ONE)
+        if name in ("bitcast", "extui"):
+            return m.plain(x)
+        raise InternalError(f"vector operation {name} has no expansion")
+
+    def _divide(self, x: Value, y: Value) -> Value:
+        if y.kind == "constant" and 2.0**-120 <= abs(bits_float(y.number)) <= 2.0**120:
+            return elementary.divide_by_constant(self.m, x, bits_float(y.number))
+        if x == self.m.number(1.0):
+            return elementary.reciprocal(self.m, y)
+        return elementary.divide(self.m, x, y)
+
+    def _round_even(self, x: Value) -> Value:
+        """Adding 1.5 * 2^23 rounds to an integer; from 2^22 on that is not so, and x may have a fraction of 1/2 up to
+        2^23, hence the sign-dependent constant 2^23 there."""
+        m = self.m
+        sign = m.integer_and(m.plain(x), 0x80000000)
+        magic = m.alu("ior", sign, m.number(8388608.0))
+        rounded = m.add(m.add(x, magic), -magic)
+        is_integer = m.test("fmax", m.absolute(x), m.number(8388608.0))
+        return m.select(is_integer, x, rounded)
+
+    def _sum(self, operation: Operation) -> Value:
+        x, y = operation.operands
+        minus = operation.name == "subf"
+        if x.number in self._fused:
+            a, b = (self.value(factor) for factor in self._definitions[x.number].operands)
+            c = self.value(y)
+            return self.m.fma(a, b, -c if minus else c)
+        if y.number in self._fused:
+            a, b = (self.value(factor) for factor in self._definitions[y.number].operands)
+            return self.m.fma(-a if minus else a, b, self.value(x))
+        a, b = self.value(x), self.value(y)
+        return self.m.sub(a, b) if minus else self.m.add(a, b)
+
+    def _compare(self, operation: Operation) -> Condition:
+        operands = (self.m.plain(self.value(operation.operands[0])), self.m.plain(self.value(operation.operands[1])))
+        if operation.name == "cmpf":
+            opcode, inverted, also = _FLOAT_TESTS[str(operation.attribute)[1:]]
+        else:
+            opcode, inverted, also = _INTEGER_TESTS[str(operation.attribute)]
+        return Condition(opcode, operands, inverted, also)
+
+    def _select(self, condition: Scalar, if_true: Scalar, if_false: Scalar) -> Value:
+        m = self.m
+        a, b = self.value(if_true), self.value(if_false)
+        test = self._results[condition.number]
+        if isinstance(test, Value):  # the flag of a copy is raised where the word is 0
+            test = Condition("ior", (test, test), inverted=True)
+        if test.inverted:
+            a, b = b, a
+        return m.select(test.flag(m), a, b)
