@@ -13,6 +13,8 @@ from enum import StrEnum
 from functools import cached_property
 from math import prod
 
+from mnc.mncore_backend import machine
+
 
 class LayoutError(ValueError):
     """A layout that breaks a rule, or an operation that the layout does not admit."""
@@ -30,7 +32,13 @@ class Axis(StrEnum):
 
 
 HARDWARE_AXES = (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE, Axis.W)
-AXIS_SIZE = {Axis.L2B: 8, Axis.L1B: 8, Axis.MAB: 16, Axis.PE: 4, Axis.W: 2}
+AXIS_SIZE = {
+    Axis.L2B: machine.L2BS,
+    Axis.L1B: machine.L1BS_PER_L2B,
+    Axis.MAB: machine.MABS_PER_L1B,
+    Axis.PE: machine.PES_PER_MAB,
+    Axis.W: machine.LONG_BYTES // machine.WORD_BYTES,
+}
 
 
 @dataclass(frozen=True, slots=True)

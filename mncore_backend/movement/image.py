@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.layout.placement import as_words
 from mnc.mncore_backend.program import Buffer
 
-GROUPS = 4
-
 
 @dataclass(eq=False, slots=True)
 class DramImage:

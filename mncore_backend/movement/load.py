@@ -4,7 +4,8 @@ import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout, place
-from mnc.mncore_backend.movement.image import GROUPS, DramImage
+from mnc.mncore_backend.machine import GROUPS
+from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.paths import (
     Index,
     Path,

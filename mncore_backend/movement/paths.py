@@ -107,7 +107,7 @@ def _step_index(held: Index, step: PeStep) -> Index:
             picked = picked.take(0, axis=names.index(name))
             names.remove(name)
     order = ["L", "B", *step.form.names, "w"]
-    return picked.transpose(tuple(names.index(n) for n in order)).reshape(8, 8, -1, 2)
+    return np.transpose(picked, [names.index(n) for n in order]).reshape(8, 8, -1, 2)
 
 
 def l2bm_index(path: Path, l1bm: Index) -> Index:

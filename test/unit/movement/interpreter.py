@@ -10,20 +10,34 @@ from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.program import Buffer, BufferOperand, MachineOp, Program
 
 CHIP = (8, 8, 16, 4)
-WORDS = {Memory.LM0: 4096, Memory.LM1: 1024, Memory.GRF0: 512, Memory.GRF1: 512}
+WORDS = {Memory.LM0: 4096, Memory.LM1: 4096, Memory.GRF0: 512, Memory.GRF1: 512}
 LONGS = {Memory.L1BM: 8192, Memory.L2BM: 32768, Memory.PDM: 1 << 17, Memory.DRAM: 1 << 19}
 
 
-def allocate_by_bumping(program: Program) -> None:
-    """Addresses in order of creation, nothing reused; the first memory that still has room."""
-    used: dict[Memory, int] = {}
+def allocate_by_bumping(program: Program, keep: tuple[Buffer, ...] = ()) -> None:
+    """First fit over lifetimes, buffer by buffer; the first memory that has room. Buffers of `keep`, pinned and unused
+    ones live throughout."""
+    life: dict[int, list[int]] = {}
+    for number, op in enumerate(program.operations):
+        for operand in (*op.sources, *op.destinations):
+            if isinstance(operand, BufferOperand):
+                life.setdefault(id(operand.buffer), [number, number])[1] = number
+    placed: list[tuple[Buffer, int, int]] = []
     for buffer in program.buffers:
+        always = buffer.pinned or buffer in keep or id(buffer) not in life
+        first, last = (0, len(program.operations)) if always else life[id(buffer)]
+        busy = [p for p in placed if p[1] <= last and first <= p[2]]
         for memory in buffer.choices:
             limit = WORDS[memory] // 2 if memory in WORDS else LONGS[memory]
-            base = -(-used.get(memory, 0) // buffer.alignment) * buffer.alignment
+            base = 0
+            for other, _, _ in sorted((p for p in busy if p[0].memory is memory), key=lambda p: p[0].base or 0):
+                assert other.base is not None
+                if base + buffer.size <= other.base:
+                    break
+                base = max(base, -(-(other.base + other.size) // buffer.alignment) * buffer.alignment)
             if base + buffer.size <= limit:
                 buffer.memory, buffer.base = memory, base
-                used[memory] = base + buffer.size
+                placed.append((buffer, first, last))
                 break
         else:
             raise AssertionError(f"{buffer.name} of {buffer.size} fits none of {buffer.choices}")
@@ -84,7 +98,7 @@ class Interpreter:
         else:
             self.arithmetic(op, sources, targets)
 
-    # PE operands: arrays [8, 8, 16, 4, cycle, D0..D3] ------------------------------------------------------------------
+    # PE operands: arrays [8, 8, 16, 4, cycle, D0..D3] ----------------------------------------------------------------
 
     def read(self, operand: Operand) -> np.ndarray:
         out = np.zeros((*CHIP, 4, 4), np.uint32)

@@ -1,0 +1,226 @@
+"""Bringing everything that any PE of a neighbourhood might need to each of its PEs.
+
+The neighbourhood is as small as the need allows: coordinates that every word keeps are not crossed. Source addresses are
+taken in chunks that fit the staging memories; each chunk arrives in portions that fit a scratch buffer of LM0.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.movement.local import LONG, access, copy
+from mnc.mncore_backend.movement.paths import Path
+from mnc.mncore_backend.movement.scope import Index, Need, distinct
+from mnc.mncore_backend.movement.staging import ALIGNMENT, emit_down, emit_l2bm_down, emit_l2bm_up, emit_up, staging
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, Family, pe_steps
+from mnc.mncore_backend.program import Buffer, Builder, upper
+
+SCRATCH = 512  # long words of LM0 for arriving data
+STAGED_L1BM = 4096  # long words for one chunk: half of the memory
+STAGED_L2BM = 8192
+RESERVED = 2  # long words of the scratch buffer before the data: zero, padding
+
+
+@dataclass(slots=True)
+class Crossing:
+    """How the words of a source travel. Counts are those of distinct coordinates; 1 where a coordinate is kept."""
+
+    layout: Layout
+    lefts: list[int]  # representatives of L2B that are collected ([] = L2B kept)
+    blocks: list[int]  # representatives of L1B that are collected ([] = L1B kept)
+    family: Family | None  # how data comes down; None = nothing leaves the MAB
+    mabs_alike: bool  # the source is replicated over all MABs
+    rotate: bool  # exchange between the PEs of a MAB by rotations
+
+    @property
+    def native(self) -> int:
+        """Long words of L1BM per source address."""
+        return 4 if self.mabs_alike else 64
+
+    @property
+    def granule(self) -> int:
+        """Long words of L1BM per long word that arrives in a PE."""
+        if self.family is None:
+            return 1
+        return self.family.short.block // CYCLES
+
+    def l1bm_per_chunk(self, count: int) -> int:
+        """Long words of L1BM that `count` source addresses of one L1B take, rounded to whole L2BM instructions."""
+        return -(-count * self.native // MV_UNIT) * MV_UNIT
+
+    @property
+    def room(self) -> int:
+        """Long words that may arrive in a PE at a time."""
+        return SCRATCH // (CYCLES if self.rotate else 1)
+
+    @property
+    def l1bs_differ(self) -> bool:
+        """L1Bs are kept apart although they hold different data."""
+        return not self.blocks and self.layout.replicated_bits(Axis.L1B) != 7
+
+    def chunk(self) -> int:
+        """Source addresses per chunk."""
+        if self.family is None:
+            return self.room
+        native = max(self.native, MV_UNIT // CYCLES) * max(1, len(self.lefts))
+        wide = native * (8 if self.l1bs_differ else max(1, len(self.blocks)))
+        return max(1, min(STAGED_L1BM // (native * max(1, len(self.blocks))), STAGED_L2BM // wide))
+
+
+def crossing(source: Layout, need: Need) -> Crossing:
+    """The smallest neighbourhood and the cheapest way through it."""
+    kept = {axis: need.keeps(axis) for axis in need.at if axis in (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE)}
+    lefts = [] if kept[Axis.L2B] else distinct(source, Axis.L2B)
+    blocks = [] if kept[Axis.L1B] else distinct(source, Axis.L1B)
+    alike = source.replicated_bits(Axis.MAB) == 15
+    inside = kept[Axis.MAB] and not alike
+    if not lefts and not blocks and kept[Axis.MAB]:
+        return Crossing(source, [], [], None, alike, rotate=not kept[Axis.PE])
+    if inside:
+        return Crossing(source, lefts, blocks, PE_FAMILIES[0], alike, rotate=not kept[Axis.PE])
+    family = PE_FAMILIES[2] if kept[Axis.PE] else PE_FAMILIES[3]
+    return Crossing(source, lefts, blocks, family, alike, rotate=False)
+
+
+@dataclass(slots=True)
+class Portion:
+    """What is in the scratch buffer at a time: `index` is the word in it for every target word, -1 where the needed
+    word is not there."""
+
+    index: Index
+
+
+def portions(builder: Builder, way: Crossing, source: Buffer, need: Need, scratch: Buffer) -> Iterator[Portion]:
+    """Emit the transfers portion by portion; the caller picks from the scratch buffer in between."""
+    addresses = need.at[Axis.ADDRESS]
+    used = np.unique(addresses[need.wanted])
+    size = way.chunk()
+    for first in range(0, len(used), size):
+        chunk = [int(a) for a in used[first : first + size]]
+        rank = np.full(int(used.max()) + 1, -1, np.int64)
+        rank[chunk] = np.arange(len(chunk))
+        number = np.where(need.wanted, rank[np.minimum(addresses, len(rank) - 1)], -1)
+        if way.family is None:
+            copy(builder, source, scratch, [(LONG * a, LONG * (RESERVED + i)) for i, a in enumerate(chunk)])
+            yield _finish(builder, way, need, number, number >= 0, len(chunk), scratch)
+        else:
+            yield from _arrivals(builder, way, source, need, scratch, chunk, number)
+
+
+def _arrivals(
+    builder: Builder, way: Crossing, source: Buffer, need: Need, scratch: Buffer, chunk: list[int], number: Index
+) -> Iterator[Portion]:
+    l1bm, total = _collect(builder, way, source, chunk)
+    position = _positions(way, need, number, len(chunk))
+    granule = way.granule
+    eight = 1 if way.family is PE_FAMILIES[0] else 8  # whole 2-long steps
+    for start in range(0, total, way.room * granule):
+        inside = (number >= 0) & (position >= start) & (position < start + way.room * granule)
+        if not inside.any():
+            continue
+        first = int(position[inside].min()) // granule // eight * eight
+        count = -(-(int(position[inside].max()) // granule - first + 1) // eight) * eight
+        _deliver(builder, way, l1bm, first, count, scratch)
+        arrived = position // granule - first
+        if way.family is PE_FAMILIES[3]:  # the second long words of a 2-long l1bmp follow those of all four cycles
+            arrived = arrived // 8 * 8 + 2 * (arrived % 4) + arrived // 4 % 2
+        yield _finish(builder, way, need, arrived, inside, count, scratch)
+
+
+def _positions(way: Crossing, need: Need, number: Index, count: int) -> Index:
+    """Offset in L1BM (after the exchange between L1Bs and L2Bs) of the long word every target word needs."""
+    native = number * way.native + need.at[Axis.PE]
+    if not way.mabs_alike:
+        native = native + 4 * need.at[Axis.MAB]
+    size = way.l1bm_per_chunk(count)
+    if way.blocks:
+        native = native + size * _rank(way.blocks, need.at[Axis.L1B])
+        size *= len(way.blocks)
+    if way.lefts:
+        native = native + size * _rank(way.lefts, need.at[Axis.L2B])
+    return native
+
+
+def _rank(representatives: list[int], coordinates: Index) -> Index:
+    """Number of the representative that holds the same data as each coordinate."""
+    mask = 0
+    for r in representatives:
+        mask |= r
+    rank = np.zeros(mask + 1, np.int64)
+    rank[representatives] = np.arange(len(representatives))
+    return rank[coordinates & mask]
+
+
+def _collect(builder: Builder, way: Crossing, source: Buffer, chunk: list[int]) -> tuple[Buffer, int]:
+    """PE -> L1BM (-> L2BM (-> PDM -> L2BM) -> L1BM). Returns the L1BM buffer to read from and its filled size."""
+    size = way.l1bm_per_chunk(len(chunk))
+    family = PE_FAMILIES[2] if way.mabs_alike else PE_FAMILIES[0]
+    block = family.short.block
+    up = staging(builder, Memory.L1BM, max(size, -(-len(chunk) // CYCLES) * block), "gather")
+    parts = [chunk[i : i + CYCLES] for i in range(0, len(chunk), CYCLES)]
+    steps = [step for part in parts for step in pe_steps(part, family, two_long=False)]
+    end = 0
+    for step in steps:
+        emit_up(builder, step, source, up, end)
+        end += block
+    while end < size:
+        emit_up(builder, steps[-1], source, up, end)
+        end += block
+    if not way.blocks and not way.lefts:
+        return up, size
+    return _exchange(builder, way, up, size)
+
+
+def _exchange(builder: Builder, way: Crossing, up: Buffer, size: int) -> tuple[Buffer, int]:
+    """Through L2BM: all L1Bs (or the own one) of all L2Bs (or the own one) side by side in every L1BM."""
+    kept_distinct = way.l1bs_differ
+    ascent = Path(PE_FAMILIES[0], None if kept_distinct else tuple(way.blocks or [0]), 7)
+    wide = size * ascent.widening
+    l2bm = staging(builder, Memory.L2BM, wide, "gather")
+    emit_l2bm_up(builder, ascent, up, l2bm, size)
+    if way.lefts:
+        pdm = builder.temporary(wide * len(way.lefts), (Memory.PDM,), "gather", alignment=MV_UNIT)
+        for i, left in enumerate(way.lefts):
+            origin = upper(l2bm, 0, group=left >> 1, l2b=left & 1)
+            builder.emit("mvp", [origin], [upper(pdm, i * wide, group=0)], size=wide)
+        l2bm = staging(builder, Memory.L2BM, wide * len(way.lefts), "gathered")
+        builder.emit("mvb", [upper(pdm, 0, group=0)], [upper(l2bm, 0)], size=wide * len(way.lefts))
+        wide *= len(way.lefts)
+    descent = Path(PE_FAMILIES[0], None if kept_distinct else (0,), 7)
+    total = wide // 8 if kept_distinct else wide
+    extent = -(-total // ALIGNMENT) * ALIGNMENT if way.family is PE_FAMILIES[0] else total
+    down = staging(builder, Memory.L1BM, extent, "gathered")
+    emit_l2bm_down(builder, descent, l2bm, down, total, extent)
+    return down, total
+
+
+def _deliver(builder: Builder, way: Crossing, l1bm: Buffer, first: int, count: int, scratch: Buffer) -> None:
+    """L1BM -> scratch: long words first..first+count of every PE's view, from scratch address RESERVED on."""
+    assert way.family is not None
+    at = first * way.granule
+    for step in pe_steps([RESERVED + i for i in range(count)], way.family, two_long=True):
+        emit_down(builder, step, l1bm, at, scratch)
+        at += step.data
+
+
+def _finish(
+    builder: Builder, way: Crossing, need: Need, number: Index, inside: np.ndarray, count: int, scratch: Buffer
+) -> Portion:
+    """Add rotated copies if PEs exchange; turn long-word numbers into scratch words."""
+    if way.rotate:
+        for turn in range(1, CYCLES):
+            for i in range(0, count, CYCLES):
+                part = range(i, min(i + CYCLES, count))
+                read = [LONG * (RESERVED + (turn - 1) * count + k) for k in part]
+                write = [LONG * (RESERVED + turn * count + k) for k in part]
+                held = access(builder.temporary(CYCLES), [LONG * k for k in range(len(part))], LONG)
+                builder.emit("msl", [access(scratch, read, LONG)], [held])
+                builder.emit("lpassa", [held], [access(scratch, write, LONG)])
+        own = np.arange(CYCLES).reshape(1, 1, 1, 4, 1)
+        number = number + (own - need.at[Axis.PE]) % CYCLES * count
+    words = LONG * (RESERVED + number) + need.at[Axis.W]
+    return Portion(np.where(inside, words, -1))
+

@@ -1,0 +1,70 @@
+"""Static gathers and relayouts between random layouts, executed and compared."""
+
+import numpy as np
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from layout.strategies import layouts
+
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.layout import Layout, pack, parse, place
+from mnc.mncore_backend.movement.gather import plan_gather
+from mnc.mncore_backend.program import Builder, Program
+
+from .interpreter import Interpreter, allocate_by_bumping
+
+PADDING = 0xFF800000
+UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)  # whole-chip examples take too long to shrink
+
+
+def check_gather(source_layout: Layout, target_layout: Layout, index_map: np.ndarray) -> Program:
+    program = Program()
+    source = program.buffer("source", source_layout.local_size, (Memory.LM1, Memory.LM0))
+    target = program.buffer("target", target_layout.local_size, (Memory.LM0, Memory.LM1))
+    constants = plan_gather(
+        Builder(program), source_layout, source, target_layout, target, index_map, padding=PADDING
+    )
+    allocate_by_bumping(program, (source, target))
+    chip = Interpreter()
+    data = np.arange(source_layout.size, dtype=np.uint32) * np.uint32(2654435761) + np.uint32(1)
+    chip.poke(source, pack(data, source_layout, padding=0xBAD))
+    for image, array in constants:
+        chip.write_dram(image.buffer, image.pack(array))
+    chip.run(program)
+    flat = index_map.reshape(-1)
+    expected = np.where(flat >= 0, data[flat], np.uint32(PADDING)).astype(np.uint32)
+    used = place(target_layout).reshape(4096, -1, 2)
+    used = np.repeat((used >= 0).any(axis=(0, 2)), 2)
+    found = chip.peek(target)
+    assert (found == pack(expected, target_layout, padding=PADDING))[..., used].all()
+    return program
+
+
+@given(st.data())
+@settings(max_examples=12, deadline=None, phases=UNSHRUNK)
+def test_random_maps(data: st.DataObject) -> None:
+    source = data.draw(layouts(max_address=12))
+    target = data.draw(layouts(max_address=8))
+    seed = data.draw(st.integers(0, 99))
+    rng = np.random.default_rng(seed)
+    check_gather(source, target, rng.integers(-1, source.size, target.size))
+
+
+@given(st.data())
+@settings(max_examples=12, deadline=None, phases=UNSHRUNK)
+def test_relayouts(data: st.DataObject) -> None:
+    source = data.draw(layouts(max_address=12))
+    target = data.draw(layouts(shape=source.shape, max_address=12))
+    if target.local_size * source.local_size > 200:
+        return
+    check_gather(source, target, np.arange(source.size))
+
+
+def test_windows_inside_a_pe_need_no_transfer() -> None:
+    """3-wide windows of a row that one PE holds: only local work."""
+    source = parse("((16_MAB:1, 4_PE:1), (8:1, 2_W:1))", (64, 16))
+    target = parse("((16_MAB:1, 4_PE:1), (16:2), (2:1, 2_W:1))", (64, 16, 3))
+    row, start, tap = np.indices((64, 16, 3))
+    at = start + tap - 1
+    index = np.where((at >= 0) & (at < 16), row * 16 + at, -1)
+    program = check_gather(source, target, index)
+    assert not any(op.opcode.startswith(("l1bm", "l2bm", "mv")) for op in program.operations)
