@@ -1,0 +1,111 @@
+"""A compiled program on disk: what `mnc compile -o DIR` writes and `mnc run DIR` reads.
+
+    program.vsm        the assembly text
+    memory_map.json    inputs, constants and outputs: name, role, dtype, shape, DRAM address, groups
+    tensors.npz        index arrays (which element each DRAM word holds) and the values of constants
+    report.json        what the program costs, in total and per ONNX node
+"""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mnc.core.diagnostics import CompileError
+from mnc.executable import Executable, HostTensor
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.movement import DramImage
+from mnc.mncore_backend.program import Buffer
+
+FORMAT = 1
+PROGRAM, MEMORY_MAP, TENSORS, REPORT = "program.vsm", "memory_map.json", "tensors.npz", "report.json"
+
+
+def _entry(number: int, tensor: HostTensor) -> dict[str, Any]:
+    return {
+        "name": tensor.name,
+        "role": tensor.role,
+        "dtype": tensor.dtype,
+        "shape": list(tensor.shape),
+        "dram_address": tensor.address,
+        "dram_groups": list(tensor.image.groups),
+        "long_words_per_group": int(tensor.image.index.shape[1]),
+        "padding_word": tensor.image.padding,
+        "index": f"index{number}",
+        "value": f"value{number}" if tensor.value is not None else None,
+    }
+
+
+def memory_map(executable: Executable) -> dict[str, Any]:
+    """The content of ``memory_map.json``; addresses count 64-bit long words, big-endian elements."""
+    return {
+        "format": FORMAT,
+        "tensors": [_entry(i, tensor) for i, tensor in enumerate(executable.tensors)],
+        "line_nodes": list(executable.line_nodes),
+    }
+
+
+def _write(executable: Executable, report: dict[str, Any] | None, directory: Path) -> None:
+    (directory / PROGRAM).write_text(executable.text)
+    (directory / MEMORY_MAP).write_text(json.dumps(memory_map(executable), indent=1) + "\n")
+    arrays = {}
+    for i, tensor in enumerate(executable.tensors):
+        arrays[f"index{i}"] = tensor.image.index.astype(np.int32)
+        if tensor.value is not None:
+            arrays[f"value{i}"] = tensor.value
+    np.savez_compressed(directory / TENSORS, **arrays)
+    if report is not None:
+        (directory / REPORT).write_text(json.dumps(report, indent=1) + "\n")
+
+
+def save(executable: Executable, directory: Path | str, report: dict[str, Any] | None = None) -> None:
+    """Write the build directory; either all files appear or none.
+
+    Raises:
+        CompileError: the directory cannot be written.
+    """
+    target = Path(directory)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+            _write(executable, report, Path(scratch))
+            for path in sorted(Path(scratch).iterdir()):
+                os.replace(path, target / path.name)
+    except OSError as error:
+        message = f"cannot write {target}: {error.strerror}"
+        raise CompileError(message, hint="choose another directory with -o") from None
+
+
+def load(directory: Path | str) -> Executable:
+    """Read a build directory.
+
+    Raises:
+        CompileError: files are missing or not of this format.
+    """
+    source = Path(directory)
+    try:
+        described = json.loads((source / MEMORY_MAP).read_text())
+        text = (source / PROGRAM).read_text()
+        with np.load(source / TENSORS) as arrays:
+            tensors = tuple(_tensor(entry, arrays) for entry in described["tensors"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        message = f"{source} is no build directory: {error}"
+        raise CompileError(message, hint="make one with mnc compile MODEL -o DIR") from None
+    if described.get("format") != FORMAT:
+        raise CompileError(f"{source} has format {described.get('format')}, this version reads {FORMAT}")
+    return Executable(text, tensors, tuple(described["line_nodes"]))
+
+
+def _tensor(entry: dict[str, Any], arrays: Any) -> HostTensor:
+    buffer = Buffer(entry["name"], entry["long_words_per_group"], (Memory.DRAM,))
+    buffer.memory, buffer.base = Memory.DRAM, entry["dram_address"]
+    index = arrays[entry["index"]].astype(np.int64)
+    image = DramImage(buffer, tuple(entry["shape"]), index, tuple(entry["dram_groups"]), entry["padding_word"])
+    value = arrays[entry["value"]] if entry["value"] else None
+    return HostTensor(entry["name"], entry["role"], entry["dtype"], image, value)
+
+
+__all__ = ["load", "memory_map", "save"]

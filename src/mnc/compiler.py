@@ -1,0 +1,68 @@
+"""compile(model, options): import, run the stages, emit."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mnc.core.context import make_context
+from mnc.core.pipeline import Pipeline
+from mnc.executable import Executable, HostTensor
+from mnc.lowering.onnx_to_graph.importer import import_model
+from mnc.mncore_backend.emit import emit_module, line_nodes
+from mnc.mncore_backend.program_ir import read_images, read_unit
+from mnc.options import Options
+from mnc.stages import STAGES, default_pipeline, stage_pipeline
+
+
+def _dump(module: Any, directory: Path, number: int, stage: str) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    text = module.operation.get_asm(large_elements_limit=16, large_resource_limit=16)
+    (directory / f"{number}-{stage}.mlir").write_text(text)
+
+
+def run_stages(module: Any, options: Options) -> None:
+    """Run the default stages on an imported module, dumping after each where asked."""
+    if options.dump_dir is None:
+        default_pipeline(options).run(module)
+        return
+    _dump(module, options.dump_dir, 0, "import")
+    for number, stage in enumerate(STAGES, 1):
+        stage_pipeline(stage, options).run(module)
+        _dump(module, options.dump_dir, number, stage)
+
+
+def to_executable(module: Any) -> Executable:
+    """Program text and host tensors of a module that went through all stages."""
+    unit = read_unit(module)
+    tensors = tuple(
+        HostTensor(i.name, i.role, i.dtype, i.image, i.value) for i in read_images(module, unit.buffers)
+    )
+    return Executable(emit_module(module), tensors, tuple(line_nodes(module)))
+
+
+def compile(
+    model: Any,
+    options: Options | None = None,
+    *,
+    pipeline: Pipeline | None = None,
+    shapes: Mapping[str, Any] | None = None,
+) -> Executable:
+    """Compile an ONNX model.
+
+    Args:
+        model: path of an ONNX file, or an ``onnx.ModelProto``.
+        options: see `Options`.
+        pipeline: passes to run instead of the default ones, for instance an edited `default_pipeline`.
+        shapes: shapes of inputs whose dimensions the model leaves open; adds to those of the options.
+
+    Raises:
+        CompileError: the model cannot be compiled; names node, reason and a hint.
+    """
+    chosen = options or Options()
+    context = make_context()
+    module = import_model(model, context, shapes={**chosen.shapes, **(shapes or {})})
+    if pipeline is not None:
+        pipeline.run(module)
+    else:
+        run_stages(module, chosen)
+    return to_executable(module)

@@ -1,0 +1,116 @@
+"""A compiled program: text, the arrangement of its tensors in DRAM, and running it on the emulator."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mnc.core.diagnostics import CompileError
+from mnc.mncore_backend.movement import DramImage
+
+_MACHINE_DTYPE = {"float32": np.float32, "int32": np.int32, "bool": np.int32}
+
+
+@dataclass(frozen=True)
+class HostTensor:
+    """A tensor that crosses the border between host and chip. `value` is set for constants only."""
+
+    name: str
+    role: str  # input, constant, output
+    dtype: str  # float32, int32, bool
+    image: DramImage
+    value: np.ndarray | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.image.shape
+
+    @property
+    def address(self) -> int:
+        """Long-word address in the DRAM of every group that takes part."""
+        assert self.image.buffer.base is not None  # allocated before emission
+        return self.image.buffer.base
+
+
+@dataclass
+class RunResult:
+    """Outputs by name and what the run cost."""
+
+    outputs: dict[str, np.ndarray]
+    statistics: Any
+
+
+def check_input(tensor: HostTensor, value: Any) -> np.ndarray:
+    """The input as an array of machine words; raises CompileError when shape or values do not fit."""
+    array = np.asarray(value)
+    if array.shape != tensor.shape:
+        message = f"input '{tensor.name}' has shape {list(array.shape)}, the program takes {list(tensor.shape)}"
+        raise CompileError(message)
+    if tensor.dtype == "float32":
+        if array.dtype.kind not in "fiub":
+            raise CompileError(f"input '{tensor.name}' is {array.dtype}, the program takes float32")
+        return array.astype(np.float32)
+    if array.dtype.kind not in "iub":
+        raise CompileError(f"input '{tensor.name}' is {array.dtype}, the program takes {tensor.dtype}")
+    if array.size and (int(array.max()) > 2**31 - 1 or int(array.min()) < -(2**31)):
+        raise CompileError(f"input '{tensor.name}' has values outside 32 bits")
+    return array.astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Executable:
+    """A program and its host tensors. `line_nodes` names the ONNX nodes of every line of the text."""
+
+    text: str
+    tensors: tuple[HostTensor, ...]
+    line_nodes: tuple[str, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[HostTensor, ...]:
+        return tuple(t for t in self.tensors if t.role == "input")
+
+    @property
+    def outputs(self) -> tuple[HostTensor, ...]:
+        return tuple(t for t in self.tensors if t.role == "output")
+
+    def run(self, inputs: Mapping[str, Any], *, mode: str = "strict") -> dict[str, np.ndarray]:
+        """Run on the emulator: numpy in, numpy out, by ONNX names.
+
+        Raises:
+            CompileError: a missing, surplus or unfitting input.
+            EmulationError: the program breaks a rule of the machine.
+        """
+        return self.run_with_statistics(inputs, mode=mode).outputs
+
+    def run_with_statistics(self, inputs: Mapping[str, Any], *, mode: str = "strict") -> RunResult:
+        """As `run`, with steps, cycles and transfers."""
+        from mnc.mncore_backend.emulator import Machine
+
+        machine = Machine(mode=mode)
+        self.load(machine, inputs)
+        machine.run(self.text)
+        outputs = {tensor.name: self._read(machine, tensor) for tensor in self.outputs}
+        return RunResult(outputs, machine.statistics)
+
+    def load(self, machine: Any, inputs: Mapping[str, Any]) -> None:
+        """Write constants and inputs to the DRAM of a machine."""
+        names = {tensor.name for tensor in self.inputs}
+        if missing := sorted(names - set(inputs)):
+            raise CompileError(f"no value for input '{missing[0]}'", hint=f"the inputs are: {', '.join(sorted(names))}")
+        if surplus := sorted(set(inputs) - names):
+            raise CompileError(f"there is no input '{surplus[0]}'", hint=f"the inputs are: {', '.join(sorted(names))}")
+        for tensor in self.tensors:
+            if tensor.role == "output":
+                continue
+            value = tensor.value if tensor.role == "constant" else check_input(tensor, inputs[tensor.name])
+            assert value is not None  # constants carry their value
+            for group, longs in tensor.image.pack(value).items():
+                machine.write_dram(group, tensor.address, longs)
+
+    @staticmethod
+    def _read(machine: Any, tensor: HostTensor) -> np.ndarray:
+        size = tensor.image.index.shape[1]
+        contents = {group: machine.read_dram(group, tensor.address, size) for group in tensor.image.groups}
+        array = tensor.image.unpack(contents, _MACHINE_DTYPE[tensor.dtype])
+        return array.astype(bool) if tensor.dtype == "bool" else array  # pyright: ignore[reportReturnType]

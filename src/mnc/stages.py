@@ -1,0 +1,42 @@
+"""The table of contents of the compiler: which passes run, stage by stage, in one place.
+
+Each stage is a tuple of pipeline elements; ``{precision}`` and the like are filled in from the options.
+"""
+
+from dataclasses import asdict
+
+from mnc.core.pipeline import Pipeline
+from mnc.options import Options
+from mnc.registry import pass_table
+
+GRAPH: tuple[str, ...] = ()
+"""On tensors, hardware-free: simplify, fold, decompose composite operators."""
+
+LINALG = ("graph-to-linalg", "canonicalize", "cse")
+"""Every operator becomes an iteration space; chains of element-wise operators become one."""
+
+SPMD = ("assign-layouts{{precision={precision}}}", "distribute")
+"""Whole tensors become the share of one PE: loops over local memory, matrix kernels, transfers."""
+
+AFFINE = ("canonicalize", "cse")
+"""Clean-up of the loops over the local share."""
+
+MACHINE = ("select-instructions", "allocate-buffers", "schedule", "verify-schedule")
+"""Instructions, addresses, steps; then the text is checked by code that shares nothing with the scheduler."""
+
+STAGES = {"graph": GRAPH, "linalg": LINALG, "spmd": SPMD, "affine": AFFINE, "machine": MACHINE}
+
+
+def stage_pipeline(name: str, options: Options) -> Pipeline:
+    """The passes of one stage of `STAGES`."""
+    elements = ",".join(STAGES[name]).format(**asdict(options))
+    return Pipeline.parse(f"builtin.module({elements})", pass_table()) if elements else Pipeline()
+
+
+def default_pipeline(options: Options | None = None) -> Pipeline:
+    """All stages: from the imported graph to scheduled statements."""
+    chosen = options or Options()
+    pipeline = Pipeline()
+    for name in STAGES:
+        pipeline = pipeline + stage_pipeline(name, chosen)
+    return pipeline

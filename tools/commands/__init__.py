@@ -1,0 +1,1 @@
+"""Subcommands of `mnc`, one file each; every file offers `command`."""

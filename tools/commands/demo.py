@@ -1,0 +1,53 @@
+"""mnc demo: from handwritten digits to the right answer on the emulated chip."""
+
+from pathlib import Path
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+
+@click.command()
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/digits"), show_default=True)
+@click.option("--hidden", default=32, show_default=True, help="Units of the hidden layer.")
+@click.option("--epochs", default=40, show_default=True)
+@click.option("--seed", default=0, show_default=True)
+@click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single", show_default=True)
+def command(output: Path, hidden: int, epochs: int, seed: int, precision: str) -> None:
+    """Train a digits classifier, compile it, run it on the emulator and compare with the ONNX reference."""
+    import onnx
+    from onnx.reference import ReferenceEvaluator
+
+    from mnc.build_directory import load, save
+    from mnc.compiler import compile
+    from mnc.digits import load_digits, to_onnx, train_classifier
+    from mnc.options import Options
+    from mnc.report import print_summary, report
+
+    console = Console()
+    digits = load_digits(seed)
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("training", total=epochs)
+        layers = train_classifier(digits, hidden, epochs, seed, lambda _: bar.advance(task))
+    model = to_onnx(layers, len(digits.test_labels))
+    output.mkdir(parents=True, exist_ok=True)
+    onnx.save(model, output / "model.onnx")
+    console.print(f"trained on {len(digits.train_labels)} images, exported to {output / 'model.onnx'}")
+
+    with console.status("compiling"):
+        executable = compile(output / "model.onnx", Options(precision))  # pyright: ignore[reportArgumentType]
+        costs = report(executable)
+        save(executable, output, costs)
+    with console.status("running on the emulator"):
+        result = load(output).run_with_statistics({"image": digits.test_images})
+    reference = np.asarray(ReferenceEvaluator(model).run(None, {"image": digits.test_images})[0])  # pyright: ignore
+    logits = result.outputs["logits"]
+
+    table = Table("held-out digits", "emulator", "ONNX reference")
+    shares = [float((values.argmax(1) == digits.test_labels).mean()) for values in (logits, reference)]
+    table.add_row(f"accuracy on {len(digits.test_labels)} images", *(f"{share:.2%}" for share in shares))
+    table.add_row("largest logit difference", f"{np.abs(logits - reference).max():.3g}", "0")
+    console.print(table)
+    print_summary(costs, f"{output / 'program.vsm'}, {precision}")

@@ -1,0 +1,42 @@
+"""mnc run: a build directory or an assembly file on the emulator."""
+
+from pathlib import Path
+
+import click
+import numpy as np
+
+from mnc.core.diagnostics import CompileError
+from mnc.tools.commands.shared import read_arrays
+
+
+@click.command()
+@click.argument("program", type=click.Path(path_type=Path))
+@click.option("--input", "inputs", multiple=True, metavar="[NAME=]FILE.npy", help="Value of a model input.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Directory for NAME.npy of every output.")
+@click.option("--mode", type=click.Choice(["strict", "vendor"]), default="strict", show_default=True)
+@click.option("--dump", type=click.Path(path_type=Path), help="File for the lines of debug statements.")
+def command(program: Path, inputs: tuple[str, ...], output: Path | None, mode: str, dump: Path | None) -> None:
+    """Run PROGRAM: a build directory of `mnc compile`, or a .vsm file."""
+    if program.is_dir():
+        _run_build(program, inputs, output, mode)
+        return
+    if inputs or output:
+        raise CompileError(f"{program} is no build directory", hint="--input and -o belong to compiled models")
+    from mnc.tools.commands.run_vsm import run_vsm
+
+    run_vsm(program, mode, dump)
+
+
+def _run_build(program: Path, inputs: tuple[str, ...], output: Path | None, mode: str) -> None:
+    from mnc.build_directory import load
+    from mnc.report import statistics_line
+
+    executable = load(program)
+    values = read_arrays(inputs, [tensor.name for tensor in executable.inputs])
+    result = executable.run_with_statistics(values, mode=mode)
+    for name, value in result.outputs.items():
+        click.echo(f"{name}: {value.dtype}{list(value.shape)} {np.array2string(value.reshape(-1)[:6], precision=6)}")
+        if output is not None:
+            output.mkdir(parents=True, exist_ok=True)
+            np.save(output / f"{name.replace('/', '_')}.npy", value)
+    click.echo(statistics_line(result.statistics))

@@ -1,0 +1,55 @@
+"""Options that several subcommands take."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from mnc.core.diagnostics import CompileError
+
+
+def parse_shapes(texts: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+    """``x=1,64`` to {"x": (1, 64)}; raises CompileError."""
+    shapes = {}
+    for text in texts:
+        name, equals, extents = text.partition("=")
+        try:
+            if not equals or not name:
+                raise ValueError
+            shapes[name] = tuple(int(part) for part in extents.split(",") if part)
+        except ValueError:
+            raise CompileError(f"'{text}' is not NAME=EXTENT,EXTENT,...", hint="for example --shape x=1,64") from None
+    return shapes
+
+
+def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--precision and --shape."""
+    precision = click.option(
+        "--precision",
+        type=click.Choice(["single", "pseudo-single"]),
+        default="pseudo-single",
+        show_default=True,
+        help="Precision of matrix products.",
+    )
+    shape = click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help="Shape of an open input.")
+    return precision(shape(command))
+
+
+def read_arrays(texts: tuple[str, ...], names: list[str]) -> dict[str, np.ndarray]:
+    """``x=x.npy`` or, where the program has one input, ``x.npy``; raises CompileError."""
+    arrays = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals:
+            if len(names) != 1:
+                message = f"'{text}' does not say which input it is for"
+                raise CompileError(message, hint=f"write NAME={text}; the inputs are: {', '.join(names)}")
+            name, path = names[0], text
+        try:
+            arrays[name] = np.load(Path(path), allow_pickle=False)
+        except (OSError, ValueError) as error:
+            message = f"cannot read '{path}' as a .npy array: {error}"
+            raise CompileError(message, hint="save it with numpy.save") from None
+    return arrays
