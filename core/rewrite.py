@@ -56,6 +56,13 @@ def explaining() -> Iterator[Explanation]:
         _EXPLANATION.reset(token)
 
 
+def explain(transformation: str, op: ir.Operation, reason: str) -> None:
+    """Note a refusal of a transformation that is not a `Pattern`; costs nothing outside `explaining`."""
+    explanation = _EXPLANATION.get()
+    if explanation is not None:
+        explanation.add(transformation, op, reason)
+
+
 class Pattern:
     """One rewrite rule. The docstring states the equation; `root` is the operation it starts from.
 

@@ -1,0 +1,1 @@
+"""Passes on linalg on tensors: fusion, tiling, padding, packing."""

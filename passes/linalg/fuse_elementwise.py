@@ -1,0 +1,134 @@
+"""The pass `fuse-elementwise`: upstream fusion under a policy by fusion class."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mnc.core.bindings import ir, passmanager
+from mnc.core.pass_base import Pass
+from mnc.core.rewrite import explain
+from mnc.passes.linalg.iteration import Iteration, body_operations, find, generics, read
+
+_BARRIER = "mnc_fusion.barrier"
+EPILOGUE = "mnc.epilogue"
+"""Marks element-wise work on the result of a contraction: bias, activation."""
+
+
+@dataclass(frozen=True)
+class FuseElementwise(Pass):
+    """Fuse element-wise producers into their only consumer, where no element is computed twice.
+
+    before: two ``linalg.generic`` in a row; after: one, at the fused location of both
+
+    - injective into injective: yes, unless the consumer broadcasts or revisits what it reads;
+    - injective into a reduction: yes (`into_reductions`), under the same condition;
+    - into a contraction: only copies, such as a transposition, which change nothing but its map;
+    - across reshapes: no, because upstream would change the loops of both sides for it.
+
+    Consumers of a contraction stay separate; those that could be its epilogue are marked ``mnc.epilogue``.
+    """
+
+    name: ClassVar[str] = "fuse-elementwise"
+    into_reductions: bool = True
+
+    def run(self, module: ir.Module) -> None:
+        """Fuse everywhere; refusals are explained."""
+        context = module.context
+        with context, ir.Location.unknown():
+            unregistered = context.allow_unregistered_dialects
+            context.allow_unregistered_dialects = True
+            try:
+                _run(module, "canonicalize,cse")
+                self._put_barriers(module)
+                _run(module, "linalg-fuse-elementwise-ops")
+                _remove_barriers(module)
+                _run(module, "canonicalize,cse")
+            finally:
+                context.allow_unregistered_dialects = unregistered
+            for op in generics(module):
+                _fuse_location(op)
+                _mark_epilogue(op)
+
+    def _put_barriers(self, module: ir.Module) -> None:
+        for op in generics(module):
+            consumer = read(op)
+            for operand in range(len(op.operands)):
+                producer = op.operands[operand].owner
+                if isinstance(producer, ir.Block):
+                    continue
+                reason = self._refusal(producer, consumer, operand)
+                if reason:
+                    explain(type(self).__name__, op, reason)
+                    _protect(op, operand)
+            _protect_from_reshapes(op)
+
+    def _refusal(self, producer: ir.Operation, consumer: Iteration | None, operand: int) -> str | None:
+        """Why `producer` must not be fused into operand `operand` of `consumer`."""
+        if producer.name in ("tensor.expand_shape", "tensor.collapse_shape"):
+            return "the operand is a reshape"
+        if producer.name != "linalg.generic":
+            return None
+        if consumer is None:
+            return "an index of the consumer is not linear"
+        source = read(producer)
+        if source is None or source.kind not in ("copy", "injective"):
+            return "the producer is not element-wise"
+        if source.kind == "copy":
+            projected = all(source.is_projected(i) for i in range(len(producer.operands)))
+            if consumer.kind in ("reduction", "opaque") and not (projected and consumer.is_projected(operand)):
+                return "the copy would leave indices that are more than a choice of loops"
+            if consumer.kind == "contraction" and not (projected and consumer.is_projected(operand)):
+                return "the copy would leave a contraction whose indices are more than a choice of loops"
+            return None
+        if consumer.kind in ("contraction", "opaque"):
+            return f"the consumer is a {consumer.kind}"
+        if consumer.kind == "reduction" and not self.into_reductions:
+            return "fusion into reductions is switched off"
+        if not consumer.reads_all_loops(operand):
+            return "the consumer reads an element more than once, so it would be computed again"
+        return None
+
+
+def _run(module: ir.Module, pipeline: str) -> None:
+    passmanager.PassManager.parse(f"builtin.module({pipeline})").run(module.operation)
+
+
+def _protect(op: ir.Operation, operand: int) -> None:
+    """Hide the producer of one operand behind an operation that nothing folds."""
+    value = op.operands[operand]
+    with ir.InsertionPoint(op):
+        barrier = ir.Operation.create(_BARRIER, results=[value.type], operands=[value], loc=op.location)
+    op.operands[operand] = barrier.results[0]
+
+
+def _protect_from_reshapes(op: ir.Operation) -> None:
+    for use in list(op.results[0].uses) if op.results else []:
+        user = use.owner.operation
+        if user.name in ("tensor.expand_shape", "tensor.collapse_shape"):
+            _protect(user, use.operand_number)
+
+
+def _remove_barriers(module: ir.Module) -> None:
+    for op in find(module, lambda op: op.name == _BARRIER):
+        op.results[0].replace_all_uses_with(op.operands[0])
+        op.erase()
+
+
+def _fuse_location(op: ir.Operation) -> None:
+    """The location of a fused operation names all operations whose work it does."""
+    locations = list(dict.fromkeys(inner.location for inner in body_operations(op)[:-1]))
+    if len(locations) > 1:
+        op.location = ir.Location.fused(locations)
+
+
+def _mark_epilogue(op: ir.Operation) -> None:
+    consumer = read(op)
+    if consumer is None or consumer.kind != "injective":
+        return
+    for operand in range(consumer.inputs):
+        value = op.operands[operand]
+        if isinstance(value.owner, ir.Block) or value.owner.name != "linalg.generic":
+            continue
+        producer = read(value.owner)
+        single = len(list(value.uses)) == 1
+        if producer is not None and producer.kind == "contraction" and single and consumer.reads_all_loops(operand):
+            op.attributes[EPILOGUE] = ir.UnitAttr.get()
