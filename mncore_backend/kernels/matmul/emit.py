@@ -1,0 +1,138 @@
+"""Emission of matrix products.
+
+The inner loop runs over blocks of k, then over blocks of n: rows of W are converted to block float on their way into a
+matrix bank (through the ALU's forwarding latch, so they need no scratch memory and no second local-memory port), rows
+of X are converted once per chunk and block of k into GRF1, results accumulate in GRF0. The next matrix is written to
+the idle bank before the products with the present one, which lets the scheduler overlap the two. The MAU reads
+register files only, so the placement of X, W and Y in LM0 and LM1 does not matter to the products.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mnc.mncore_backend.assembly.records import Memory, Operand
+from mnc.mncore_backend.kernels.matmul.chunks import Chunk, choose_chunks
+from mnc.mncore_backend.kernels.matmul.spec import BLOCK, LANES, MatmulSpec
+from mnc.mncore_backend.kernels.matmul.transpose import BANKS, bank_operand, transposed_copy
+from mnc.mncore_backend.kernels.vector.constants import ConstantPool
+from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local
+
+_ALUF = Operand(Memory.ALUF)
+_NOWRITE = Operand(Memory.NOWRITE)
+
+
+def emit_matmul(builder: Builder, spec: MatmulSpec, constants: ConstantPool | None = None) -> None:
+    """Write the operations of `spec`. `constants` may be shared by the kernels of a program."""
+    rows, n_blocks = spec.y_offset.shape
+    if rows == 0 or n_blocks == 0:
+        return
+    if spec.x_transposed:
+        buffer, offsets = transposed_copy(builder, spec.x, spec.x_offset, rows, "x_rows")
+        spec = replace(spec, x=buffer, x_offset=offsets, x_transposed=False)
+    if spec.w_transposed:
+        buffer, offsets = transposed_copy(builder, spec.w, spec.w_offset, BLOCK * n_blocks, "w_rows")
+        spec = replace(spec, w=buffer, w_offset=offsets, w_transposed=False)
+    emitter = _ProductEmitter(builder, spec, constants or ConstantPool(builder))
+    for chunk in choose_chunks(spec):
+        emitter.emit_chunk(chunk)
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """One matrix in a bank, to be multiplied with the rows of a chunk. `half` is 0 or 1 (even or odd k, single
+    precision) or None (all 8 k)."""
+
+    k_block: int
+    n_block: int
+    half: int | None
+    bank: Memory
+
+
+class _ProductEmitter:
+    def __init__(self, builder: Builder, spec: MatmulSpec, constants: ConstantPool) -> None:
+        self._builder = builder
+        self._spec = spec
+        self._swap_amount = constants.operand(32, Memory.LM1) if spec.letter == "f" else None
+
+    def emit_chunk(self, chunk: Chunk) -> None:
+        spec, builder = self._spec, self._builder
+        size = chunk.groups * LANES
+        accumulators = builder.temporary(size * len(chunk.n_blocks), (Memory.GRF0,), "accumulator")
+        vectors = [builder.temporary(size, (Memory.GRF1,), "vectors") for _ in range(min(2, spec.k_blocks))]
+        pending: _Product | None = None
+        number = 0
+        for k in range(spec.k_blocks):
+            self._convert_rows(chunk, k, vectors[k % 2])
+            for n in chunk.n_blocks:
+                for half in (None,) if spec.letter == "g" else (0, 1):
+                    product = _Product(k, n, half, BANKS[number % 2])
+                    number += 1
+                    self._write_matrix(product)
+                    self._multiply_rows(chunk, pending, vectors, accumulators)
+                    pending = product
+        self._multiply_rows(chunk, pending, vectors, accumulators)
+
+    def _rows(self, chunk: Chunk, group: int) -> list[int]:
+        """Rows of a group; the last group repeats its last row."""
+        first = chunk.rows.start + group * LANES
+        return [min(first + cycle, chunk.rows.stop - 1) for cycle in range(LANES)]
+
+    def _convert_rows(self, chunk: Chunk, k_block: int, vectors: Buffer) -> None:
+        """Rows of X of one block of k, to block float."""
+        for group in range(chunk.groups):
+            offsets = self._spec.x_offset[self._rows(chunk, group), k_block]
+            target = range(group * LANES, (group + 1) * LANES)
+            source = local(self._spec.x, [int(o) for o in offsets])
+            self._builder.emit(f"{self._spec.letter}bfn", (source,), (local(vectors, target),))
+
+    def _write_matrix(self, product: _Product) -> None:
+        """Rows of W of one block, to block float and into the bank. Single precision multiplies the even columns of
+        the bank: for the odd k the words of every long are exchanged."""
+        spec, builder = self._spec, self._builder
+        block = spec.w_offset[product.n_block * BLOCK : (product.n_block + 1) * BLOCK, product.k_block]
+        offsets = np.where(block >= 0, block, block[block >= 0][-1])
+        for half in range(0, BLOCK, LANES):
+            source = local(spec.w, [int(o) for o in offsets[half : half + LANES]])
+            builder.emit(f"{spec.letter}bfn", (source,), (_NOWRITE,))
+            if product.half == 1:
+                assert self._swap_amount is not None
+                builder.emit("lbsl", (_ALUF, self._swap_amount), (_NOWRITE,))
+            builder.emit(f"{spec.letter}mwrite", (_ALUF,), (bank_operand(product.bank, half),))
+
+    def _multiply_rows(
+        self, chunk: Chunk, product: _Product | None, vectors: Sequence[Buffer], accumulators: Buffer
+    ) -> None:
+        if product is not None:
+            for group in range(chunk.groups):
+                self._multiply(chunk, product, group, vectors[product.k_block % 2], accumulators)
+
+    def _multiply(self, chunk: Chunk, product: _Product, group: int, vectors: Buffer, accumulators: Buffer) -> None:
+        """Four rows times one matrix. The first product of a result starts from the initial value, the last one goes
+        to Y."""
+        spec = self._spec
+        rows = self._rows(chunk, group)
+        slot = ((product.n_block - chunk.n_blocks.start) * chunk.groups + group) * LANES
+        accumulator = local(accumulators, range(slot, slot + LANES))
+        first = product.k_block == 0 and product.half in (None, 0)
+        last = product.k_block == spec.k_blocks - 1 and product.half in (None, 1)
+        sources = [bank_operand(product.bank), self._vector(vectors, group, product.half)]
+        if not first:
+            sources.append(accumulator)
+        elif spec.initial is not None:
+            sources.append(self._result(spec.initial[0], spec.initial[1], rows, product.n_block))
+        target = self._result(spec.y, spec.y_offset, rows, product.n_block) if last else accumulator
+        operation = "mfma" if len(sources) == 3 else "mmul"
+        self._builder.emit(f"{spec.letter}{operation}", sources, (target,))
+
+    @staticmethod
+    def _vector(vectors: Buffer, group: int, half: int | None) -> BufferOperand:
+        first = range(group * LANES, (group + 1) * LANES)
+        if half is None:
+            return local(vectors, first)
+        return BufferOperand(vectors, tuple(2 * offset + half for offset in first), 1)
+
+    @staticmethod
+    def _result(buffer: Buffer, offsets: np.ndarray, rows: list[int], n_block: int) -> BufferOperand:
+        return local(buffer, [int(o) for o in offsets[rows, n_block]])
