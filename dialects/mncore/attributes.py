@@ -6,12 +6,19 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.dialects.mncore.base import Mncore
+from mnc.mncore_backend import machine
 from mnc.mncore_backend.layout import Layout, parse
 
 MEMORIES = (
     "DRAM", "PDM", "L2BM", "L1BM", "LM", "LM0", "LM1", "GRF0", "GRF1", "T", "MATRIX_X", "MATRIX_Y", "MASK",
 )  # fmt: skip
 """Names of the memories; ``LM`` is either local memory, chosen by allocation."""
+
+
+CAPACITY = {
+    facts.memory.name: facts.longs for facts in machine.MEMORIES.values() if facts.memory.name in MEMORIES
+}
+"""Long words in one copy of each memory. ``LM`` is left to allocation, which reports what does not fit."""
 
 
 class Memory(Mncore.Attribute, name="memory"):
@@ -94,4 +101,7 @@ def check_placed_buffer(value: Any) -> Placement:
     shape = list(value.type.shape)
     if shape != [placement.layout.local_size, 2]:
         raise ValueError(f"layout {placement.layout} fills {placement.layout.local_size}x2 words per PE, not {shape}")
+    capacity = CAPACITY.get(placement.memory)
+    if capacity is not None and placement.layout.local_size > capacity:
+        raise ValueError(f"{placement.layout.local_size} long words do not fit {placement.memory}, which has {capacity}")
     return placement

@@ -189,6 +189,8 @@ def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int]) -
     for operand, layout in ((problem.left, plan.left), (problem.right, plan.right)):
         steps += arrival_steps(layout) if operand.layout is None else relayout_steps(operand.layout, layout)
         steps += layout.local_size / 1000  # of two equal plans the one with more room
+    if plan.swapped:  # the result's lanes run along its rows; what comes next mostly wants its columns there
+        steps += 20 + 2 * plan.result.local_size
     steps += 1e6 * sum(max(0, x.local_size - 1024) for x in (plan.left, plan.right, plan.result))
     return steps
 

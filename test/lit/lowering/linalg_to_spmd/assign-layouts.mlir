@@ -1,0 +1,39 @@
+// RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts)' | FileCheck %s
+// RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{precision=single})' | FileCheck %s --check-prefix=SINGLE
+
+// The contracted dimension fills (PE, W); element-wise work follows its operand; a hand-written layout is kept.
+// CHECK-LABEL: func.func @chain
+func.func @chain(%x: tensor<512x8xf32>, %w: tensor<8x16xf32>) -> tensor<512x16xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<512x16xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<512x16xf32>) -> tensor<512x16xf32>
+  // CHECK: mncore.matrix = "right"
+  // CHECK-SAME: mncore.operands = ["([[ROWS:.*]], (4_PE:1, 2_W:1))", "((4_PE:1, 2_W:1), {{.*}})"]
+  // CHECK-SAME: mncore.precision = "pseudo-single"
+  // SINGLE: mncore.precision = "single"
+  %y = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(k,n)>, affine_map<(m,n,k)->(m,n)>], iterator_types=["parallel","parallel","reduction"]} ins(%x, %w : tensor<512x8xf32>, tensor<8x16xf32>) outs(%f: tensor<512x16xf32>) {
+   ^bb0(%a: f32, %c: f32, %o: f32):
+     %1 = arith.mulf %a, %c : f32
+     %2 = arith.addf %o, %1 : f32
+     linalg.yield %2 : f32
+  } -> tensor<512x16xf32>
+  // CHECK: mncore.operands = ["[[RESULT:.*]]"], mncore.result = "[[RESULT]]"
+  %h = linalg.generic {indexing_maps = [affine_map<(m,n)->(m,n)>, affine_map<(m,n)->(m,n)>], iterator_types=["parallel","parallel"]} ins(%y : tensor<512x16xf32>) outs(%e: tensor<512x16xf32>) {
+   ^bb0(%a: f32, %o: f32):
+     %1 = arith.maximumf %a, %z : f32
+     linalg.yield %1 : f32
+  } -> tensor<512x16xf32>
+  return %h : tensor<512x16xf32>
+}
+
+// CHECK-LABEL: func.func @by_hand
+func.func @by_hand(%x: tensor<16xf32>) -> tensor<16xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  // CHECK: mncore.operands = ["((16:1),)"], mncore.result = "((16:1),)"
+  %h = linalg.generic {indexing_maps = [affine_map<(m)->(m)>, affine_map<(m)->(m)>], iterator_types=["parallel"]} ins(%x : tensor<16xf32>) outs(%e: tensor<16xf32>) attrs = {mncore.operands = ["((16:1),)"], mncore.result = "((16:1),)"} {
+   ^bb0(%a: f32, %o: f32):
+     %1 = arith.negf %a : f32
+     linalg.yield %1 : f32
+  } -> tensor<16xf32>
+  return %h : tensor<16xf32>
+}
