@@ -3,8 +3,9 @@
 from mnc.mncore_backend.movement.gather import plan_gather
 from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.load import plan_load
-from mnc.mncore_backend.movement.pick import Constants
+from mnc.mncore_backend.movement.pick import Plan
+from mnc.mncore_backend.movement.reduce import plan_reduce
 from mnc.mncore_backend.movement.relayout import plan_relayout
 from mnc.mncore_backend.movement.store import plan_store
 
-__all__ = ["Constants", "DramImage", "plan_gather", "plan_load", "plan_relayout", "plan_store"]
+__all__ = ["DramImage", "Plan", "plan_gather", "plan_load", "plan_reduce", "plan_relayout", "plan_store"]

@@ -8,7 +8,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, place
 from mnc.mncore_backend.movement.local import fill
 from mnc.mncore_backend.movement.paths import used_addresses
-from mnc.mncore_backend.movement.pick import Constants, Picker
+from mnc.mncore_backend.movement.pick import Picker, Plan
 from mnc.mncore_backend.movement.scope import analyse
 from mnc.mncore_backend.movement.universe import RESERVED, SCRATCH, crossing, portions
 from mnc.mncore_backend.program import Buffer, Builder
@@ -23,11 +23,11 @@ def plan_gather(
     index_map: NDArray[np.integer],
     *,
     padding: int = 0,
-) -> Constants:
+) -> Plan:
     """target.flat[i] = source.flat[index_map.flat[i]], or the 32-bit pattern `padding` where the map is negative.
 
-    Words that pad the target layout get the pattern too. Returns the index tables: DRAM images with the constant
-    arrays that the host must pack into them. Raises ValueError when the map does not fit the layouts.
+    Words that pad the target layout get the pattern too. The index tables of the plan are DRAM images with
+    the constant arrays that the host must pack into them. Raises ValueError when the map does not fit the layouts.
     """
     flat = np.asarray(index_map).reshape(-1)
     if flat.size != target_layout.size or flat.max(initial=-1) >= source_layout.size:
@@ -43,5 +43,5 @@ def plan_gather(
     for portion in portions(builder, way, source, need, scratch):
         picker.portion(portion.index, padded, longs)
     fill(builder, target, [a for a in longs if a not in picker.touched], padding)
-    return picker.constants
+    return Plan(picker.constants)
 

@@ -22,6 +22,13 @@ T = Operand(Memory.T, LONG)
 Constants = list[tuple[DramImage, NDArray[np.uint32]]]
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a movement needs besides its operations: index tables as DRAM images with the words to pack into them."""
+
+    tables: Constants = field(default_factory=list)
+
+
 @dataclass(slots=True)
 class Picker:
     """State of one gather: which target long words have been written, the shift amounts, the tables loaded so far."""

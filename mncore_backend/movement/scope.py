@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.layout import AXIS_SIZE, CHIP_SHAPE, Axis, Layout, locate, place
 
-Index = NDArray[np.int64]
+Index = NDArray[np.integer]
 LEVELS = (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE)
 
 
@@ -21,7 +21,7 @@ class Need:
 
     def keeps(self, axis: Axis) -> bool:
         """Whether every word stays within its own coordinate of `axis`."""
-        own = np.arange(AXIS_SIZE[axis]).reshape(tuple(-1 if a is axis else 1 for a in LEVELS) + (1,))
+        own = np.arange(AXIS_SIZE[axis]).reshape(*(-1 if a is axis else 1 for a in LEVELS), 1)
         return bool((~self.wanted | (self.at[axis] == own)).all())
 
     @property

@@ -1,7 +1,7 @@
 """Bringing everything that any PE of a neighbourhood might need to each of its PEs.
 
-The neighbourhood is as small as the need allows: coordinates that every word keeps are not crossed. Source addresses are
-taken in chunks that fit the staging memories; each chunk arrives in portions that fit a scratch buffer of LM0.
+The neighbourhood is as small as the need allows: coordinates that every word keeps are not crossed. Source addresses
+are taken in chunks that fit the staging memories; each chunk arrives in portions that fit a scratch buffer of LM0.
 """
 
 from collections.abc import Iterator

@@ -20,14 +20,14 @@ def check_gather(source_layout: Layout, target_layout: Layout, index_map: np.nda
     program = Program()
     source = program.buffer("source", source_layout.local_size, (Memory.LM1, Memory.LM0))
     target = program.buffer("target", target_layout.local_size, (Memory.LM0, Memory.LM1))
-    constants = plan_gather(
+    plan = plan_gather(
         Builder(program), source_layout, source, target_layout, target, index_map, padding=PADDING
     )
     allocate_by_bumping(program, (source, target))
     chip = Interpreter()
     data = np.arange(source_layout.size, dtype=np.uint32) * np.uint32(2654435761) + np.uint32(1)
     chip.poke(source, pack(data, source_layout, padding=0xBAD))
-    for image, array in constants:
+    for image, array in plan.tables:
         chip.write_dram(image.buffer, image.pack(array))
     chip.run(program)
     flat = index_map.reshape(-1)

@@ -1,0 +1,286 @@
+"""Sums, maxima and minima of partial values over hardware axes, the result in every PE that held a part.
+
+Order of the levels: word, PE and uneven subsets of MABs inside the PEs; then one climb for whole MABs or quads (l1bmr,
+l1bmr4), L1Bs (l2bmr) and all L2Bs (mvr); L2B pairs last. All PEs of a set get bitwise the same result: exchanges go from
+the most significant coordinate bit down and only combine operands that both sides hold.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, place
+from mnc.mncore_backend.movement.local import LONG, access, constant, copy
+from mnc.mncore_backend.movement.paths import used_addresses
+from mnc.mncore_backend.movement.staging import pe_operand, staging
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, Family, PeStep, pe_steps
+from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, upper
+
+# kind -> (reduction of the transfers, operation of the PE). The sum runs on the MAU, which normalises its result.
+KINDS = {"sum": ("ffadd", "fvadd"), "max": ("fmax", "fmax"), "min": ("fmin", "fmin")}
+MASK_ENTRY = 15  # mask register that movements use for writes chosen by position
+
+
+def plan_reduce(
+    builder: Builder,
+    kind: str,
+    layout: Layout,
+    source: Buffer,
+    axes: Mapping[Axis, int],
+    target: Buffer,
+) -> None:
+    """Combine the partial values that PEs differing in the given coordinate bits hold at the same address.
+
+    `axes` maps a hardware axis to the mask of its coordinate bits; the layout must not select those bits (it describes
+    the result, replicated over them). `target` receives the result and may be `source`. Raises ValueError.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"unknown reduction {kind}; known: {', '.join(KINDS)}")
+    bits = {axis: axes.get(axis, 0) for axis in AXIS_SIZE}
+    for axis, mask in bits.items():
+        if mask & ~layout.replicated_bits(axis):
+            raise ValueError(f"{layout} distributes data along bits {mask:#x} of {axis.value}: nothing to reduce there")
+    run = _Reduction(builder, kind, layout, used_addresses(place(layout)), bits, source, target)
+    run.local()
+    run.climb()
+    run.pairs_of_l2b()
+    run.finish()
+
+
+@dataclass(slots=True)
+class _Reduction:
+    builder: Builder
+    kind: str
+    layout: Layout
+    addresses: list[int]
+    bits: dict[Axis, int]
+    current: Buffer  # where the values are
+    target: Buffer
+
+    # Inside the MAB and by shifts --------------------------------------------------------------------------------------
+
+    def local(self) -> None:
+        """Words, PEs, and MAB bits that no reducing transfer covers."""
+        shifts = self._shifted_mabs()
+        if not (self.bits[Axis.W] or self.bits[Axis.PE] or shifts):
+            return
+        one = constant(self.builder, 32, "half") if self.bits[Axis.W] else None
+        for first in range(0, len(self.addresses), CYCLES):
+            part = self.addresses[first : first + CYCLES]
+            value = self._temporary()
+            copy(self.builder, self.current, value, [(LONG * a, LONG * k) for k, a in enumerate(part)])
+            if len(part) < CYCLES:  # the idle places are written so that whole temporaries may be read
+                rest = [(LONG * part[-1], LONG * k) for k in range(len(part), CYCLES)]
+                copy(self.builder, self.current, value, rest)
+            if one is not None:
+                value = self._combine(value, self._unary("lbsl", value, one))
+            for bit in (2, 1):
+                if self.bits[Axis.PE] & bit:
+                    value = self._combine(value, self._other_pe(value, bit))
+            for bit in shifts:
+                value = self._combine(value, self._other_mab(value, bit, self.bits[Axis.MAB]))
+            copy(self.builder, value, self.target, [(LONG * k, LONG * a) for k, a in enumerate(part)])
+        self.current = self.target
+
+    def _shifted_mabs(self) -> list[int]:
+        mask = self.bits[Axis.MAB]
+        return [] if mask in (0, 3, 15) else [bit for bit in (8, 4, 2, 1) if mask & bit]
+
+    def _temporary(self, memory: Memory = Memory.GRF0) -> Buffer:
+        return self.builder.temporary(CYCLES, (memory,), "partial")
+
+    def _combine(self, value: Buffer, other: Buffer) -> Buffer:
+        result = self._temporary()
+        four = range(CYCLES)
+        self.builder.emit(KINDS[self.kind][1], [local(value, four), local(other, four)], [local(result, four)])
+        return result
+
+    def _unary(self, opcode: str, value: Buffer, second: Buffer | None = None) -> Buffer:
+        result = self._temporary(Memory.GRF1)
+        sources = [local(value, range(CYCLES))] + ([local(second, [0])] if second else [])
+        self.builder.emit(opcode, sources, [local(result, range(CYCLES))])
+        return result
+
+    def _other_pe(self, value: Buffer, bit: int) -> Buffer:
+        """The value of PE p ^ bit. A rotation does if all PEs above that bit hold the same already."""
+        once = self._unary("msl", value)
+        if bit == 2:
+            return self._unary("msl", once)
+        if not self.bits[Axis.PE] & 2:
+            self._select(Memory.SUBPEID, bit)
+            self.builder.emit("msr", [local(value, range(CYCLES))], [self._masked(once)])
+        return once
+
+    def _other_mab(self, value: Buffer, bit: int, mask: int) -> Buffer:
+        """The value of MAB m ^ bit through a shifted l1bmd; MABs with the bit clear take it from the other side."""
+        l1bm = staging(self.builder, Memory.L1BM, PE_FAMILIES[0].short.block, "shift")
+        self.builder.emit("l1bmd", [local(value, range(CYCLES))], [upper(l1bm)])
+        result = self._temporary(Memory.GRF1)
+        self.builder.emit("l1bmd", [upper(l1bm)], [local(result, range(CYCLES))], modifier=f"+{bit}")
+        higher = sum(b for b in (8, 4, 2, 1) if b > bit)
+        if mask & higher != higher:
+            self._select(Memory.MABID, bit)
+            self.builder.emit("l1bmd", [upper(l1bm)], [self._masked(result)], modifier=f"-{bit}")
+        return result
+
+    def _select(self, position: Memory, bit: int) -> None:
+        """Mask register: PEs whose position has the bit clear (the flag of `land` is set by zero)."""
+        wanted = constant(self.builder, bit, "bit")
+        self.builder.emit("iand", [Operand(position), local(wanted, [0])], [Operand(Memory.MASK, address=MASK_ENTRY)])
+
+    def _masked(self, buffer: Buffer) -> BufferOperand:
+        return local(buffer, range(CYCLES), mask=Mask(entry=MASK_ENTRY))
+
+    # Up and down -------------------------------------------------------------------------------------------------------
+
+    def climb(self) -> None:
+        """MABs (all or inside quads), L1Bs, and all L2Bs."""
+        mabs = self.bits[Axis.MAB] if self.bits[Axis.MAB] in (3, 15) else 0
+        everywhere = self.bits[Axis.L2B] == 7
+        if mabs or self.bits[Axis.L1B] or everywhere:
+            self._climb(mabs, everywhere, self.target)
+            self.current = self.target
+
+    def _family(self, mabs: int) -> tuple[Family, str]:
+        """Rates, and the upward opcode of a step without its precision in length."""
+        reduction = KINDS[self.kind][0]
+        if mabs == 15:
+            return PE_FAMILIES[2], f"l1bmr{reduction}"
+        if mabs == 3:
+            return PE_FAMILIES[1], f"l1bmr4{reduction}"
+        if self.layout.replicated_bits(Axis.MAB) == 15:
+            return PE_FAMILIES[2], "l1bmm"
+        return PE_FAMILIES[0], "l1bmd"
+
+    def _climb(self, mabs: int, everywhere: bool, target: Buffer) -> None:
+        family, opcode = self._family(mabs)
+        two_long = self.current.alignment % 2 == 0 and target.alignment % 2 == 0
+        steps = pe_steps(self.addresses, family, two_long=two_long)
+        per_slice = max(1, 1024 // max(step.form.block for step in steps))
+        for first in range(0, len(steps), per_slice):
+            self._climb_slice(steps[first : first + per_slice], opcode, everywhere, target)
+
+    def _climb_slice(self, steps: list[PeStep], opcode: str, everywhere: bool, target: Buffer) -> None:
+        # Shorter steps come last here and every step keeps its whole block: both directions use the same offsets.
+        steps = sorted(steps, key=lambda step: -step.form.block)
+        offsets = [sum(step.form.block for step in steps[:i]) for i in range(len(steps) + 1)]
+        size = -(-offsets[-1] // MV_UNIT) * MV_UNIT
+        l1bm = staging(self.builder, Memory.L1BM, max(size, offsets[-1]), "reduce")
+        modifier = "@0" if opcode == "l1bmm" else ""
+        for offset, step in zip(offsets, steps, strict=False):
+            self._up(step, l1bm, offset, opcode, modifier)
+        if self.bits[Axis.L1B] or everywhere:
+            end = offsets[-1]
+            while end < size:
+                self._up(steps[-1], l1bm, end, opcode, modifier)
+                end += steps[-1].form.block
+            l1bm = self._through_l2bm(l1bm, size, everywhere)
+        for offset, step in zip(offsets, steps, strict=False):
+            origin = upper(l1bm, offset, two_long=step.form.two_long)
+            self.builder.emit(step.form.opcode, [origin], [pe_operand(target, step, masked=True)])
+
+    def _up(self, step: PeStep, l1bm: Buffer, offset: int, opcode: str, modifier: str) -> None:
+        self.builder.emit(
+            opcode,
+            [pe_operand(self.current, step, masked=False)],
+            [upper(l1bm, offset, two_long=step.form.two_long)],
+            modifier=modifier,
+        )
+
+    def _through_l2bm(self, l1bm: Buffer, size: int, everywhere: bool) -> Buffer:
+        """L1BM -> L2BM (-> PDM -> L2BM) -> L1BM, reducing on the way up."""
+        free = self.layout.replicated_bits(Axis.L1B)
+        reduced = self.bits[Axis.L1B]
+        sets = [b for b in range(8) if b & free == 0]
+        apart = not reduced and len(sets) > 2  # nothing to reduce: l2bmd moves four times as much
+        l2bm = staging(self.builder, Memory.L2BM, size * (8 if apart else len(sets)), "reduce")
+        for block in range(size // (32 if apart else 64)):
+            if apart:
+                self.builder.emit("l2bmd", [upper(l1bm, 32 * block)], [upper(l2bm, 256 * block)])
+                continue
+            for i, b in enumerate(sets):
+                opcode, modifier = self._l2bm_up(b, reduced)
+                target = upper(l2bm, i * size + 64 * block)
+                self.builder.emit(opcode, [upper(l1bm, 64 * block)], [target], modifier=modifier)
+        if everywhere:
+            l2bm = self._all_l2b(l2bm)
+        down = staging(self.builder, Memory.L1BM, l1bm.size, "reduced")
+        for block in range(size // (32 if apart else 64)):
+            if apart:
+                self.builder.emit("l2bmd", [upper(l2bm, 256 * block)], [upper(down, 32 * block)])
+                continue
+            for i, b in enumerate(sets):
+                origin = upper(l2bm, i * size + 64 * block)
+                modifier = "" if free == 7 else f"@{b}/{free}"
+                self.builder.emit("l2bmb", [origin], [upper(down, 64 * block)], modifier=modifier)
+        return down
+
+    def _l2bm_up(self, b: int, reduced: int) -> tuple[str, str]:
+        if not reduced:
+            return "l2bm", f"@{b}"
+        return f"l2bmr{KINDS[self.kind][0]}", "" if reduced == 7 else f"@{b}/{reduced}"
+
+    def _all_l2b(self, l2bm: Buffer) -> Buffer:
+        size = l2bm.size
+        pdm = self.builder.temporary(size, (Memory.PDM,), "reduce", alignment=MV_UNIT)
+        self.builder.emit(f"mvr{KINDS[self.kind][0]}", [upper(l2bm)], [upper(pdm, group=0)], size=size)
+        result = staging(self.builder, Memory.L2BM, size, "reduced")
+        self.builder.emit("mvb", [upper(pdm, group=0)], [upper(result)], size=size)
+        return result
+
+    # Some of the L2Bs --------------------------------------------------------------------------------------------------
+
+    def pairs_of_l2b(self) -> None:
+        """Exchange with the L2B that differs in one bit, through PDM, and combine in the PEs."""
+        mask = self.bits[Axis.L2B]
+        for bit in (4, 2, 1) if mask != 7 else ():
+            if mask & bit:
+                other = self.builder.temporary(self.target.size, self.target.choices, "exchanged")
+                self._exchange(bit, other)
+                self._add(other)
+                self.current = self.target
+
+    def _exchange(self, bit: int, other: Buffer) -> None:
+        family = PE_FAMILIES[0]
+        steps = [
+            step
+            for first in range(0, len(self.addresses), CYCLES)
+            for step in pe_steps(self.addresses[first : first + CYCLES], family, two_long=False)
+        ]
+        for step in steps:
+            block = step.form.block
+            l1bm = staging(self.builder, Memory.L1BM, block, "exchange")
+            self._up(step, l1bm, 0, "l1bmd", "")
+            l2bm = staging(self.builder, Memory.L2BM, 8 * block, "exchange")
+            for part in range(block // 32):
+                self.builder.emit("l2bmd", [upper(l1bm, 32 * part)], [upper(l2bm, 256 * part)])
+            pdm = self.builder.temporary(64 * block, (Memory.PDM,), "exchange", alignment=MV_UNIT)
+            for left in range(AXIS_SIZE[Axis.L2B]):
+                origin = upper(l2bm, group=left >> 1, l2b=left & 1)
+                self.builder.emit("mvp", [origin], [upper(pdm, 8 * block * left, group=0)], size=8 * block)
+            back = staging(self.builder, Memory.L2BM, 8 * block, "exchanged")
+            for left in range(AXIS_SIZE[Axis.L2B]):
+                target = upper(back, group=left >> 1, l2b=left & 1)
+                origin = upper(pdm, 8 * block * (left ^ bit), group=0)
+                self.builder.emit("mvp", [origin], [target], size=8 * block)
+            down = staging(self.builder, Memory.L1BM, block, "exchanged")
+            for part in range(block // 32):
+                self.builder.emit("l2bmd", [upper(back, 256 * part)], [upper(down, 32 * part)])
+            self.builder.emit("l1bmd", [upper(down)], [pe_operand(other, step, masked=True)])
+
+    def _add(self, other: Buffer) -> None:
+        for first in range(0, len(self.addresses), CYCLES):
+            part = self.addresses[first : first + CYCLES]
+            pairs = [(LONG * a, LONG * k) for k, a in enumerate(part)]
+            words = [LONG * k for k in range(len(part))]
+            mine, theirs = self._temporary(), self._temporary(Memory.GRF1)
+            copy(self.builder, self.current, mine, pairs)
+            copy(self.builder, other, theirs, pairs)
+            target = access(self.target, [LONG * a for a in part], LONG)
+            opcode = KINDS[self.kind][1]
+            self.builder.emit(opcode, [access(mine, words, LONG), access(theirs, words, LONG)], [target])
+
+    def finish(self) -> None:
+        """The result may still stand where the partial values were."""
+        if self.current is not self.target:
+            copy(self.builder, self.current, self.target, [(LONG * a, LONG * a) for a in self.addresses])
