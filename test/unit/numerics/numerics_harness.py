@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mnc.mncore_backend.emulator.kernels import Kernel
+from mnc.mncore_backend.emulator.kernels import DECODED_BYTES, Kernel, matrix_decode, matrix_vector
 from mnc.mncore_backend.emulator.numerics.formats import elements, join
 
 ROW = 256
@@ -71,3 +71,26 @@ def flag_nibbles(flags: Sequence[int], per_long: int) -> list[int]:
             nibble = nibble << width | ((1 << width) - 1 if flag else 0)
         nibbles.append(nibble)
     return nibbles
+
+
+def words(text: str) -> list[int]:
+    """Hexadecimal patterns separated by blanks."""
+    return [int(word, 16) for word in text.split()]
+
+
+def one_mab(precision: str, bank: list[list[int]], x: list[int], z: list[int], half: str = "") -> list[int]:
+    """`matrix_vector` of MAB 0 in cycle 0: output longs of its PEs, MSB longs then LSB longs."""
+    raw = np.zeros((1, 16, 64), dtype=np.uint64)
+    raw[0, : len(bank), :4] = bank
+    decoded = np.zeros((1, 1, DECODED_BYTES), dtype=np.uint8)
+    decode = matrix_decode(precision)
+    shared = ([decoded.ctypes.data] * 4, 0)
+    decode.call(decode.record(decoded=shared, bank=raw), 0, 1)
+    names = {"x": x, "z": z[:4], "z_lsb": z[4:]}
+    arrays = {name: np.zeros((1, 4, 64), dtype=np.uint64) for name in ("x", "z", "z_lsb", "out", "out_lsb")}
+    for name, longs in names.items():
+        arrays[name][0, 0, : len(longs)] = longs
+    kernel = matrix_vector("fma", precision, half=half)
+    available = {**arrays, "decoded": shared}
+    kernel.call(kernel.record(**{name: available[name] for name in kernel.operands}), 0, 1)
+    return arrays["out"][0, 0, :4].tolist() + arrays["out_lsb"][0, 0, :4].tolist()
