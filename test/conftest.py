@@ -1,0 +1,8 @@
+"""Settings for all tests: no deadlines (a busy machine is no failure); the same examples on every CI run."""
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("mnc", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("mnc")
