@@ -1,0 +1,115 @@
+"""Distances between statements: follows the writes of the last steps (SDM 3.6.3)."""
+
+from collections import deque
+from typing import NamedTuple
+
+from mnc.mncore_backend.assembly.accesses import ALL_CYCLES, Access, accesses, fixed_entry_cycles
+from mnc.mncore_backend.assembly.records import Expression, MaskSetting, Memory
+from mnc.mncore_backend.checker.findings import Report, Severity
+from mnc.mncore_backend.checker.step_rules import masked_memories
+from mnc.mncore_backend.hazards import Distance, required_distance
+from mnc.mncore_backend.machine import HAZARDS, LONGEST_HAZARD_STEPS
+
+_DELAYED = frozenset(
+    (
+        Memory.LM0,
+        Memory.LM1,
+        Memory.GRF0,
+        Memory.GRF1,
+        Memory.T,
+        Memory.BAR0,
+        Memory.BAR1,
+        Memory.L1BM,
+        Memory.L2BM,
+        Memory.TURNAROUND,
+    )
+)
+
+
+class _Producer(NamedTuple):
+    step: int
+    line: int
+    writes: dict[Memory, list[Access]]
+
+
+class HazardTracker:
+    """Keeps the writes of the steps that a hazard can reach back to."""
+
+    def __init__(self) -> None:
+        self._recent: deque[_Producer] = deque(maxlen=LONGEST_HAZARD_STEPS - 1)
+
+    def step(
+        self, expressions: tuple[Expression, ...], step: int, line: int, default_masks: MaskSetting | None
+    ) -> list[Report]:
+        """Reports about a step with this number, and remembers its writes."""
+        recent = self._recent
+        while recent and step - recent[0].step >= LONGEST_HAZARD_STEPS:
+            recent.popleft()
+        found: list[Report] = []
+        writes: dict[Memory, list[Access]] = {}
+        for index, expression in enumerate(expressions):
+            for access in accesses(expression):
+                if access.memory not in _DELAYED:
+                    continue
+                if access.write:
+                    writes.setdefault(access.memory, []).append(access)
+                elif recent:
+                    self._read(access, step, index, found)
+        if writes:
+            if default_masks is not None:
+                writes = _with_default_masks(writes, expressions, default_masks)
+            recent.append(_Producer(step, line, writes))
+        return found
+
+    def transfer(self, reads: list[Access], step: int) -> list[Report]:
+        """Reports about an MV that stands before the step with this number."""
+        found: list[Report] = []
+        for access in reads:
+            self._read(access, step, -1, found)
+        return found
+
+    def _read(self, access: Access, step: int, index: int, found: list[Report]) -> None:
+        memory = access.memory
+        for producer in reversed(self._recent):
+            distance = step - producer.step
+            if distance >= LONGEST_HAZARD_STEPS:
+                break
+            candidates = producer.writes.get(memory, ())
+            if memory is Memory.L1BM:
+                candidates = (*candidates, *producer.writes.get(Memory.TURNAROUND, ()))
+            for write in candidates:
+                required = required_distance(write, access)
+                if required is not None and distance < required.emit:
+                    report = _report(required, distance, producer.line, memory, index)
+                    if not any(r.rule == report.rule and r.expression == index for r in found):
+                        found.append(report)
+
+
+def _with_default_masks(
+    writes: dict[Memory, list[Access]], expressions: tuple[Expression, ...], setting: MaskSetting
+) -> dict[Memory, list[Access]]:
+    """Cycles that a constant default mask silences do not count; a suffix in the step suspends the default."""
+    active = fixed_entry_cycles(setting.entry)
+    if active == ALL_CYCLES or any(d.mask is not None for e in expressions for d in e.destinations):
+        return writes
+    masked = masked_memories(setting)
+    return {m: [w._replace(active=w.active & active) for w in ws] if m in masked else ws for m, ws in writes.items()}
+
+
+def _report(required: Distance, distance: int, line: int, memory: Memory, index: int) -> Report:
+    hazard = HAZARDS[required.row]
+    if distance < required.reject:
+        severity, wanted, point = Severity.ERROR, required.reject, None
+    elif distance < required.warn:
+        severity, wanted, point = Severity.WARNING, required.warn, "OPEN-47"
+    else:
+        severity, wanted, point = Severity.SILENT, required.emit, "OPEN-47"
+    place = "" if memory is Memory.TURNAROUND else f" of {memory.name}"
+    noun = "statement" if distance == 1 else "statements"
+    message = (
+        f"read{place} {distance} {noun} after line {line} ({hazard.producer} => {hazard.consumer}, {hazard.cause}); "
+        f"{wanted} needed"
+    )
+    missing = wanted - distance
+    hint = f"put {missing} more {'step' if missing == 1 else 'steps'} between (nop/{missing} at worst)"
+    return Report(f"hazard-{required.row}", message, hint, index, line, severity, point)

@@ -1,0 +1,124 @@
+"""MV transfers in flight: tags, waits, and who may touch their memory before they have finished (summary 7.9)."""
+
+from dataclasses import dataclass
+
+from mnc.mncore_backend.assembly.accesses import Access, accesses
+from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
+from mnc.mncore_backend.assembly.records import Expression, Memory, Transfer
+from mnc.mncore_backend.checker.findings import Report, Severity
+from mnc.mncore_backend.hazards import overlap
+from mnc.mncore_backend.isa import OPCODES, Unit
+
+_FOLLOWED = 256  # transfers without a wait that are followed at a time
+_SHARED = (Memory.L2BM, Memory.DAR)
+
+
+@dataclass(eq=False, slots=True)
+class _Running:
+    transfer: Transfer
+    accesses: tuple[Access, ...]
+    assumed: bool = False  # a later transfer of the same path has been waited for
+
+    @property
+    def path(self) -> tuple[Memory | None, Memory | None]:
+        t = self.transfer
+        return (t.source.memory if t.source else None, t.destination.memory if t.destination else None)
+
+
+class TransferTracker:
+    """Transfers that no wait has finished yet."""
+
+    def __init__(self, *, vendor: bool) -> None:
+        self._running: list[_Running] = []
+        self._tags: dict[int, int] = {}  # tag -> line of the MV that will assert it
+        self._vendor = vendor
+
+    def transfer(self, transfer: Transfer) -> list[Report]:
+        """Reports about an MV against those in flight, and remembers it."""
+        found: list[Report] = []
+        touched = transfer_accesses(transfer)
+        tag = transfer.tag
+        if tag is not None:
+            if tag in self._tags:
+                message = f"tag {tag:02x} of line {self._tags[tag]} is asserted again without a wait between"
+                hint = f"wait i{tag:02x} first, or use another tag"
+                found.append(Report("mv-tag-reuse", message, hint, -1, self._tags[tag]))
+            self._tags[tag] = transfer.line
+        for other in reversed(self._running):
+            memory = _conflict(touched, other.accesses)
+            if memory is not None:
+                message = f"this MV and that of line {other.transfer.line}, not waited for, use the same {memory.name}"
+                found.append(Report("mv-conflict", message, _wait_hint(other.transfer), -1, other.transfer.line))
+                break
+        if touched:
+            if len(self._running) >= _FOLLOWED:
+                self._running.pop(0)
+            self._running.append(_Running(transfer, touched))
+        return found
+
+    def step(self, expressions: tuple[Expression, ...]) -> list[Report]:
+        """Waits of a step, then its use of L2BM and DAR against the transfers in flight."""
+        found: list[Report] = []
+        if not self._running and not self._tags:
+            return [_unknown(e, i) for i, e in enumerate(expressions) if e.opcode == "wait"]
+        for index, expression in enumerate(expressions):
+            if expression.opcode == "wait":
+                found += self._wait(expression, index)
+        for index, expression in enumerate(expressions):
+            if OPCODES[expression.opcode].unit in (Unit.L2BM, Unit.L2BMDARW):
+                found += self._use(expression, index)
+        return found
+
+    def _wait(self, expression: Expression, index: int) -> list[Report]:
+        tag = expression.tag or 0
+        if self._tags.pop(tag, None) is None:
+            return [_unknown(expression, index)]
+        finished = next((r for r in self._running if r.transfer.tag == tag), None)
+        if finished is None:
+            return []
+        position = self._running.index(finished)
+        for earlier in self._running[:position]:
+            earlier.assumed = earlier.assumed or earlier.path == finished.path
+        self._running.remove(finished)
+        return []
+
+    def _use(self, expression: Expression, index: int) -> list[Report]:
+        for access in accesses(expression):
+            if access.memory not in _SHARED:
+                continue
+            for running in reversed(self._running):
+                if any((access.write or a.write) and overlap(access, a) for a in running.accesses):
+                    return [self._unwaited(expression, index, access, running)]
+        return []
+
+    def _unwaited(self, expression: Expression, index: int, access: Access, running: _Running) -> Report:
+        line, memory = running.transfer.line, access.memory.name
+        verb = "writes" if access.write else "reads"
+        if running.assumed:
+            message = f"{expression.opcode} {verb} {memory} of the MV in line {line}; only a later MV was waited for"
+            return Report("mv-untagged", message, _wait_hint(running.transfer), index, line)
+        message = f"{expression.opcode} {verb} {memory} while the MV of line {line} may still run"
+        severity = Severity.WARNING if self._vendor else None
+        return Report("mv-unwaited", message, _wait_hint(running.transfer), index, line, severity)
+
+
+def _unknown(expression: Expression, index: int) -> Report:
+    message = f"no MV of this program asserts tag {expression.tag or 0:02x} before this wait"
+    return Report("wait-unknown", message, "leave out the wait if no host transfer asserts the tag", index)
+
+
+def _wait_hint(transfer: Transfer) -> str:
+    if transfer.tag is None:
+        return f"give the MV of line {transfer.line} a tag (i01 to i3f) and wait for it before"
+    return f"wait i{transfer.tag:02x} before"
+
+
+def _conflict(first: tuple[Access, ...], second: tuple[Access, ...]) -> Memory | None:
+    """Memory of which both write an instance, or of which one reads words that the other writes."""
+    for a in first:
+        for b in second:
+            if a.memory is not b.memory or not a.instances & b.instances:
+                continue
+            if (a.write and b.write) or ((a.write or b.write) and overlap(a, b)):
+                return a.memory
+    return None

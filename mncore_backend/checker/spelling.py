@@ -1,0 +1,36 @@
+"""What only the text shows: columns of expressions, and spellings that the assembler may not take (OPEN-05)."""
+
+from collections.abc import Iterator
+
+from mnc.mncore_backend.checker.findings import CheckOptions, Finding, Severity
+from mnc.mncore_backend.checker.rules import RULES
+
+
+def columns(line: str) -> list[int]:
+    """Columns, from 1, at which the expressions of a line start."""
+    text = line.split("#", 1)[0].split("!", 1)[0]
+    starts: list[int] = []
+    offset = 0
+    for part in text.split(";"):
+        starts.append(offset + len(part) - len(part.lstrip()) + 1)
+        offset += len(part) + 1
+    return starts
+
+
+def spelling_findings(source: str, options: CheckOptions) -> Iterator[Finding]:
+    """``!`` comments and trailing semicolons, if OPEN-05 is strict."""
+    rule = RULES["spelling"]
+    severity = options.severity(rule.severity, rule.open_point)
+    if severity is Severity.SILENT:
+        return
+    for number, line in enumerate(source.split("\n"), 1):
+        code = line.split("#", 1)[0]
+        mark = code.find("!")
+        text = (code if mark < 0 else code[:mark]).rstrip()
+        if mark >= 0:
+            message, hint, column = "a comment that starts with !", "start comments with #", mark + 1
+        elif text.endswith(";"):
+            message, hint, column = "a semicolon at the end of the line", "leave it out", len(text)
+        else:
+            continue
+        yield Finding(rule.identifier, severity, number, column, message, hint, 0, rule.open_point)
