@@ -174,6 +174,17 @@ def _needs_expansion(node: onnx.NodeProto, opset: int) -> bool:
     return schema.has_function or schema.has_context_dependent_function
 
 
+def _write_defaults(model: onnx.ModelProto, names: list[str], opset: int) -> None:
+    """Write out the default attributes of the nodes to expand: the inliner would leave them out of the body."""
+    for node in model.graph.node:
+        if node.op_type not in names or not operator_version(node, opset):
+            continue
+        given = {attribute.name for attribute in node.attribute}
+        for name, attribute in onnx.defs.get_schema(node.op_type, opset, "").attributes.items():
+            if name not in given and attribute.default_value.type != onnx.AttributeProto.UNDEFINED:
+                node.attribute.append(attribute.default_value)
+
+
 def expand_functions(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
     """Replace operators without a handler by the function bodies of the ONNX standard, where there are any."""
     for _ in range(_EXPANSION_ROUNDS):
@@ -181,6 +192,7 @@ def expand_functions(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
         if not names:
             break
         schemas = [("", name) for name in names]
+        _write_defaults(model, names, opset)
         # Bodies that depend on the context read element types from the inferred values.
         model = onnx.shape_inference.infer_shapes(model, data_prop=True)
         try:

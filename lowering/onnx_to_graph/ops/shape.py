@@ -114,11 +114,12 @@ def depth_to_space(node: Node) -> Any:
 
 
 def space_to_depth(node: Node) -> Any:
-    """SpaceToDepth."""
+    """SpaceToDepth in mode DCR or CRD."""
     x, size = node.operand(0), node.attribute("blocksize")
     n, c, h, w = shape_of(x)
     blocks = reshape(x, [n, c, h // size, size, w // size, size])
-    moved = graph.Transpose.build(blocks, permutation=[0, 3, 5, 1, 2, 4]).result
+    permutation = [0, 3, 5, 1, 2, 4] if node.attribute("mode", "DCR") == "DCR" else [0, 1, 3, 5, 2, 4]
+    moved = graph.Transpose.build(blocks, permutation=permutation).result
     return reshape(moved, [n, c * size * size, h // size, w // size])
 
 
