@@ -66,10 +66,19 @@ def parse_line(raw: str, line: int = 1, file_name: str = "<program>") -> Stateme
     if not text:
         return None
     try:
+        if not (text.isascii() and text.isprintable()):
+            _refuse_foreign_characters(text)
         return _statement(text, line)
     except TokenError as error:
         column = _column(raw, text, error)
         raise AsmSyntaxError(line, column, error.token, error.expected, file_name) from None
+
+
+def _refuse_foreign_characters(text: str) -> None:
+    """Tabs are blanks; other control characters and everything beyond ASCII are no part of the language."""
+    for offset, character in enumerate(text):
+        if character != "\t" and not (character.isascii() and character.isprintable()):
+            raise TokenError(character, "ASCII text", offset)
 
 
 def _column(raw: str, text: str, error: TokenError) -> int:

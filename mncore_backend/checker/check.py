@@ -107,7 +107,7 @@ def check_program(statements: Iterable[Statement], options: CheckOptions | None 
 
 
 def check_text(text: str, file_name: str = "<program>", options: CheckOptions | None = None) -> list[Finding]:
-    """Parse and check. Raises `AsmSyntaxError` for text that is not assembly."""
+    """Parse and check; findings by line and column. Raises `AsmSyntaxError` for text that is not assembly."""
     options = options or CheckOptions()
     with_source = CheckOptions(options.strict, options.allow, options.vendor, text)
-    return check_program(parse_program(text, file_name), with_source)
+    return sorted(check_program(parse_program(text, file_name), with_source), key=lambda f: (f.line, f.column))

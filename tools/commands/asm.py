@@ -1,0 +1,87 @@
+"""mnc asm: check and format assembly files."""
+
+import re
+import sys
+
+import click
+
+from mnc.core.command_line import read_text, write_text
+from mnc.core.diagnostics import CompileError
+
+_POINT = re.compile(r"(?:OPEN-)?([0-9]{1,2})", re.IGNORECASE)
+
+
+def _points(texts: tuple[str, ...], option: str) -> frozenset[str]:
+    """``OPEN-47``, ``47`` or, for --strict, ``all``."""
+    found: set[str] = set()
+    for text in ",".join(texts).split(",") if texts else ():
+        match = _POINT.fullmatch(text.strip())
+        if match is None and not (text.strip() == "all" and option == "--strict"):
+            raise CompileError(f"'{text}' is not an open point", hint=f"write {option} OPEN-47")
+        found.add(f"OPEN-{int(match[1]):02d}" if match else "all")
+    return frozenset(found)
+
+
+@click.group()
+def command() -> None:
+    """Check and format assembly files."""
+
+
+@command.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "--format", "output_format", type=click.Choice(["text", "json", "sarif"]), default="text", show_default=True
+)
+@click.option(
+    "--strict", multiple=True, metavar="OPEN-nn|all", help="Findings that hang on this open point are errors."
+)
+@click.option("--allow", multiple=True, metavar="OPEN-nn", help="Drop findings that hang on this open point.")
+@click.option(
+    "--mode",
+    type=click.Choice(["strict", "vendor"]),
+    default="strict",
+    show_default=True,
+    help="vendor: an MV completes where it stands, so a missing wait is a warning.",
+)
+def check(
+    files: tuple[str, ...], output_format: str, strict: tuple[str, ...], allow: tuple[str, ...], mode: str
+) -> None:
+    """Check FILE (- for standard input) against the rules of the machine.
+
+    Exit code 0: no errors; 1: errors; 2: a file cannot be read or is not assembly.
+    """
+    from mnc.mncore_backend.checker import CheckOptions, check_text
+    from mnc.mncore_backend.checker.output import FORMATS, count_errors
+
+    options = CheckOptions(_points(strict, "--strict"), _points(allow, "--allow"), mode == "vendor")
+    results = {}
+    for path in files:
+        name = "<stdin>" if path == "-" else path
+        results[name] = check_text(read_text(path), name, options)
+    sys.stdout.write(FORMATS[output_format](results))
+    if count_errors(results):
+        sys.stdout.flush()
+        click.get_current_context().exit(1)
+
+
+@command.command()
+@click.argument("file")
+@click.option("-o", "output", help="Output file; default standard output.")
+@click.option("--in-place", is_flag=True, help="Rewrite FILE.")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit code 1 if FILE would change.")
+def fmt(file: str, output: str | None, in_place: bool, only_check: bool) -> None:
+    """Print FILE (- for standard input) in canonical spelling; comments stay."""
+    from mnc.mncore_backend.assembly.format import format_program
+
+    if in_place and (file == "-" or output is not None):
+        raise CompileError("--in-place needs a file and excludes -o", hint="leave out one of them")
+    text = read_text(file)
+    formatted = format_program(text, "<stdin>" if file == "-" else file)
+    if only_check:
+        if formatted != text:
+            click.echo(f"{file} would change")
+            click.get_current_context().exit(1)
+        return
+    if in_place and formatted == text:
+        return
+    write_text(file if in_place else output or "-", formatted)
