@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from . import alu_float
 from .emitter import Value
-from .jit import Kernel, chunked, kernel
+from .jit import Inputs, Kernel, Outputs, chunked, kernel
 from .lanes import LONGS, PRECISIONS, Precision, nibbles
 
 Result = tuple[Value, Value | None]
@@ -114,7 +114,7 @@ def alu(op: str, precision: str = "", *, unsigned: bool = False, flags: bool = F
     lane = PRECISIONS[precision or "l"]
     operands = ["out", "x"] + ([] if op in UNARY else ["y"]) + (["flags"] if flags else [])
 
-    def work(inputs: dict[str, Value]) -> dict[str, Value]:
+    def work(inputs: Inputs) -> Outputs:
         x = inputs["x"].bitcast(lane.element)
         y = x if op in UNARY else inputs["y"].bitcast(lane.element)
         result, flag = operation(x, y, lane, unsigned)

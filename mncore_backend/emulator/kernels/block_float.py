@@ -1,7 +1,7 @@
 """Block-float conversion kernels ``bfn`` and ``bfe`` (SDM 3.6.12.12, 4.3)."""
 
 from .emitter import Value
-from .jit import Kernel, chunked, kernel
+from .jit import Inputs, Kernel, Outputs, chunked, kernel
 from .lanes import LONGS, PRECISIONS, exponent, is_zero
 
 _SIGNIFICANT = {"d": 52, "f": 23, "g": 18}
@@ -31,7 +31,7 @@ def block_float(op: str, precision: str, bits: int = 9) -> Kernel:
     if op not in ("bfn", "bfe") or precision not in _BLOCK or (op == "bfe" and precision != "h") or not 6 <= bits <= 9:
         raise ValueError(f"no block-float conversion {precision}{op}/{bits}")
 
-    def work(inputs: dict[str, Value]) -> dict[str, Value]:
+    def work(inputs: Inputs) -> Outputs:
         lane = PRECISIONS[precision]
         x = inputs["x"].bitcast(lane.element)
         return {"out": _convert(x, op, precision, bits).bitcast("i64")}

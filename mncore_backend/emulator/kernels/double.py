@@ -7,7 +7,7 @@ the programs this emulator runs.
 from .builder import Builder
 from .emitter import Value
 from .jit import CYCLES, PES, Body, Step
-from .lanes import PRECISIONS, Precision
+from .lanes import PRECISIONS, Precision, double_to_single, normalise
 
 _DOUBLE = PRECISIONS["d"]
 _ABSENT = -(1 << 20)  # exponent of a zero term: below every other
@@ -131,21 +131,36 @@ def finish(builder: Builder, pattern: Value, precision: Precision) -> tuple[Valu
     return (pattern << 32 if precision.bits == 32 else pattern), flag
 
 
+def passed(z: Value | None, zero: Value, precision: Precision) -> Value:
+    """What an inactive PE delivers: z normalised and rounded to `precision`, or 0 without addend."""
+    if z is None:
+        return zero
+    normal = normalise(z, _DOUBLE)
+    return normal if precision.bits == 64 else double_to_single(normal).zext("i64")
+
+
 def vector_body(op: str, half: str, precision: Precision, flags: bool) -> Body:
     """dvfma and dvmul: PE 0, 1 (`half` "u") or 2, 3 ("d") multiply, the others deliver z."""
 
     def body(step: Step) -> None:
         builder = step.builder
-        with builder.loop(0, CYCLES) as cycle, builder.loop(0, PES) as pe:
-            offset = pe << 3
-            active = (pe & 2).compare("eq" if half == "u" else "ne", 0)
-            zero = builder.constant("i64", 0, 0)
-            x = active.select(step.row("x", cycle).at(offset).load("i64"), zero)
-            y = active.select(step.row("y", cycle).at(offset).load("i64"), zero)
-            z = step.row("z", cycle).at(offset).load("i64") if op == "fma" else None
-            result, flag = finish(builder, multiply_add(x, y, z, precision), precision)
-            step.row("out", cycle).at(offset).store(result)
+        zero = builder.constant("i64", 0, 0)
+
+        def store(cycle: Value, pe: Value, pattern: Value) -> None:
+            result, flag = finish(builder, pattern, precision)
+            step.row("out", cycle).at(pe << 3).store(result)
             if flags:
                 step.row("flags", cycle).at(pe).store(flag)
+
+        with builder.loop(0, CYCLES) as cycle, builder.loop(0, PES // 2) as index:
+            lower = ((index & ~1) << 1) | (index & 1)  # PE 0 or 1 of its MAB
+            pes = (lower, lower | 2)
+            active, idle = pes if half == "u" else (pes[1], pes[0])
+            x, y = (step.row(name, cycle).at(active << 3).load("i64") for name in ("x", "y"))
+            z, idle_z = None, None
+            if op == "fma":
+                z, idle_z = (step.row("z", cycle).at(pe << 3).load("i64") for pe in (active, idle))
+            store(cycle, active, multiply_add(x, y, z, precision))
+            store(cycle, idle, passed(idle_z, zero, precision))
 
     return body

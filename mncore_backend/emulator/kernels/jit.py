@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.core.bindings import ir, submodule
+from mnc.core import bindings
 
 from .builder import Builder
 from .emitter import Value
@@ -19,10 +19,13 @@ WORDS_PER_OPERAND = 5
 CYCLES = 4
 PES = 64
 
-Operand = NDArray[Any] | tuple[Sequence[int], int] | Sequence[int]
+Operand = NDArray[Any] | tuple[Sequence[int] | NDArray[Any], int] | Sequence[int]
+Outputs = Mapping[str, Value]
 Body = Callable[["Step"], None]
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_ir: Any = bindings.ir  # its names are invisible to type checkers
+_context: Any = None
 _engines: list[Any] = []  # compiled code lives as long as its engine
 
 
@@ -42,9 +45,12 @@ def compile_function(name: str, text: str) -> int:
     Optimisation level 0 is as fast as level 3 for code that is already vector code, and compiles
     four times as quickly.
     """
-    with ir.Context():
-        module = ir.Module.parse(text + _LOCATE.format(name=name))
-        engine = submodule("execution_engine").ExecutionEngine(module, opt_level=0)
+    global _context
+    if _context is None:  # making one costs as much as compiling a small kernel
+        _context = _ir.Context()
+    with _context:
+        module = _ir.Module.parse(text + _LOCATE.format(name=name))
+        engine = bindings.submodule("execution_engine").ExecutionEngine(module, opt_level=0, enable_object_dump=False)
         locate = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.raw_lookup("locate"))
     address = ctypes.c_int64()
     argument = ctypes.pointer(address)
@@ -137,7 +143,7 @@ def kernel(name: str, operands: Sequence[str], body: Body) -> Kernel:
     return _kernels[name]
 
 
-def chunked(lanes: int, work: Callable[[Mapping[str, Value]], Mapping[str, Value]], flag_operand: str = "") -> Body:
+def chunked(lanes: int, work: "Callable[[Inputs], Outputs]", flag_operand: str = "") -> Body:
     """Body of an element-wise kernel: `work` maps `lanes` longs of each input to those of each output.
 
     The inputs are every operand `work` asks for by name; it returns the vectors to store. A
@@ -149,7 +155,7 @@ def chunked(lanes: int, work: Callable[[Mapping[str, Value]], Mapping[str, Value
         with step.builder.loop(0, CYCLES * chunks) as index:
             cycle = index >> (chunks.bit_length() - 1)
             position = (index & (chunks - 1)) * lanes
-            inputs = _LazyInputs(step, cycle, position << 3, lanes)
+            inputs = Inputs(step, cycle, position << 3, lanes)
             for name, value in work(inputs).items():
                 offset = position if name == flag_operand else position << 3
                 step.row(name, cycle).at(offset).store(value)
@@ -157,7 +163,7 @@ def chunked(lanes: int, work: Callable[[Mapping[str, Value]], Mapping[str, Value
     return body
 
 
-class _LazyInputs(dict[str, Value]):
+class Inputs(dict[str, Value]):
     """Loads a row chunk when a kernel body first asks for it."""
 
     def __init__(self, step: Step, cycle: Value, offset: Value, lanes: int):

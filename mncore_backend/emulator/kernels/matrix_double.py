@@ -1,7 +1,7 @@
 """Double matrix-vector products in wide scalar integers (SDM 3.6.9, 4.2)."""
 
 from .builder import Builder
-from .double import Term, field, finish, number, product_magnitude, rounded_sum
+from .double import Term, field, finish, number, passed, product_magnitude, rounded_sum
 from .emitter import Value
 from .jit import CYCLES, Body, Step
 from .lanes import PRECISIONS, Precision
@@ -31,15 +31,15 @@ def _dot(row: list[Value], x: list[Value]) -> tuple[Term, Value]:
     return Term(negative.zext("i64"), magnitude, exponent), overflowed
 
 
-def _result(product: Term | None, overflowed: Value | None, z: Value | None, zero: Value, target: Precision) -> Value:
-    """Round the product and the addend; infinities as in the vector operation, an overflowed block gives +inf."""
-    absent = Term(zero, zero.zext("i128"), zero)
-    addend = absent if z is None else number(z)
-    result = rounded_sum(product or absent, addend, target)
+def _result(row: list[Value], x: list[Value], z: Value | None, zero: Value, target: Precision) -> Value:
+    """One computed row: infinities as in the vector operation, an overflowed block gives +inf."""
+    product, overflowed = _dot(row, x)
+    addend = Term(zero, zero.zext("i128"), zero) if z is None else number(z)
+    result = rounded_sum(product, addend, target)
     if z is not None:
         infinity = ((z >> 63) << (target.bits - 1)) | target.infinity
         result = field(z).compare("eq", 0x7FF).select(infinity, result)
-    return result if overflowed is None else overflowed.select(result.like(target.infinity), result)
+    return overflowed.select(result.like(target.infinity), result)
 
 
 def vector_body(op: str, half: str, reduce: bool, flags: bool) -> Body:
@@ -56,11 +56,11 @@ def vector_body(op: str, half: str, reduce: bool, flags: bool) -> Body:
             bank = step.row("decoded", 0).at(mab * MAB_BYTES)
             zero = builder.constant("i64", 0, 0)
             for row in range(4):
-                product, overflowed = None, None
                 if row in active:
                     elements = [bank.at(row * 32 + 8 * column).load("i64") for column in range(4)]
-                    product, overflowed = _dot(elements, x)
-                pattern = _result(product, overflowed, z[row], zero, target)
+                    pattern = _result(elements, x, z[row], zero, target)
+                else:
+                    pattern = passed(z[row], zero, target)
                 result, flag = finish(builder, pattern, target)
                 step.row("out", cycle).at(offset).at(8 * row).store(result)
                 if flags:

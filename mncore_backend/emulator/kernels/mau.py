@@ -4,11 +4,9 @@ One result is a*b + c with a single rounding. Singles are computed in binary64 l
 products by `double`; see `machine_product` and `two_sum_to_odd` for why the result is exact.
 """
 
-from collections.abc import Mapping
-
 from . import double
 from .emitter import Value
-from .jit import Kernel, chunked, kernel
+from .jit import Inputs, Kernel, Outputs, chunked, kernel
 from .lanes import (
     LONGS,
     PRECISIONS,
@@ -24,8 +22,6 @@ from .lanes import (
     two_sum_to_odd,
 )
 from .moves import join_singles, split_singles, word_halves
-
-Inputs = Mapping[str, Value]
 
 _SINGLE, _DOUBLE = PRECISIONS["f"], PRECISIONS["d"]
 _SIGN_EXPONENT = _DOUBLE.sign | _DOUBLE.infinity
@@ -115,7 +111,7 @@ def _single_sum(x: Value, y: Value | None, z: Value | None) -> Value:
     return total.bitcast("i32")
 
 
-def _single_work(op: str, reduce: bool, flags: bool, inputs: Inputs) -> Inputs:
+def _single_work(op: str, reduce: bool, flags: bool, inputs: Inputs) -> Outputs:
     x = inputs["x"].bitcast("i32")
     y = inputs["y"].bitcast("i32") if op in ("fma", "mul") else None
     z = inputs["z"].bitcast("i32") if op in ("fma", "add") else None
@@ -126,7 +122,7 @@ def _single_work(op: str, reduce: bool, flags: bool, inputs: Inputs) -> Inputs:
     return outputs
 
 
-def _half_work(op: str, reduce: bool, flags: bool, inputs: Inputs) -> Inputs:
+def _half_work(op: str, reduce: bool, flags: bool, inputs: Inputs) -> Outputs:
     x = half_to_single(inputs["x"].bitcast("i16").zext("i32"))
     y = half_to_single(inputs["y"].bitcast("i16").zext("i32")) if op in ("fma", "mul") else None
     z = join_singles(inputs["z"], inputs["z_lsb"]) if op in ("fma", "add") else None
@@ -141,7 +137,7 @@ def _half_work(op: str, reduce: bool, flags: bool, inputs: Inputs) -> Inputs:
     return outputs
 
 
-def _double_sum_work(op: str, reduce: bool, flags: bool, inputs: Inputs) -> Inputs:
+def _double_sum_work(op: str, reduce: bool, flags: bool, inputs: Inputs) -> Outputs:
     """dvadd and dvpassa: one binary64 addition."""
     x = inputs["x"]
     where, negative = is_infinite(x, _DOUBLE), x & _DOUBLE.sign

@@ -1,12 +1,8 @@
 """Kernels that move or re-encode operands: copies, widenings, masked stores (SDM 3.6.1, 3.6.2)."""
 
-from collections.abc import Mapping
-
 from .emitter import Value
-from .jit import CYCLES, PES, Kernel, Step, _LazyInputs, chunked, kernel
+from .jit import CYCLES, PES, Inputs, Kernel, Outputs, Step, chunked, kernel
 from .lanes import LONGS, PRECISIONS, double_to_half, half_to_single, single_to_double
-
-Inputs = Mapping[str, Value]
 
 
 def copy() -> Kernel:
@@ -18,7 +14,7 @@ def negate(precision: str) -> Kernel:
     """Operand prefix ``-``: flips the sign of every element of `precision`; operands out, x."""
     lane = PRECISIONS[precision]
 
-    def work(inputs: Inputs) -> Inputs:
+    def work(inputs: Inputs) -> Outputs:
         x = inputs["x"].bitcast(lane.element)
         return {"out": (x ^ lane.sign).bitcast("i64")}
 
@@ -51,17 +47,17 @@ def extend(precision: str) -> Kernel:
     singles). "d": out, x (the single in D0 -> a double). Exact; zeros keep their sign (OPEN-31).
     """
 
-    def from_halves(inputs: Inputs) -> Inputs:
+    def from_halves(inputs: Inputs) -> Outputs:
         singles = half_to_single(inputs["x"].bitcast("i16").zext("i32"))
         msb, lsb = split_singles(singles)
         return {"out": msb, "out_lsb": lsb}
 
-    def from_half_word(inputs: Inputs) -> Inputs:
+    def from_half_word(inputs: Inputs) -> Outputs:
         x = inputs["x"]
         halves = ((x >> 48) << 32) | ((x >> 32) & 0xFFFF)
         return {"out": half_to_single(halves.bitcast("i32")).bitcast("i64")}
 
-    def from_single(inputs: Inputs) -> Inputs:
+    def from_single(inputs: Inputs) -> Outputs:
         return {"out": single_to_double((inputs["x"] >> 32).trunc("i32"))}
 
     work = {"h": from_halves, "f": from_half_word, "d": from_single}[precision]
@@ -72,7 +68,7 @@ def extend(precision: str) -> Kernel:
 def narrow() -> Kernel:
     """Operand suffix ``r``: 4 singles of a 2-long -> 4 halves in the MSB long; out, x, x_lsb."""
 
-    def work(inputs: Inputs) -> Inputs:
+    def work(inputs: Inputs) -> Outputs:
         singles = join_singles(inputs["x"], inputs["x_lsb"])
         halves = double_to_half(single_to_double(singles))
         return {"out": halves.trunc("i16").bitcast("i64")}
@@ -83,7 +79,7 @@ def narrow() -> Kernel:
 def fetch_word() -> Kernel:
     """Read word 0 (MSB side) or 1 of longs into D0, D1 zero (OPEN-09); operands out, x, word."""
 
-    def work(inputs: _LazyInputs) -> Inputs:
+    def work(inputs: Inputs) -> Outputs:
         shift = (inputs.scalar("word") << 5).splat(LONGS)
         return {"out": (inputs["x"] << shift) & (0xFFFFFFFF << 32)}
 

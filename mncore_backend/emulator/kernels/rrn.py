@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .emitter import Value, element_bits
-from .jit import CYCLES, PES, Kernel, Step, chunked, kernel
+from .jit import CYCLES, PES, Inputs, Kernel, Outputs, Step, chunked, kernel
 from .lanes import LONGS, PRECISIONS, Precision, double_to_half, exponent, half_to_single, is_infinite
 from .moves import word_halves
 
@@ -139,7 +139,7 @@ def rrn_stage(op: str, precision: str, inputs: int) -> Kernel:
     widened = op == "fadd" and precision == "h"
     names = [f"x{index}" for index in range(inputs)]
 
-    def work(rows: dict[str, Value]) -> dict[str, Value]:
+    def work(rows: Inputs) -> Outputs:
         values = [rows[name].bitcast(lane.element) for name in names]
         if widened:
             return {"out": stage([x.zext("i32") for x in values], False).trunc("i16").bitcast("i64")}
