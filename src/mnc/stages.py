@@ -12,7 +12,7 @@ from mnc.registry import pass_table
 GRAPH: tuple[str, ...] = ()
 """On tensors, hardware-free: simplify, fold, decompose composite operators."""
 
-LINALG = ("graph-to-linalg", "canonicalize", "cse")
+LINALG = ("graph-to-linalg", "fuse-elementwise", "canonicalize", "cse")
 """Every operator becomes an iteration space; chains of element-wise operators become one."""
 
 SPMD = ("assign-layouts{{precision={precision}}}", "distribute")
