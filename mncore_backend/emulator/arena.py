@@ -68,6 +68,7 @@ class Arena:
     """The rows of all blocks, [block 64, row, PE 64] of uint64, aligned for vector loads."""
 
     rows: NDArray[np.uint64]
+    base: int  # address of row 0 of block 0
 
     @classmethod
     def allocate(cls) -> "Arena":
@@ -75,12 +76,8 @@ class Arena:
         count = BLOCKS * ROWS * PES
         flat = np.zeros(count + 8, dtype=np.uint64)
         skip = (-flat.ctypes.data % 64) // 8
-        return cls(flat[skip : skip + count].reshape(BLOCKS, ROWS, PES))
-
-    @property
-    def base(self) -> int:
-        """Address of row 0 of block 0."""
-        return self.rows.ctypes.data
+        rows = flat[skip : skip + count].reshape(BLOCKS, ROWS, PES)
+        return cls(rows, rows.ctypes.data)
 
     def region(self, name: str) -> NDArray[np.uint64]:
         """Writable view [block, rows of the region, PE]."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnc.mncore_backend.assembly.records import Memory, Statement
+from mnc.mncore_backend.assembly.records import Memory, Operand, Statement
 from mnc.mncore_backend.emulator.errors import EmulationError
 from mnc.mncore_backend.emulator.geometry import CYCLES, L2BM_LONGS, L2BS
 from mnc.mncore_backend.emulator.l2bm import L2bmPlan
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.engine import Engine
 
 _SAME_BANK_FORMAT = {"d": "d", "f": "f", "g": "f", "h": "h"}  # f and g are the same hardware operation (SDM 3.6.10)
+_CHECKED_AT_RUN_TIME = ("latch-idle", "turnaround-empty", "turnaround-kind", "mv-unwaited", "mv-tag-reuse")
+
+
+def _mask_access(entry: int, cycle: int, count: int) -> Access:
+    """Cycles of one mask register."""
+    return Access(Memory.MASK, (entry * CYCLES + cycle,), count, Operand(Memory.MASK, address=entry))
 
 
 class Checker:
@@ -24,12 +30,24 @@ class Checker:
 
     def __init__(self, engine: "Engine") -> None:
         self.engine = engine
+        self._checked: Sequence[Statement] | None = None
 
     def _fail(self, message: str, rule: str, hint: str | None = None) -> None:
         raise EmulationError(message, self.engine.line, self.engine.file_name, rule=rule, hint=hint)
 
-    def check_hazards(self, statements: Sequence[Statement], file_name: str) -> None:
-        """Static hazard check of a whole program (SDM 3.6.3), done once when it is loaded."""
+    def check_program(self, statements: Sequence[Statement], file_name: str) -> None:
+        """Static rules of a whole program, hazard distances included (SDM 3.6.3, 3.6.4), once when it is loaded.
+
+        What depends on the state a program starts with (latches, turnaround register, tags) is checked while it runs.
+        """
+        from mnc.mncore_backend.checker import Severity, check_stream
+
+        if statements is self._checked:
+            return
+        for finding in check_stream(statements):
+            if finding.severity is Severity.ERROR and finding.rule not in _CHECKED_AT_RUN_TIME:
+                raise EmulationError(finding.message, finding.line, file_name, rule=finding.rule, hint=finding.hint)
+        self._checked = statements
 
     # ---- PE statements ----
 
@@ -40,7 +58,7 @@ class Checker:
             if not access.dynamic:
                 shadow.check(access)
         for entry in plan.mask_reads:
-            shadow.check(Access(Memory.MASK, (entry * CYCLES,), CYCLES, None))
+            shadow.check(_mask_access(entry, 0, CYCLES))
         for bank, precision, rows, _ in plan.bank_reads:
             self._check_bank(bank, precision, rows)
         for l2bm in plan.l2bm:
@@ -64,13 +82,13 @@ class Checker:
                 self._masked_write(access)
         for entry, cycles in plan.mask_writes:
             for cycle in cycles:
-                shadow.mark(Access(Memory.MASK, (entry * CYCLES + cycle,), 1, None))
+                shadow.mark(_mask_access(entry, cycle, 1))
 
     def _masked_write(self, access: Access) -> None:
         """A run-time mask over words that some PE has not written yet: look at the mask."""
         engine = self.engine
         engine.flush()
-        entry, two_long = access.mask
+        entry, two_long = access.mask or (0, False)
         msb, lsb = bits_of(engine.state.arena.masks()[:, entry], two_long)
         high, low = np.uint64(0xFFFFFFFF00000000), np.uint64(0xFFFFFFFF)
         for cycle, first in enumerate(access.words):

@@ -8,7 +8,7 @@ Long word h of the operand of PE (m, p) in cycle c lies, relative to the L1BM ad
 with the one-long form first and the 2-long form second. The turnaround register keeps the same layout, unshifted.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
 from mnc.mncore_backend.emulator import kernels, transfer_kernels
@@ -177,7 +177,7 @@ def _reduce(
     """``l1bmr``/``l1bmr4``; half sums run as single sums with ``e`` and ``r`` (SDM 3.6.8.20)."""
     precision, operation, quads = reduction.precision, reduction.operation, port.family == "m4"
     if (precision, operation) == ("h", "fadd"):
-        source = Operand(**{name: getattr(source, name) for name in source.__slots__} | {"suffix": "e"})
+        source = replace(source, suffix="e")
         precision, reduces = "f", True
     value = step.reader.source(source, "hf" if source.suffix == "e" else precision)
     if reduces:

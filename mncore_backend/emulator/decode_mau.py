@@ -3,7 +3,7 @@
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
 from mnc.mncore_backend.emulator import kernels
 from mnc.mncore_backend.emulator.arena import CYCLES, Rows
-from mnc.mncore_backend.emulator.operands import StaticError
+from mnc.mncore_backend.emulator.operands import WORDS, StaticError
 from mnc.mncore_backend.emulator.plan import Value
 from mnc.mncore_backend.emulator.step import StepDecoder
 
@@ -93,6 +93,9 @@ def decode_matrix_write(step: StepDecoder, expression: Expression) -> None:
     two_long = target.width == 4
     if two_long and (precision != "h" or target.address % 2):
         raise StaticError("a 2-long matrix write exists for halves and even rows only")
+    source = expression.sources[0]
+    if precision == "h" and source.memory in WORDS and source.suffix != "r" and source.width != target.width:
+        raise StaticError("source and matrix register of hmwrite must have the same width")
     pace = 2 if two_long else 1
     rows = [(target.address + pace * cycle) % count for cycle in range(CYCLES)]
     step.builder.store(kernels.copy(), out=step.builder.rows(bank, rows), x=x.msb)

@@ -148,8 +148,6 @@ class Engine:
             for l2bm, values in fetched:
                 l2bm.write(self.state, values)
                 self._count_l2bm(l2bm)
-        elif self.runner.is_full:
-            self.flush()
         self._commit(plan)
 
     def _commit(self, plan: Plan) -> None:
@@ -247,7 +245,8 @@ class Engine:
 
     def flush(self) -> None:
         """Run deferred kernel calls. Raises EmulationError when a run-time check of the segment failed."""
-        if self.runner.flush() and self._checked_lines:
+        self.runner.flush()
+        if self._checked_lines:
             lines, self._checked_lines = self._checked_lines, []
             first, self._checks_done = self._checks_done, self._checks_done + len(lines)
             if self._fault[:, 1].any():

@@ -32,21 +32,30 @@ class StaticError(ValueError):
 
 def check_static(operand: Operand, strict: bool) -> None:
     """Range and alignment of the addresses as written (OPEN-08)."""
-    size, name = WORDS[operand.memory], operand.memory.value
-    for address in operand.addresses():
-        if address % operand.width:
-            raise StaticError(f"address {address} of ${name} is not a multiple of {operand.width} words")
-        if strict and not 0 <= address <= size - operand.width:
+    size, width = WORDS[operand.memory], operand.width
+    addresses = operand.addresses()
+    a, b, c, d = addresses
+    if not (a | b | c | d) & (width - 1) and min(addresses) >= 0 and max(addresses) < size:
+        return
+    name = operand.memory.value
+    for address in addresses:
+        if address % width:
+            raise StaticError(f"address {address} of ${name} is not a multiple of {width} words")
+        if strict and not 0 <= address < size:
             raise StaticError(f"address {address} of ${name} is outside 0..{size - 1} and would wrap around")
 
 
 def static_words(operand: Operand, context: Context) -> tuple[int, ...]:
     """First word of the access in cycles 0..3, base registers added, aligned and wrapped."""
-    size = WORDS[operand.memory]
-    bar = 0
-    if operand.memory in (Memory.LM0, Memory.LM1):
-        bar = context.bars[operand.memory is Memory.LM1] or 0
-    return tuple((address + bar) % size // operand.width * operand.width for address in operand.addresses())
+    memory, width = operand.memory, operand.width
+    size = WORDS[memory]
+    a, b, c, d = operand.addresses()
+    if memory is Memory.LM0 or memory is Memory.LM1:
+        bar = context.bars[memory is Memory.LM1]
+        if bar:
+            a, b, c, d = a + bar, b + bar, c + bar, d + bar
+    keep = (size - 1) & -width
+    return (a & keep, b & keep, c & keep, d & keep)
 
 
 class Reader:

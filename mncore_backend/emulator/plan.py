@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 HostAction = Callable[["Engine"], None]
 
 
+_FIRST_BYTE = {name: first * ROW_BYTES for name, (first, _) in LAYOUT.items()}
+
+
 class Value(NamedTuple):
     """A 2-long: rows of D0:D1 and rows of D2:D3, cycles 0..3."""
 
@@ -100,7 +103,7 @@ class PlanBuilder:
 
     def rows(self, region: str, rows: Sequence[int]) -> Rows:
         """Rows of a region, one per cycle."""
-        first = self.arena.base + LAYOUT[region][0] * ROW_BYTES
+        first = self.arena.base + _FIRST_BYTE[region]
         a, b, c, d = rows
         return (
             first + a * ROW_BYTES,

@@ -36,7 +36,7 @@ class Machine:
         self.dump: list[str] = []
         self._listener = output
         self.engine.output = self._print
-        self._program: list[Statement] = []
+        self._program: Sequence[Statement] = []
         self._position = 0
 
     def _print(self, line: str) -> None:
@@ -52,13 +52,13 @@ class Machine:
 
     def load(self, statements: Iterable[Statement], file_name: str = "<program>") -> None:
         """Make statements the program to run; machine state stays. In strict mode hazards are checked here."""
-        self._program = list(statements)
+        self._program = statements if isinstance(statements, Sequence) else list(statements)
         self._position = 0
         self.engine.file_name = self.engine.shadow.file_name = file_name
         self.engine.stopped = False
         self.engine.context.masks = {}
         if self.engine.strict:
-            self.engine.checker.check_hazards(self._program, file_name)
+            self.engine.checker.check_program(self._program, file_name)
 
     def run(self, program: Program | None = None, file_name: str = "<program>") -> Statistics:
         """Run a program (text or statements), or what is left of the loaded one, to its end."""

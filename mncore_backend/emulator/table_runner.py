@@ -1,7 +1,8 @@
-"""Runs the collected kernel calls block-major, on two threads that split the blocks."""
+"""Runs the collected kernel calls block-major on threads that own disjoint blocks, while decoding goes on."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +12,22 @@ from mnc.mncore_backend.emulator.geometry import BLOCKS
 from mnc.mncore_backend.emulator.plan import Plan
 
 SMALLEST_SHARED_TABLE = 24
-"""Kernel calls below which handing half of the blocks to another thread costs more than it saves."""
-LARGEST_TABLE = 8192
+"""Kernel calls below which handing blocks to other threads costs more than it saves."""
+SEGMENT_ROWS = 1500
+"""Kernel calls after which a segment is handed over: long enough to stay in the cache of one block at a time."""
+LARGEST_BACKLOG = 4
 
 
 class TableRunner:
-    """Pending kernel calls; `flush` runs them. Blocks are independent, so threads split them."""
+    """Pending kernel calls. A segment of calls is handed to one worker per share of the blocks; blocks are independent
+    and every worker runs its segments in order, so nothing is waited for until somebody needs results (`flush`)."""
 
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads or min(2, os.cpu_count() or 1)
-        self._pool = ThreadPoolExecutor(self.threads - 1, "emulator") if self.threads > 1 else None
+        threads = threads or min(2, os.cpu_count() or 1)
+        share = BLOCKS // threads
+        self._ranges = [(i * share, BLOCKS if i == threads - 1 else (i + 1) * share) for i in range(threads)]
+        self._workers = [ThreadPoolExecutor(1, f"emulator-{i}") for i in range(threads)] if threads > 1 else []
+        self._backlog: deque[tuple[list[Future[None]], object]] = deque()
         self._tables: list[NDArray[np.int64]] = []
         self._alive: list[object] = []
         self._rows = 0
@@ -33,26 +40,40 @@ class TableRunner:
             self._rows += len(table)
 
     def add_plan(self, plan: Plan) -> None:
-        """Append the kernel calls of a plan."""
+        """Append the kernel calls of a plan and hand a full segment over."""
         self.add(plan.table, plan)
+        if self._rows >= SEGMENT_ROWS:
+            self._hand_over()
 
-    @property
-    def is_full(self) -> bool:
-        """Are enough calls pending that they should run?"""
-        return self._rows >= LARGEST_TABLE
-
-    def flush(self) -> bool:
-        """Run what is pending; false if there was nothing."""
-        if not self._rows:
-            return False
-        table = np.concatenate(self._tables) if len(self._tables) > 1 else np.ascontiguousarray(self._tables[0])
+    def _hand_over(self) -> None:
+        table = np.concatenate(self._tables)
         alive, self._tables, self._alive, self._rows = self._alive, [], [], 0
-        if self._pool is None or len(table) < SMALLEST_SHARED_TABLE:
+        if not self._workers:
             kernels.run_table(table, 0, BLOCKS)
-        else:
-            middle = BLOCKS // 2
-            other = self._pool.submit(kernels.run_table, table, middle, BLOCKS)
-            kernels.run_table(table, 0, middle)
-            other.result()
-        del alive
-        return True
+            return
+        if len(table) < SMALLEST_SHARED_TABLE:
+            self._drain()
+            kernels.run_table(table, 0, BLOCKS)
+            return
+        while len(self._backlog) >= LARGEST_BACKLOG:
+            self._wait_for_oldest()
+        futures = [
+            worker.submit(kernels.run_table, table, first, last)
+            for worker, (first, last) in zip(self._workers, self._ranges, strict=True)
+        ]
+        self._backlog.append((futures, (table, alive)))
+
+    def _wait_for_oldest(self) -> None:
+        futures, _ = self._backlog.popleft()
+        for future in futures:
+            future.result()
+
+    def _drain(self) -> None:
+        while self._backlog:
+            self._wait_for_oldest()
+
+    def flush(self) -> None:
+        """Return when everything pending has run."""
+        if self._rows:
+            self._hand_over()
+        self._drain()

@@ -19,6 +19,7 @@ class InFlight:
     finish: int
     reads: list[Run]
     writes: list[Run]
+    ports: set[Port]
 
 
 @dataclass(slots=True)
@@ -52,7 +53,7 @@ class Timeline:
         start = max([self.now, *(self.ports.get(port, 0) for port in ports)])
         end = start + -(-plan.data_cycles // CYCLES_PER_STEP)
         self.ports.update(dict.fromkeys(ports, end))
-        transfer = InFlight(tag, line, end + MV_LATENCY_STEPS, plan.reads, plan.writes)
+        transfer = InFlight(tag, line, end + MV_LATENCY_STEPS, plan.reads, plan.writes, ports)
         self.last_finish = max(self.last_finish, transfer.finish)
         self.in_flight.append(transfer)
         return transfer
@@ -62,11 +63,15 @@ class Timeline:
         return next((transfer for transfer in self.in_flight if transfer.tag == tag), None)
 
     def wait(self, tag: int) -> None:
-        """Stall until the transfer with this tag is finished; a tag never asserted does not stall (OPEN-39)."""
+        """Stall until the transfer with this tag is finished; a tag never asserted does not stall (OPEN-39). Transfers
+        issued before over a shared port are finished then, too: data phases of a port run in order (OPEN-38)."""
         transfer = self.asserted(tag)
-        if transfer is not None:
-            self.stall_until(transfer.finish)
-            self.in_flight.remove(transfer)
+        if transfer is None:
+            return
+        self.stall_until(transfer.finish)
+        before = self.in_flight[: self.in_flight.index(transfer)]
+        done = [other for other in before if other.ports & transfer.ports]
+        self.in_flight = [other for other in self.in_flight if other is not transfer and other not in done]
 
     def conflict(self, memory: Memory, instance: int, first: int, count: int, write: bool) -> InFlight | None:
         """The transfer in flight that writes the run, or (for a write) reads it."""
