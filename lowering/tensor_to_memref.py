@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from mnc.core.bindings import ir, linalg, memref, passmanager, tensor
 from mnc.core.diagnostics import CompileError
+from mnc.core.memory_spaces import assign_memory_spaces
 from mnc.core.pass_base import Pass
-from mnc.lowering.memory_spaces import assign_memory_spaces
 
 _BUFFERIZE = (
     "canonicalize,cse,eliminate-empty-tensors,one-shot-bufferize{bufferize-function-boundaries"

@@ -1,6 +1,11 @@
 """Transformations that stay on one level. One pass, one file; registration is one row here."""
 
 PASSES: dict[str, str] = {
+    "fuse-loops": "mnc.passes.affine.fuse_loops:FuseLoops",
+    "normalize-loops": "mnc.passes.affine.normalize_loops:NormalizeLoops",
+    "promote-to-local": "mnc.passes.affine.promote_to_local:PromoteToLocal",
+    "sliding-window": "mnc.passes.affine.sliding_window:SlidingWindow",
+    "unroll": "mnc.passes.affine.unroll:Unroll",
     "choose-tiles": "mnc.passes.linalg.choose_tiles:ChooseTiles",
     "fuse-elementwise": "mnc.passes.linalg.fuse_elementwise:FuseElementwise",
     "generalize-named": "mnc.passes.linalg.generalize_named:GeneralizeNamed",

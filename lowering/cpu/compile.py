@@ -10,15 +10,15 @@ import numpy as np
 
 from mnc.core.bindings import ir, passmanager, submodule
 from mnc.core.diagnostics import CompileError
+from mnc.core.memory_spaces import map_memory_spaces
 from mnc.lowering.cpu.loop_order import vectorizable_order
 from mnc.lowering.cpu.weights import dtype_of, hoist_constants
-from mnc.lowering.memory_spaces import map_memory_spaces
 from mnc.lowering.tensor_to_memref import RESULT_ATTRIBUTE, TensorToMemref
 
 _LARGE_CONSTANT = 1024  # elements; larger ones are passed as arguments
 
 _TO_LLVM = (
-    "convert-linalg-to-affine-loops,scf-forall-to-for,fold-memref-alias-ops,"
+    "scf-forall-to-for,fold-memref-alias-ops,"
     "func.func(affine-scalrep),canonicalize,cse,lower-affine,convert-scf-to-cf,convert-vector-to-llvm,"
     "expand-strided-metadata,lower-affine,convert-math-to-funcs,"
     "func.func(math-extend-to-supported-types{target-type=f32},"
@@ -134,8 +134,24 @@ def _engine(bytecode: bytes) -> Any:
         context.enable_multithreading(False)
         module = ir.Module.parse(bytecode)
         _order_loops(module)
-        passmanager.PassManager.parse(f"builtin.module({_TO_LLVM})").run(module.operation)
+        # Extents that a loop computes cannot be bounds of affine loops.
+        to_loops = "convert-linalg-to-loops" if _has_dynamic_extents(module) else "convert-linalg-to-affine-loops"
+        passmanager.PassManager.parse(f"builtin.module({to_loops},{_TO_LLVM})").run(module.operation)
         return submodule("execution_engine").ExecutionEngine(module, opt_level=3)
+
+
+def _has_dynamic_extents(module: ir.Module) -> bool:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        types = [operand.type for operand in op.operands] if op.name.startswith("linalg.") else []
+        if any(isinstance(type_, ir.MemRefType) and not type_.has_static_shape for type_ in types):
+            found.append(op)
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return bool(found)
 
 
 def _order_loops(module: ir.Module) -> None:

@@ -50,14 +50,26 @@ class Pad(Pass):
 
 def _padding_value(iteration: Iteration, extents: Sequence[int]) -> float | None:
     """What to pad the inputs with, or None when nothing would be right."""
-    is_reduction_padded = any(
-        not parallel and old != new
-        for parallel, old, new in zip(iteration.parallel, iteration.extents, extents, strict=True)
-    )
-    if not is_reduction_padded or iteration.kind == "contraction":
+    padded = [
+        loop
+        for loop, parallel in enumerate(iteration.parallel)
+        if not parallel and extents[loop] != iteration.extents[loop]
+    ]
+    if not padded:
+        return 0
+    # A window that grows reads its neighbours; only an index that is the loop alone runs into the padding.
+    if any(all(loop not in _plain_loops(iteration, i) for i in range(iteration.inputs)) for loop in padded):
+        return None
+    if iteration.kind == "contraction":
         return 0
     element = ir.ShapedType(iteration.op.operands[0].type).element_type
     return _neutral(combining_operation(iteration), element)
+
+
+def _plain_loops(iteration: Iteration, operand: int) -> set[int | None]:
+    """Loops that index a dimension of a used operand on their own."""
+    is_used = any(True for _ in iteration.op.regions[0].blocks[0].arguments[operand].uses)
+    return {form.loop for form in iteration.maps[operand] or ()} if is_used else set()
 
 
 def _neutral(operation: str | None, element: ir.Type) -> float | None:

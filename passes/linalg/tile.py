@@ -11,6 +11,8 @@ from mnc.passes.linalg.choose_tiles import TILE_SIZES
 from mnc.passes.linalg.iteration import Iteration, generics, read
 from mnc.passes.linalg.schedule import remove_tags, schedule, tag, tagged
 
+_PEEL = "canonicalize,cse,func.func(scf-for-loop-peeling{skip-partial=false},scf-for-loop-canonicalization),"
+
 
 @dataclass(frozen=True)
 class Tile(Pass):
@@ -23,15 +25,17 @@ class Tile(Pass):
         kinds: which operations `sizes` applies to: copy, injective, reduction, contraction, opaque.
         fuse: compute producers inside the loops of an element-wise operation, such as the
             contraction in front of an epilogue. Only loops that all are parallel can do that.
+        peel: give the last, smaller tile a loop body of its own, so that every shape stays static.
     """
 
     name: ClassVar[str] = "tile"
     sizes: tuple[int, ...] = ()
     kinds: tuple[str, ...] = ("contraction",)
     fuse: bool = False
+    peel: bool = True
 
     def run(self, module: ir.Module) -> None:
-        """Raises CompileError when there are more sizes than loops."""
+        """Raises CompileError when an operation has more annotated sizes than loops."""
         with module.context, ir.Location.unknown():
             targets: list[list[int]] = []
             for op in generics(module):
@@ -45,7 +49,9 @@ class Tile(Pass):
                 for number in reversed(range(len(targets))):
                     self._tile(root, number, targets[number])
             remove_tags(module)
-            passmanager.PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
+            passmanager.PassManager.parse(f"builtin.module({_PEEL if self.peel else ''}canonicalize,cse)").run(
+                module.operation
+            )
 
     def _sizes(self, op: ir.Operation) -> list[int] | None:
         """Sizes for this operation, None to leave it alone."""
@@ -57,7 +63,11 @@ class Tile(Pass):
             return None
         sizes = list(self.sizes) if self.sizes else _annotated(op)
         if len(sizes) > len(iteration.extents):
-            raise error_at(op, f"has {len(iteration.extents)} loops but there are {len(sizes)} tile sizes")
+            message = f"it has {len(iteration.extents)} loops and there are {len(sizes)} tile sizes"
+            if not self.sizes:
+                raise error_at(op, f"attribute {TILE_SIZES} does not fit: {message}")
+            explain(type(self).__name__, op, message)
+            return None
         sizes = [size if size < extent else 0 for size, extent in zip(sizes, iteration.extents, strict=False)]
         if not any(sizes):
             return None

@@ -1,8 +1,11 @@
 """Tile sizes from shapes and a memory capacity. Plain Python, no MLIR."""
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+_MOST_TILES = 4096  # tiles to look at one by one; about 50 ms
 
 Index = tuple[tuple[int, int], ...]
 """One tensor dimension: (loop, coefficient) pairs whose weighted sum is the index."""
@@ -63,9 +66,10 @@ class DoesNotFit(ValueError):
 def choose_tile(nest: Nest, capacity: int, buffers: int = 1, multiples: Sequence[int] | None = None) -> tuple[int, ...]:
     """Tile sizes whose footprint times `buffers` fits into `capacity` bytes, with little traffic.
 
-    Starts from the whole nest and halves the loop that adds the least traffic per byte saved, then
-    grows what still fits. Tiles are multiples of `multiples` (one per loop, default 1) or the
-    whole extent.
+    Starts from the whole nest and halves the loop that adds the least traffic per byte saved; then
+    grows what still fits, and trades the size of one loop for that of another while that lowers
+    the traffic. Nests of few loops are searched through a grid of sizes as well. Tiles are
+    multiples of `multiples` (one per loop, default 1) or the whole extent.
 
     Raises:
         DoesNotFit: no tile is small enough.
@@ -78,7 +82,8 @@ def choose_tile(nest: Nest, capacity: int, buffers: int = 1, multiples: Sequence
         if not smaller:
             raise DoesNotFit(nest.footprint(tile) * buffers)
         tile = min(smaller, key=lambda candidate: _price(nest, tile, candidate))
-    return _grown(nest, tile, steps, room)
+    found = _traded(nest, _grown(nest, tile, steps, room), steps, room)
+    return min([found, *_enumerated(nest, steps, room)], key=nest.traffic)
 
 
 def _price(nest: Nest, tile: Sequence[int], candidate: Sequence[int]) -> tuple[float, int]:
@@ -100,20 +105,47 @@ def _halved(tile: Sequence[int], steps: Sequence[int]) -> Iterator[tuple[int, ..
 
 def _grown(nest: Nest, tile: tuple[int, ...], steps: Sequence[int], room: int) -> tuple[int, ...]:
     """Enlarge single loops while that fits and lowers the traffic."""
-    improved = True
-    while improved:
-        improved = False
-        for loop, extent in enumerate(nest.extents):
-            for size in _larger(tile[loop], extent, steps[loop]):
-                candidate = (*tile[:loop], size, *tile[loop + 1 :])
-                if nest.footprint(candidate) <= room and nest.traffic(candidate) < nest.traffic(tile):
-                    tile, improved = candidate, True
-    return tile
+    while True:
+        options = [
+            (*tile[:loop], size, *tile[loop + 1 :])
+            for loop, extent in enumerate(nest.extents)
+            for size in _larger(tile[loop], extent, steps[loop])
+        ]
+        fitting = [option for option in options if nest.footprint(option) <= room]
+        best = min(fitting, key=nest.traffic, default=tile)
+        if nest.traffic(best) >= nest.traffic(tile):
+            return tile
+        tile = best
+
+
+def _traded(nest: Nest, tile: tuple[int, ...], steps: Sequence[int], room: int) -> tuple[int, ...]:
+    """Halve one loop, grow the others into the room, keep the best; until nothing is better."""
+    while True:
+        candidates = [_grown(nest, smaller, steps, room) for smaller in _halved(tile, steps)]
+        best = min(candidates, key=nest.traffic, default=tile)
+        if nest.traffic(best) >= nest.traffic(tile):
+            return tile
+        tile = best
+
+
+def _enumerated(nest: Nest, steps: Sequence[int], room: int) -> Iterator[tuple[int, ...]]:
+    """Every tile of few sizes per loop that fits; nothing when there are too many to look at."""
+    sizes = []
+    for extent, step in zip(nest.extents, steps, strict=True):
+        powers = {min(extent, step << shift) for shift in range(extent.bit_length())}
+        balanced = {min(extent, math.ceil(math.ceil(extent / count) / step) * step) for count in (1, 2, 3, 5, 6, 7)}
+        sizes.append(sorted(powers | balanced))
+    if math.prod(map(len, sizes)) > _MOST_TILES:
+        return
+    yield from (tile for tile in itertools.product(*sizes) if nest.footprint(tile) <= room)
 
 
 def _larger(size: int, extent: int, step: int) -> Iterator[int]:
     """Sizes above `size` that change the number of tiles, up to the extent."""
     trips = math.ceil(extent / size)
-    for count in range(trips - 1, 0, -1):
-        balanced = math.ceil(math.ceil(extent / count) / step) * step
-        yield min(balanced, extent)
+    halvings = ((trips - 1) >> shift for shift in range(trips.bit_length()))
+    counts = dict.fromkeys([*range(min(trips - 1, 16), 0, -1), *halvings])
+    for count in counts:
+        if 0 < count < trips:
+            balanced = math.ceil(math.ceil(extent / count) / step) * step
+            yield min(balanced, extent)

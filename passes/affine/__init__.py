@@ -1,0 +1,1 @@
+"""Passes on affine loops over buffers: loop shape, copies into local memory, reuse of windows."""
