@@ -1,0 +1,159 @@
+"""Dependences between operations, word by word: who must come before whom, and by how many steps.
+
+Operations are added in program order. For every unit of memory the tracker keeps the last writer and the readers since.
+Earlier writers need not be kept: a later writer follows them by a step at least, which makes every distance from the
+later writer imply the one from the earlier.
+"""
+
+from collections.abc import Iterable
+
+from mnc.mncore_backend.assembly.accesses import Agent
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.hazards import required_distance
+from mnc.mncore_backend.scheduling.graph import Node
+from mnc.mncore_backend.scheduling.touches import ALL_INSTANCES, BASE_REGISTER, Touch
+
+WRITE_ORDER_ACROSS_PATHS = 2
+"""Steps between two writes of L1BM over different paths, whose latencies differ (6 and 10 idle cycles, OPEN-47)."""
+
+Found = dict[Node, int]
+Entry = tuple[Node, Touch]
+
+
+def _add(found: Found, node: Node, distance: int) -> None:
+    if distance > found.get(node, -1):
+        found[node] = distance
+
+
+def _read_distance(writer: Touch, reader: Touch) -> int:
+    hazard = required_distance(writer.access, reader.access)
+    return max(1, hazard.emit) if hazard is not None else 1
+
+
+def _write_distance(first: Touch, second: Touch) -> int:
+    a, b = first.access.agent, second.access.agent
+    if b is Agent.MV:
+        return 2  # one statement between, as for an MV that reads
+    return WRITE_ORDER_ACROSS_PATHS if a is not b and first.memory is Memory.L1BM else 1
+
+
+class _Plain:
+    """A memory of which every PE or MAB has one copy that all instructions use alike."""
+
+    def __init__(self) -> None:
+        self.writer: dict[int, Entry] = {}
+        self.readers: dict[int, list[Entry]] = {}
+
+    def add(self, node: Node, touch: Touch, found: Found) -> None:
+        entry = (node, touch)
+        writer, readers = self.writer, self.readers
+        before = {id(w): w for u in touch.units if (w := writer.get(u)) is not None}
+        if not touch.write:
+            for other, earlier in before.values():
+                if other is not node:
+                    _add(found, other, _read_distance(earlier, touch))
+            for u in touch.units:
+                readers.setdefault(u, []).append(entry)
+            return
+        for other, earlier in before.values():
+            if other is not node:
+                _add(found, other, _write_distance(earlier, touch))
+        for u in touch.units:
+            writer[u] = entry
+            for other, _ in readers.pop(u, ()):
+                if other is not node:
+                    _add(found, other, 0)
+
+
+class _Instanced:
+    """A memory of which instructions may use some instances only."""
+
+    def __init__(self) -> None:
+        self.writers: dict[int, list[tuple[Entry, int]]] = {}
+        self.readers: dict[int, list[tuple[Entry, int]]] = {}
+
+    def add(self, node: Node, touch: Touch, found: Found) -> None:
+        entry, mine = (node, touch), touch.instances
+        before: dict[int, Entry] = {}
+        for u in touch.units:
+            for earlier, instances in self.writers.get(u, ()):
+                if instances & mine:
+                    before[id(earlier)] = earlier
+            if touch.write:
+                self._overwrite(u, entry, mine, found)
+            else:
+                self.readers.setdefault(u, []).append((entry, mine))
+        distance = _write_distance if touch.write else _read_distance
+        for other, earlier in before.values():
+            if other is not node:
+                _add(found, other, distance(earlier, touch))
+
+    def _overwrite(self, unit: int, entry: Entry, mine: int, found: Found) -> None:
+        node = entry[0]
+        readers = self.readers.pop(unit, ())
+        for (other, _), instances in readers:
+            if instances & mine and other is not node:
+                _add(found, other, 1)
+        left = [(e, i & ~mine) for e, i in readers if i & ~mine]
+        if left:
+            self.readers[unit] = left
+        kept = [(e, i & ~mine) for e, i in self.writers.get(unit, ()) if i & ~mine]
+        self.writers[unit] = [*kept, (entry, mine)]
+
+
+class _Turnaround:
+    """The turnaround register: every PE->L1BM transfer overwrites it, only few of these values are read. A value that
+    is read must not be overwritten between its write and its last read; the others need no order among them."""
+
+    def __init__(self) -> None:
+        self.producer: Entry | None = None
+        self.readers: list[Entry] = []
+        self.others: list[Node] = []
+
+    def add(self, node: Node, touch: Touch, found: Found) -> None:
+        if not touch.write:
+            if self.producer is not None:
+                _add(found, self.producer[0], _read_distance(self.producer[1], touch))
+            self.readers.append((node, touch))
+            return
+        for reader, _ in self.readers:
+            _add(found, reader, 0)
+        if not node.feeds_turnaround:
+            self.others.append(node)
+            return
+        for other in self.others:
+            _add(found, other, 1)
+        if self.producer is not None:
+            _add(found, self.producer[0], 1)
+        self.producer, self.readers, self.others = (node, touch), [], []
+
+
+class Dependences:
+    """Adds operations in program order and says what each depends on."""
+
+    def __init__(self, moving: frozenset[Memory] = frozenset()) -> None:
+        """`moving`: local memories whose base register the program writes; their addresses are unknown."""
+        self._moving = moving
+        self._memories: dict[Memory, _Plain | _Instanced | _Turnaround] = {}
+
+    def _memory(self, memory: Memory) -> "_Plain | _Instanced | _Turnaround":
+        found = self._memories.get(memory)
+        if found is None:
+            if memory is Memory.TURNAROUND:
+                found = _Turnaround()
+            else:
+                found = _Instanced() if memory in ALL_INSTANCES else _Plain()
+            self._memories[memory] = found
+        return found
+
+    def add(self, node: Node, touches: Iterable[Touch]) -> Found:
+        """Operations that `node` depends on, with the steps that must lie from each to `node` (0: the same step will
+        do). For an MV that is depended on, completion counts and the number means nothing."""
+        found: Found = {}
+        for touch in sorted(touches, key=lambda t: t.write):
+            if touch.memory in BASE_REGISTER and BASE_REGISTER[touch.memory] in self._moving:
+                touch = Touch(touch.access, touch.memory, touch.write, (0,), touch.instances)
+            elif touch.memory in (Memory.BAR0, Memory.BAR1) and touch.memory not in self._moving:
+                continue
+            self._memory(touch.memory).add(node, touch, found)
+        return found

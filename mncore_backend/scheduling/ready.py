@@ -1,0 +1,59 @@
+"""Bundles whose predecessors are all placed, sorted by what still keeps them from being issued."""
+
+from heapq import heapify, heappop, heappush
+
+from mnc.mncore_backend.scheduling.graph import Bundle
+
+Entry = tuple[int, int, Bundle]
+
+
+class ReadyQueues:
+    """Four kinds of queues. `later`: earliest step not reached. `stalled`: an MV they need is still on its way.
+    `units`: could be issued now, one heap per issue unit, most urgent first. `transfers`: MVs that could be issued now.
+    """
+
+    def __init__(self) -> None:
+        self.later: list[Entry] = []
+        self.stalled: list[Entry] = []
+        self.units: dict[int, list[Entry]] = {}
+        self.transfers: list[Entry] = []
+
+    def add(self, bundle: Bundle, step: int, now: int, finish: dict[int, int]) -> None:
+        """Sort in a bundle; `finish` gives the completion time of the MVs in flight by operation index."""
+        earliest = bundle.earliest
+        if earliest > step:
+            heappush(self.later, (earliest, bundle.index, bundle))
+            return
+        arrival = max((finish[n.index] for n in bundle.transfers if n.index in finish), default=0)
+        if arrival > now:
+            heappush(self.stalled, (arrival, bundle.index, bundle))
+        elif bundle.is_transfer:
+            heappush(self.transfers, (-bundle.priority, bundle.index, bundle))
+        else:
+            self.push(bundle)
+
+    def push(self, bundle: Bundle) -> None:
+        """Put a bundle into the heap of its first row's unit."""
+        units = bundle.needs[0].units
+        heappush(self.units.setdefault(units & -units, []), (-bundle.priority, bundle.index, bundle))
+
+    def advance(self, step: int, now: int, finish: dict[int, int]) -> None:
+        """Move up what the step and the time have made ready."""
+        while self.later and self.later[0][0] <= step:
+            self.add(heappop(self.later)[2], step, now, finish)
+        while self.stalled and self.stalled[0][0] <= now:
+            self.add(heappop(self.stalled)[2], step, now, finish)
+
+    def renew(self) -> None:
+        """Priorities have changed."""
+        for queue in (*self.units.values(), self.transfers):
+            queue[:] = [(-b.priority, i, b) for _, i, b in queue]
+            heapify(queue)
+
+    def most_urgent(self, closed: int) -> list[Entry] | None:
+        """The heap with the most urgent bundle among units not in the bit set `closed`."""
+        best = None
+        for unit, heap in self.units.items():
+            if heap and not unit & closed and (best is None or heap[0] < best[0]):
+                best = heap
+        return best

@@ -1,0 +1,237 @@
+"""List scheduling of machine operations into steps.
+
+Steps are filled one after the other. Among the operations whose predecessors are far enough behind, the most urgent
+(longest path to the end of the window) goes first; whatever the rules of parallel issue allow joins it. Chains tied by
+latches are placed as a whole, reserving the steps after. MVs are issued as soon as their operands allow, and whoever
+needs their result carries the wait; other work is preferred while a transfer is on its way, and issue stalls only when
+there is none left.
+"""
+
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import NoReturn
+
+from mnc.core.diagnostics import InternalError
+from mnc.mncore_backend.assembly.accesses import Agent
+from mnc.mncore_backend.assembly.records import Memory, Statement
+from mnc.mncore_backend.program import Program
+from mnc.mncore_backend.scheduling.graph import Bundle, Node
+from mnc.mncore_backend.scheduling.needs import AGENT_BIT
+from mnc.mncore_backend.scheduling.ready import ReadyQueues
+from mnc.mncore_backend.scheduling.statements import StatementWriter
+from mnc.mncore_backend.scheduling.steps import StepRecord, StepTable
+from mnc.mncore_backend.scheduling.timeline import Timeline
+from mnc.mncore_backend.scheduling.transfers import Transfers
+from mnc.mncore_backend.scheduling.window import Window
+
+WINDOW = 2000
+TRIES = 12
+"""How many bundles of one unit are looked at per step before the unit stays idle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Statements of a program; `locations[i]` are the locations of the operations that statement i works for. `steps`
+    and `cycles` are what the timeline predicts."""
+
+    statements: list[Statement]
+    locations: list[frozenset[str]]
+    steps: int
+    cycles: int
+
+
+def schedule(program: Program, *, window: int = WINDOW, wait_at_end: bool = True) -> Schedule:
+    """Statements that compute what the operations of `program` compute when executed one after the other.
+
+    Every buffer must have an address. `window` is the number of operations that compete for a step. With `wait_at_end`
+    the program ends when its last transfer has finished. Raises InternalError for operations that no step can take.
+    """
+    return _ListScheduler(program, window).run(wait_at_end)
+
+
+@dataclass(slots=True)
+class _ListScheduler:
+    program: Program
+    size: int
+    window: Window = field(init=False)
+    table: StepTable = field(init=False)
+    queues: ReadyQueues = field(init=False)
+    timeline: Timeline = field(init=False)
+    transfers: Transfers = field(init=False)
+    writer: StatementWriter = field(init=False)
+    step: int = 0
+
+    def __post_init__(self) -> None:
+        self.window = Window(self.program.operations, self.size)
+        self.table = StepTable()
+        self.queues = ReadyQueues()
+        self.timeline = Timeline()
+        self.transfers = Transfers(self.timeline)
+        self.writer = StatementWriter()
+
+    def run(self, wait_at_end: bool) -> Schedule:
+        """Place everything."""
+        while not self.window.exhausted or self.window.unplaced or not self.table.is_empty_from(self.step):
+            self._extend()
+            self._fill_step()
+            self._finish_step()
+        while wait_at_end and self.transfers.finish:
+            index = self.transfers.first_to_finish()
+            assert index is not None
+            self.transfers.wait(index, self.table[self.step])
+            self._finish_step()
+        self.writer.transfers_at_end(self.table[self.step])
+        statements, locations = self.writer.result()
+        return Schedule(statements, locations, self.step, self.timeline.cycles)
+
+    def _extend(self) -> None:
+        if self.window.wants_more():
+            for bundle in self.window.extend():
+                self._make_ready(bundle)
+            self.queues.renew()
+
+    def _make_ready(self, bundle: Bundle) -> None:
+        self.queues.add(bundle, self.step, self.timeline.now, self.transfers.finish)
+
+    def _finish_step(self) -> None:
+        """Write the current step out and go on to the next."""
+        record = self.table[self.step]
+        self.transfers.retire(record)
+        self.writer.write(self.table.finish_first())
+        self.step += 1
+        self.timeline.advance()
+
+    # ---- one step ----
+
+    def _fill_step(self) -> None:
+        record = self.table[self.step]
+        self.queues.advance(self.step, self.timeline.now, self.transfers.finish)
+        self._issue_transfers(record, forced=False)
+        while not record.hold:
+            self._place_operations(record)
+            if record.nodes or not self._react_to_idleness(record):
+                break
+            self.queues.advance(self.step, self.timeline.now, self.transfers.finish)
+
+    def _place_operations(self, record: StepRecord) -> None:
+        """Place the most urgent operations that fit into the current step."""
+        deferred: list[Bundle] = []
+        tries: dict[int, int] = {}
+        closed = record.needs.units
+        while (heap := self.queues.most_urgent(closed)) is not None:
+            bundle = heappop(heap)[2]
+            if self._try(bundle, record):
+                closed |= record.needs.units
+                continue
+            deferred.append(bundle)
+            units = bundle.needs[0].units
+            unit = units & -units
+            tries[unit] = tries.get(unit, 0) + 1
+            if tries[unit] >= TRIES:
+                closed |= unit
+        for bundle in deferred:
+            self.queues.push(bundle)
+
+    def _try(self, bundle: Bundle, record: StepRecord) -> bool:
+        """Place a bundle at the current step if it fits and the waits it owes can be carried."""
+        if not self.table.fits(bundle, self.step):
+            return False
+        owed = self.transfers.owed(bundle.transfers)
+        if owed:
+            if record.wait is not None:
+                return False
+            self.transfers.wait(owed[0], record)
+            if len(owed) > 1:
+                return False  # one wait per step (summary 7.2): the others go with the next steps
+        self.table.place(bundle, self.step)
+        self._release(bundle)
+        return True
+
+    def _release(self, bundle: Bundle) -> None:
+        """Tell the successors of a placed bundle."""
+        self.window.unplaced -= 1
+        bundle.placed = True
+        for node in bundle.nodes:
+            for other, distance in node.successors:
+                target = other.bundle
+                if node.transfer is None:
+                    other.earliest = max(other.earliest, node.step + distance)
+                else:
+                    target.transfers.append(node)
+                target.pending -= 1
+                if target.pending == 0:
+                    self._make_ready(target)
+            node.successors = []
+
+    # ---- MVs ----
+
+    def _issue_transfers(self, record: StepRecord, *, forced: bool) -> bool:
+        """Issue the MVs that are ready, one per interval unless `forced`. True if any was issued."""
+        issued = False
+        blocked: list[Bundle] = []
+        while self.queues.transfers and self.transfers.tag_available and (forced or self.timeline.may_issue):
+            bundle = heappop(self.queues.transfers)[2]
+            node = bundle.rows[0][0]
+            owed = self.transfers.owed(bundle.transfers)
+            waited_here = any(n.index == record.waited for n in bundle.transfers)
+            if owed or waited_here or not self._far_from_upward(node):
+                blocked.append(bundle)
+                continue
+            self.transfers.issue(node, record)
+            node.step = self.step
+            self._release(bundle)
+            issued = True
+            if forced:
+                break
+        for bundle in blocked:
+            heappush(self.queues.transfers, (-bundle.priority, bundle.index, bundle))
+            owed = self.transfers.owed(bundle.transfers)
+            if owed and record.wait is None:  # an earlier MV has finished: say so, so that this one can follow
+                self.transfers.wait(owed[0], record)
+        return issued
+
+    def _far_from_upward(self, node: Node) -> bool:
+        """An MV that reads L2BM keeps one step from any L1BM->L2BM transfer (row 1 of the hazard table)."""
+        assert node.transfer is not None and node.transfer.source is not None
+        if node.transfer.source.memory is not Memory.L2BM:
+            return True
+        return not self.table.agents_before(self.step) & AGENT_BIT[Agent.L2BM_UP]
+
+    # ---- nothing to do ----
+
+    def _react_to_idleness(self, record: StepRecord) -> bool:
+        """The step is empty so far. True if something was done that may let an operation into it; False to leave it."""
+        if self._issue_transfers(record, forced=True):
+            return True
+        soon = self._idle_steps()
+        if self.queues.stalled and record.wait is None:
+            arrival, _, bundle = self.queues.stalled[0]
+            if soon is None or arrival - self.timeline.now <= soon:
+                owed = self.transfers.owed(bundle.transfers)
+                self.transfers.wait(min(owed, key=lambda i: self.transfers.finish[i]), record)
+                return True
+        if soon is None and record.wait is None and self._starved():
+            index = self.transfers.first_to_finish()
+            if index is None:
+                self._report_deadlock()
+            self.transfers.wait(index, record)
+        return False
+
+    def _starved(self) -> bool:
+        """Operations remain, none of them can ever be placed without waiting for something."""
+        return bool(self.window.unplaced) and self.table.is_empty_from(self.step)
+
+    def _idle_steps(self) -> int | None:
+        """Steps until some operation may become possible without a stall, None if there is none."""
+        if any(self.queues.units.values()):
+            return 1
+        if self.queues.transfers and self.transfers.tag_available:
+            return 1
+        return self.queues.later[0][0] - self.step if self.queues.later else None
+
+    def _report_deadlock(self) -> NoReturn:
+        waiting = next(b for b in self.window.bundles if not b.placed)
+        names = ", ".join(node.name for node in waiting.nodes)
+        raise InternalError(
+            f"no order of steps exists for {names}: operations between the members of a chain depend on both sides"
+        )

@@ -1,0 +1,123 @@
+"""The table of steps being filled: what each already holds, and whether more fits."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.scheduling.graph import Bundle, Node
+from mnc.mncore_backend.scheduling.needs import (
+    EMPTY,
+    LOCAL,
+    LOCAL_DISTANCE,
+    REACH,
+    Needs,
+    forbidden_after,
+    forbidden_before,
+    merged,
+)
+
+
+@dataclass(eq=False, slots=True)
+class StepRecord:
+    """One step. `hold`: must stay nop because a chain needs the latches to keep their content over it."""
+
+    nodes: list[Node] = field(default_factory=list)
+    needs: Needs = EMPTY
+    transfers: list[Node] = field(default_factory=list)  # issued before this step
+    wait: int | None = None  # tag
+    waited: int | None = None  # index of the MV that it belongs to
+    hold: bool = False
+
+
+class StepTable:
+    """Steps from `first` on; those before it are finished and have been taken out, but for the last `REACH` ones, which
+    later steps must respect."""
+
+    def __init__(self) -> None:
+        self.first = 0
+        self._records: deque[StepRecord] = deque()
+        self._past: deque[StepRecord] = deque([StepRecord() for _ in range(REACH)], maxlen=REACH)
+
+    def __getitem__(self, step: int) -> StepRecord:
+        offset = step - self.first
+        if offset < 0:
+            return self._past[offset]
+        while len(self._records) <= offset:
+            self._records.append(StepRecord())
+        return self._records[offset]
+
+    def finish_first(self) -> StepRecord:
+        """Take out the first step."""
+        record = self[self.first]
+        self._records.popleft()
+        self._past.append(record)
+        self.first += 1
+        return record
+
+    def is_empty_from(self, step: int) -> bool:
+        """Nothing is reserved at or after `step`."""
+        return all(not r.nodes and not r.hold for r in list(self._records)[step - self.first :])
+
+    def fits(self, bundle: Bundle, step: int) -> bool:
+        """All rows of the bundle can be placed when the first is at `step`."""
+        rows = bundle.needs
+        if len(rows) == 1:
+            return self._row_fits(rows[0], step)
+        taken = {step + o for o in bundle.offsets}
+        for hold in range(step, step + bundle.offsets[-1]):
+            if hold not in taken and (self[hold].nodes or self[hold].wait is not None):
+                return False
+        return all(self._row_fits(needs, step + o) for needs, o in zip(rows, bundle.offsets, strict=True))
+
+    def _row_fits(self, needs: Needs, step: int) -> bool:
+        record = self[step]
+        if record.hold or needs.units & record.needs.units:
+            return False
+        return self._far_from_others(needs, step) and (
+            record.needs is EMPTY or merged(record.needs, needs) is not None
+        )
+
+    def _far_from_others(self, needs: Needs, step: int) -> bool:
+        """Distances of the ports to the steps around (transfer paths and local memories)."""
+        if needs.agents > 1:
+            for distance in range(REACH):
+                if forbidden_before(needs.agents, distance) & self[step - distance].needs.agents:
+                    return False
+                if forbidden_after(needs.agents, distance) & self[step + distance].needs.agents:
+                    return False
+        for memory, _ in needs.reads:
+            if memory in LOCAL and any(self._writes(step - d, memory) for d in range(1, LOCAL_DISTANCE)):
+                return False
+        for memory, _ in needs.writes:
+            if memory in LOCAL and any(self._reads(step + d, memory) for d in range(1, LOCAL_DISTANCE)):
+                return False
+        return True
+
+    def _writes(self, step: int, memory: Memory) -> bool:
+        return any(m is memory for m, _ in self[step].needs.writes)
+
+    def _reads(self, step: int, memory: Memory) -> bool:
+        return any(m is memory for m, _ in self[step].needs.reads)
+
+    def agents_before(self, step: int) -> int:
+        """Transfer paths used in the step before `step`."""
+        return self[step - 1].needs.agents
+
+    def place(self, bundle: Bundle, step: int) -> None:
+        """Put the bundle where `fits` has said that it fits."""
+        bundle.placed = True
+        taken = set()
+        for row, needs, offset in zip(bundle.rows, bundle.needs, bundle.offsets, strict=True):
+            record = self[step + offset]
+            taken.add(step + offset)
+            joined = needs if record.needs is EMPTY else merged(record.needs, needs)
+            assert joined is not None
+            record.needs = joined
+            record.nodes.extend(row)
+            for node in row:
+                node.step = step + offset
+        for hold in range(step, step + bundle.offsets[-1]):
+            if hold not in taken:
+                self[hold].hold = True
+
+

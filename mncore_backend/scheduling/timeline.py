@@ -1,0 +1,89 @@
+"""How long MV transfers take and when issue stalls (OPEN-48): the model behind priorities and reported cycles.
+
+A transfer starts when the ports it uses are free, its data phase occupies them, and it is finished MV_LATENCY_STEPS after
+the end of its data phase. Times are steps.
+"""
+
+from dataclasses import dataclass, field
+
+from mnc.core.diagnostics import InternalError
+from mnc.mncore_backend.assembly.mv_accesses import mv_form, transfer_accesses
+from mnc.mncore_backend.assembly.records import Memory, Transfer
+from mnc.mncore_backend.machine import CYCLES_PER_STEP, MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
+
+Port = tuple[Memory, int, bool]
+"""Memory, instance and whether it is written: what a data phase occupies."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransferTiming:
+    """Length of the data phase in steps, and the ports it occupies."""
+
+    data_steps: int
+    ports: tuple[Port, ...]
+
+    @property
+    def duration(self) -> int:
+        """Steps from issue to completion if all ports are free."""
+        return self.data_steps + MV_LATENCY_STEPS
+
+
+def timing_of(transfer: Transfer) -> TransferTiming:
+    """Timing of an MV. Raises InternalError if no form of the machine has these operands."""
+    form = mv_form(transfer)
+    source, destination = transfer.source, transfer.destination
+    if form is None or source is None or destination is None:
+        raise InternalError(f"{transfer.opcode} has no form with these operands: {source} to {destination}")
+    if transfer.size <= 0 or transfer.size % form.unit:
+        raise InternalError(f"{transfer.opcode} of {transfer.size} long words: not a multiple of {form.unit}")
+    same = source.group is None or destination.group is None or source.group == destination.group
+    cycles = form.data_cycles(transfer.size, same_group=same)
+    ports = [
+        (access.memory, instance, access.write)
+        for access in transfer_accesses(transfer)
+        for instance in range(8)
+        if access.memory is not Memory.DAR and access.instances >> instance & 1
+    ]
+    return TransferTiming(-(-cycles // CYCLES_PER_STEP), tuple(ports))
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Clock of a program whose statements are given in order. `finish` of a tag is dropped by its wait."""
+
+    now: int = 0
+    stalled: int = 0
+    last_finish: int = 0
+    _last_issue: int = -MV_ISSUE_INTERVAL_STEPS
+    _ports: dict[Port, int] = field(default_factory=dict)
+
+    def advance(self, steps: int = 1) -> None:
+        """PE statements are issued."""
+        self.now += steps
+
+    def stall_until(self, time: int) -> None:
+        """Issue stops until `time`."""
+        if time > self.now:
+            self.stalled += time - self.now
+            self.now = time
+
+    def issue(self, timing: TransferTiming) -> int:
+        """Issue an MV now; its completion time."""
+        self.stall_until(self._last_issue + MV_ISSUE_INTERVAL_STEPS)
+        self._last_issue = self.now
+        start = max([self.now, *(self._ports.get(port, 0) for port in timing.ports)])
+        end = start + timing.data_steps
+        self._ports.update(dict.fromkeys(timing.ports, end))
+        finish = end + MV_LATENCY_STEPS
+        self.last_finish = max(self.last_finish, finish)
+        return finish
+
+    @property
+    def may_issue(self) -> bool:
+        """An MV can be issued now without a stall."""
+        return self.now >= self._last_issue + MV_ISSUE_INTERVAL_STEPS
+
+    @property
+    def cycles(self) -> int:
+        """Cycles until the last statement was issued and the last transfer finished."""
+        return CYCLES_PER_STEP * max(self.now, self.last_finish)

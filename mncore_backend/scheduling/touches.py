@@ -1,0 +1,77 @@
+"""What an operation touches, in units that are cheap to look up: the input of the dependence graph."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mnc.mncore_backend.assembly.accesses import Access, accesses
+from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
+from mnc.mncore_backend.assembly.records import LATCHES, Expression, Memory, Transfer
+from mnc.mncore_backend.machine import GROUPS, L1BS_PER_L2B, L2BS
+from mnc.mncore_backend.program import BufferOperand, MachineOp
+from mnc.mncore_backend.scheduling.needs import Needs, needs_of
+
+# Addresses per unit. No L1BM instruction but l1bmp touches less than 4 long words, no L2BM instruction less than 64.
+# A coarser unit can only add orderings, never lose one.
+UNIT = {Memory.L1BM: 4, Memory.L2BM: 64, Memory.PDM: 16, Memory.DRAM: 16}
+ALL_INSTANCES = {
+    Memory.L1BM: (1 << L1BS_PER_L2B) - 1,
+    Memory.L2BM: (1 << L2BS) - 1,
+    Memory.PDM: (1 << GROUPS) - 1,
+    Memory.DRAM: (1 << GROUPS) - 1,
+}
+BASE_REGISTER = {Memory.LM0: Memory.BAR0, Memory.LM1: Memory.BAR1}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Touch:
+    """One access with the units (addresses divided by `UNIT`) that it concerns; `instances` is a bit set."""
+
+    access: Access
+    memory: Memory
+    write: bool
+    units: tuple[int, ...]
+    instances: int = 1
+
+
+def _units(access: Access, ranges: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    size = UNIT.get(access.memory, 1)
+    return tuple(dict.fromkeys(u for a, b in ranges for u in range(a // size, -(-b // size))))
+
+
+def _active(access: Access) -> Iterable[tuple[int, int]]:
+    return (r for c, cycle in enumerate(access.cycles) if access.active >> c & 1 for r in cycle)
+
+
+def _touch(access: Access) -> Touch:
+    everything = ALL_INSTANCES.get(access.memory, 1)
+    return Touch(access, access.memory, access.write, _units(access, _active(access)), access.instances & everything)
+
+
+@lru_cache(1 << 16)
+def describe(expression: Expression) -> tuple[Needs, tuple[Touch, ...]]:
+    """Issue requirements and touches of an expression; latches are left to the chains."""
+    return needs_of(expression), tuple(_touch(a) for a in accesses(expression) if a.memory not in LATCHES)
+
+
+def transfer_touches(transfer: Transfer) -> tuple[Touch, ...]:
+    """Touches of an MV."""
+    return tuple(_touch(a) for a in transfer_accesses(transfer))
+
+
+def narrowed(touches: tuple[Touch, ...], op: MachineOp) -> tuple[Touch, ...]:
+    """Replace "anywhere in LM0" of T-indirect accesses by the buffers they stay in."""
+    buffers = [
+        o.buffer for o in (*op.sources, *op.destinations) if isinstance(o, BufferOperand) and o.t_indirect
+    ]
+    if not buffers:
+        return touches
+    result = []
+    for touch in touches:
+        inside = [b for b in buffers if b.memory is touch.memory and b.base is not None]
+        if touch.access.exact or not inside:
+            result.append(touch)
+            continue
+        ranges = [(2 * (b.base or 0), 2 * ((b.base or 0) + b.size)) for b in inside]
+        result.append(Touch(touch.access, touch.memory, touch.write, _units(touch.access, ranges), touch.instances))
+    return tuple(result)

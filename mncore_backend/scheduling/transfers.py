@@ -1,0 +1,57 @@
+"""MV transfers in flight: tags, completion, and which waits the program still owes."""
+
+from dataclasses import replace
+
+from mnc.mncore_backend.machine import TAGS
+from mnc.mncore_backend.scheduling.graph import Node
+from mnc.mncore_backend.scheduling.steps import StepRecord
+from mnc.mncore_backend.scheduling.timeline import Timeline
+
+SPARE_TAGS = 16
+"""When fewer tags are free, finished transfers are waited for even if nobody needs them yet."""
+
+
+class Transfers:
+    """Issued MVs until their wait. A tag is asserted once and free again after its wait (SDM 3.2.3)."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        self.finish: dict[int, int] = {}  # operation index -> completion time, until waited for
+        self._nodes: dict[int, Node] = {}
+        self._free = list(reversed(TAGS))
+
+    @property
+    def tag_available(self) -> bool:
+        return bool(self._free)
+
+    def issue(self, node: Node, record: StepRecord) -> None:
+        """Issue an MV before the step of `record`."""
+        assert node.transfer is not None and node.timing is not None
+        node.transfer = replace(node.transfer, tag=self._free.pop())
+        record.transfers.append(node)
+        self.finish[node.index] = self.timeline.issue(node.timing)
+        self._nodes[node.index] = node
+
+    def wait(self, index: int, record: StepRecord) -> None:
+        """Let the step of `record` wait for an MV; issue stalls until it has finished."""
+        node = self._nodes.pop(index)
+        assert node.transfer is not None and node.transfer.tag is not None and record.wait is None
+        record.wait = node.transfer.tag
+        record.waited = index
+        self._free.insert(0, node.transfer.tag)
+        self.timeline.stall_until(self.finish.pop(index))
+
+    def owed(self, nodes: list[Node]) -> list[int]:
+        """Those of the given MVs that nobody has waited for yet."""
+        return [n.index for n in nodes if n.index in self.finish]
+
+    def first_to_finish(self) -> int | None:
+        """The MV in flight that finishes first."""
+        return min(self.finish, key=lambda i: (self.finish[i], i), default=None)
+
+    def retire(self, record: StepRecord) -> None:
+        """If tags are short, use a step without a wait for an MV that has finished anyway."""
+        if record.wait is None and not record.hold and len(self._free) < SPARE_TAGS:
+            index = self.first_to_finish()
+            if index is not None and self.finish[index] <= self.timeline.now:
+                self.wait(index, record)
