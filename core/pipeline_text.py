@@ -80,8 +80,9 @@ def parse_elements(text: str) -> list[Element]:
     elements: list[Element] = []
     position = _parse_list(text, match.end() + 1, (ROOT,), elements)
     if text[position:].strip() != ")":
-        problem = "expected ',' or ')'" if not text.startswith(")", position) else "text after the closing ')'"
-        raise _error(text, position, problem)
+        if text.startswith(")", position):
+            raise _error(text, position + 1, "text after the closing ')'")
+        raise _error(text, position, "expected ',' or ')'")
     return elements
 
 

@@ -1,0 +1,129 @@
+"""What the importer promises beside the operators: names, locations, shapes, refusals."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from mnc.core.bindings import ir
+from mnc.core.context import make_context
+from mnc.core.diagnostics import CompileError, node_name
+from mnc.lowering.onnx_to_graph import import_model
+
+sys.path.insert(0, str(Path(__file__).parent))
+from models import dynamic_batch, one_node
+
+X = np.zeros((2, 3), np.float32)
+
+
+def test_every_operation_has_its_node_as_location() -> None:
+    weight = np.ones((3, 4), np.float32)
+    model = one_node("MatMul", {"x": X, "w": weight}, weights=["w"], name="fc1")
+    module = import_model(model, make_context(["graph"]), file_name="net.onnx")
+    names = {}
+
+    def visit(op):
+        if op.name != "builtin.module":
+            assert "net.onnx" in str(op.location)
+            names[op.name] = node_name(op.location)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    assert names["graph.matmul"] == "fc1"
+    assert names["graph.constant"] == "w"
+
+
+def test_unnamed_node_is_called_by_its_place() -> None:
+    module = import_model(one_node("Relu", {"x": X}, name=""), make_context(["graph"]))
+    assert '"Relu_0"' in module.operation.get_asm(enable_debug_info=True)
+
+
+def test_names_of_arguments_and_results() -> None:
+    text = str(import_model(one_node("Relu", {"x": X}), make_context(["graph"])))
+    assert '%arg0: tensor<2x3xf32> {onnx.name = "x"}' in text
+    assert '(tensor<2x3xf32> {onnx.name = "y0"})' in text
+
+
+def test_shape_binds_the_same_name_everywhere() -> None:
+    module = import_model(dynamic_batch(), make_context(["graph"]), {"x": (5, 4)})
+    assert "tensor<5x4xf32>" in str(module)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (None, "input 'x' has dynamic extents: batch"),
+        ({"x": (5, 3)}, "3 was given for a dimension of extent 4"),
+        ({"x": (5,)}, "input 'x' has 2 dimensions, the given shape has 1"),
+        ({"z": (5, 4)}, "'z', which is no input"),
+    ],
+)
+def test_shapes_that_do_not_fit(shapes, message: str) -> None:
+    with pytest.raises(CompileError, match=message) as caught:
+        import_model(dynamic_batch(), make_context(["graph"]), shapes)
+    assert caught.value.hint
+
+
+def test_files_that_are_no_models(tmp_path: Path) -> None:
+    whole = one_node("MatMul", {"x": X, "w": np.ones((3, 4), np.float32)}, weights=["w"]).SerializeToString()
+    contents = {"truncated": whole[: len(whole) // 2], "noise": b"hello world", "empty": b""}
+    for name, data in contents.items():
+        path = tmp_path / f"{name}.onnx"
+        path.write_bytes(data)
+        with pytest.raises(CompileError) as caught:
+            import_model(path, make_context(["graph"]))
+        assert name in caught.value.render()
+    with pytest.raises(CompileError, match="No such file"):
+        import_model(tmp_path / "absent.onnx", make_context(["graph"]))
+
+
+def test_unsupported_operator_names_the_node() -> None:
+    model = one_node("NonZero", {"x": X}, name="find")
+    with pytest.raises(CompileError, match="node 'find' \\(NonZero\\): operator NonZero is not supported") as caught:
+        import_model(model, make_context(["graph"]))
+    assert "Where" in str(caught.value.hint)
+
+
+def test_dropout_in_training_mode_is_refused() -> None:
+    inputs = {"x": X, "ratio": np.float32(0.5), "training": np.array(True)}
+    with pytest.raises(CompileError, match="training mode"):
+        import_model(one_node("Dropout", inputs, weights=["ratio", "training"]), make_context(["graph"]))
+
+
+def test_unknown_attribute_is_a_warning() -> None:
+    model = one_node("Relu", {"x": X})
+    model.graph.node[0].attribute.append(onnx.helper.make_attribute("colour", 3))
+    with pytest.warns(UserWarning, match="attribute 'colour' is unknown and ignored"):
+        import_model(model, make_context(["graph"]))
+
+
+def test_old_opset_is_refused() -> None:
+    model = one_node("Relu", {"x": X})
+    model.opset_import[0].version = 6
+    with pytest.raises(CompileError, match="opset 6 is not supported"):
+        import_model(model, make_context(["graph"]))
+
+
+def test_softmax_before_13_counts_trailing_dimensions_as_one() -> None:
+    x = np.zeros((2, 3, 4), np.float32)
+    text = str(import_model(one_node("Softmax", {"x": x}, opset=11, axis=1), make_context(["graph"])))
+    assert '"graph.softmax"(%0) {axis = 1 : i64} : (tensor<2x12xf32>)' in text
+
+
+def test_computed_shape_is_evaluated() -> None:
+    """Reshape to a shape made with Shape and Concat leaves one operation."""
+    h = onnx.helper
+    nodes = [
+        h.make_node("Shape", ["x"], ["s"]), h.make_node("Gather", ["s", "zero"], ["batch"]),
+        h.make_node("Concat", ["batch", "minus"], ["target"], axis=0), h.make_node("Reshape", ["x", "target"], ["y"]),
+    ]  # fmt: skip
+    numbers = {"zero": np.array([0], np.int64), "minus": np.array([-1], np.int64)}
+    stored = [onnx.numpy_helper.from_array(value, name) for name, value in numbers.items()]
+    values = [h.make_tensor_value_info("x", 1, [5, 2, 3]), h.make_tensor_value_info("y", 1, [5, 6])]
+    graph = h.make_graph(nodes, "g", values[:1], values[1:], stored)
+    model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+    module = import_model(model, make_context(["graph"]))
+    operations = [op.operation.name for op in module.body.operations[0].body.blocks[0].operations]
+    assert operations == ["graph.reshape", "func.return"]

@@ -1,0 +1,100 @@
+"""Every ONNX node test whose operator the table holds: types as ONNX infers, numbers as ONNX expects."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx.backend.test.loader import load_model_tests
+
+from mnc.core.bindings import ir
+from mnc.core.context import make_context
+from mnc.core.diagnostics import CompileError
+from mnc.lowering.onnx_to_graph import import_model
+from mnc.lowering.onnx_to_graph.support import OPERATORS
+
+sys.path.insert(0, str(Path(__file__).parent))
+from numpy_graph import evaluate
+
+# Operators whose inputs other than the first are given to the compiler in these tests, not at run time.
+_FIXED_INPUTS = frozenset([
+    "Reshape", "Squeeze", "Unsqueeze", "Slice", "Pad", "Expand", "Tile", "Trilu", "Split", "CumSum", "OneHot",
+    "ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
+    "ReduceLogSumExp", "ReduceSumSquare",
+])  # fmt: skip
+_ALL_FIXED = frozenset(["ConstantOfShape", "Range"])
+_NOT_IN_ORACLE = frozenset(["Conv", "ConvTranspose"])
+# Their cases ask for an opset below 7; the lit test of unary operators covers them.
+_ONLY_OLD_CASES = frozenset(["Not"])
+_REFUSED = ("training mode", "element type", "index", "indices", "opset", "must be known", "is not a tensor")
+
+
+def _cases() -> list[Any]:
+    cases = []
+    for case in load_model_tests(kind="node"):
+        if case.model is None or not case.data_sets or case.name.endswith("_expanded"):
+            continue
+        operators = {node.op_type for node in case.model.graph.node}
+        if operators <= set(OPERATORS) and not case.name.startswith(("test_castlike", "test_cast_")):
+            cases.append(case)
+    return cases
+
+
+CASES = _cases()
+
+
+def _fixed(case: Any, data: dict[str, Any]) -> dict[str, np.ndarray]:
+    out = {}
+    for node in case.model.graph.node:
+        for i, name in enumerate(node.input):
+            if name in data and (node.op_type in _ALL_FIXED or (i and node.op_type in _FIXED_INPUTS)):
+                out[name] = data[name]
+    return out
+
+
+def _check(case: Any, context: ir.Context) -> bool:
+    """Import and compare; False when the case is refused for a reason that the table states."""
+    inputs, outputs = case.data_sets[0]
+    data = dict(zip((value.name for value in case.model.graph.input), inputs, strict=False))
+    try:
+        module = import_model(case.model, context, constants=_fixed(case, data))
+    except CompileError as error:
+        assert any(reason in error.message for reason in _REFUSED), error
+        return False
+    if any(node.op_type in _NOT_IN_ORACLE for node in case.model.graph.node):
+        return True
+    with context:
+        found = evaluate(module, data)
+    for got, wanted in zip(found, map(np.asarray, outputs), strict=True):
+        assert got.shape == wanted.shape and got.dtype == wanted.dtype
+        if got.dtype.kind == "f":
+            bound = 2e-3 if got.dtype.itemsize == 2 else 1e-4
+            np.testing.assert_allclose(got, wanted, rtol=max(case.rtol, bound), atol=1e-5)
+        else:
+            np.testing.assert_array_equal(got, wanted)
+    return True
+
+
+def _skip(name: str) -> bool:
+    # numpy has no identity for the maximum of nothing, and the dialect does not read bf16 constants back.
+    return "empty_set" in name or "bfloat16" in name
+
+
+@pytest.mark.parametrize("operator", sorted({node.op_type for case in CASES for node in case.model.graph.node}))
+def test_operator(operator: str) -> None:
+    """All cases of one operator; at least one is not refused."""
+    cases = [c for c in CASES if operator in {n.op_type for n in c.model.graph.node} and not _skip(c.name)]
+    context = make_context(["graph"])
+    imported = [_check(case, context) for case in cases]
+    assert any(imported) or operator in _ONLY_OLD_CASES, f"all {len(cases)} cases are refused"
+
+
+def test_table_versions() -> None:
+    """The table names every version that opsets 7 to the newest can ask for, and no other."""
+    schemas = [s for s in onnx.defs.get_all_schemas_with_history() if s.domain == ""]
+    for name, operator in OPERATORS.items():
+        history = {s.since_version for s in schemas if s.name == name}
+        oldest = max((version for version in history if version <= 7), default=7)
+        assert set(operator.versions) == {version for version in history if version >= oldest}, name
