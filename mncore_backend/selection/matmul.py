@@ -37,7 +37,7 @@ class Points:
 
     def __init__(self, sizes: Sequence[tuple[str, int]]) -> None:
         self.count = int(np.prod([size for _, size in sizes], dtype=np.int64)) if sizes else 1
-        grid = np.indices([size for _, size in sizes], dtype=np.int64).reshape(len(sizes), -1)
+        grid = np.indices([size for _, size in sizes], dtype=np.int64).reshape(len(sizes), self.count)
         self.values: dict[str, list[NDArray[np.int64]]] = {}
         for (name, _), column in zip(sizes, grid, strict=True):
             self.values.setdefault(name, []).append(column)

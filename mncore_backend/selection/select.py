@@ -16,7 +16,7 @@ from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.dialects.mncore.attributes import placement_of
 from mnc.mncore_backend.kernels.matmul import emit_matmul
-from mnc.mncore_backend.kernels.padding import emit_fill_padding
+from mnc.mncore_backend.kernels.padding import emit_fill_padding, emit_zero_unused
 from mnc.mncore_backend.kernels.vector import ConstantPool, emit_vector
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.movement import (
@@ -128,6 +128,7 @@ class _Selector:
     def load(self, op: Any) -> None:
         source, target = op.operands
         image = plan_load(self.builder, self.layout(target), self.buffers[target])
+        emit_zero_unused(self.builder, self.buffers[target], self.layout(target))
         if source in self.names:
             tensor = HostTensor(self.names[source], "input", _dtype(target.type), image)
         else:
