@@ -1,8 +1,8 @@
 """Sums, maxima and minima of partial values over hardware axes, the result in every PE that held a part.
 
-Order of the levels: word, PE and uneven subsets of MABs inside the PEs; then one climb for whole MABs or quads (l1bmr,
-l1bmr4), L1Bs (l2bmr) and all L2Bs (mvr); L2B pairs last. All PEs of a set get bitwise the same result: exchanges go from
-the most significant coordinate bit down and only combine operands that both sides hold.
+Order of the levels: word, PE and uneven subsets of MABs inside the PEs; then one climb for whole MABs or quads
+(l1bmr, l1bmr4), L1Bs (l2bmr) and all L2Bs (mvr); L2B pairs last. All PEs of a set get bitwise the same result:
+exchanges go from the most significant coordinate bit down and only combine operands that both sides hold.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ class _Reduction:
     current: Buffer  # where the values are
     target: Buffer
 
-    # Inside the MAB and by shifts --------------------------------------------------------------------------------------
+    # Inside the MAB and by shifts ------------------------------------------------------------------------------------
 
     def local(self) -> None:
         """Words, PEs, and MAB bits that no reducing transfer covers."""
@@ -131,7 +131,7 @@ class _Reduction:
     def _masked(self, buffer: Buffer) -> BufferOperand:
         return local(buffer, range(CYCLES), mask=Mask(entry=MASK_ENTRY))
 
-    # Up and down -------------------------------------------------------------------------------------------------------
+    # Up and down -----------------------------------------------------------------------------------------------------
 
     def climb(self) -> None:
         """MABs (all or inside quads), L1Bs, and all L2Bs."""
@@ -228,7 +228,7 @@ class _Reduction:
         self.builder.emit("mvb", [upper(pdm, group=0)], [upper(result)], size=size)
         return result
 
-    # Some of the L2Bs --------------------------------------------------------------------------------------------------
+    # Some of the L2Bs ------------------------------------------------------------------------------------------------
 
     def pairs_of_l2b(self) -> None:
         """Exchange with the L2B that differs in one bit, through PDM, and combine in the PEs."""

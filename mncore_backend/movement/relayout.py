@@ -1,11 +1,30 @@
-"""From one layout to another on the chip."""
+"""From one layout to another on the chip: the cheapest chain of moves through a few intermediate layouts, or a gather
+where no chain exists.
+
+A move is a copy inside the PEs, a transpose inside the MABs, or one trip up and down (`hop`). Lanes (PE, word) travel
+together, so layouts whose lanes differ need a transpose before or after the trip; the intermediate layouts are the two
+ends with other lanes.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from heapq import heappop, heappush
 
 import numpy as np
 
-from mnc.mncore_backend.layout import Layout, equivalent
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.layout import Layout, canonical, equivalent
+from mnc.mncore_backend.movement.estimate import count
 from mnc.mncore_backend.movement.gather import plan_gather
+from mnc.mncore_backend.movement.hop import hop
+from mnc.mncore_backend.movement.lanes import collected, local_copy, transpose, variants
 from mnc.mncore_backend.movement.pick import Plan
-from mnc.mncore_backend.program import Buffer, Builder
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, Program
+
+Emit = Callable[[Builder, Buffer, Buffer], None]
+Move = tuple[int, Layout, Emit]  # cost in steps, where it leads, how
+
+MOVES = 4  # longest chain that is looked for
 
 
 def plan_relayout(
@@ -15,13 +34,73 @@ def plan_relayout(
     target_layout: Layout,
     target: Buffer,
     *,
-    padding: int = 0,
+    padding: int | None = None,
 ) -> Plan:
     """Emit what turns `source` under `source_layout` into `target` under `target_layout` (same tensor), never through
-    DRAM. Words that pad the target take the 32-bit pattern `padding`. The plan may hold index tables, as of `plan_gather`."""
+    DRAM. Words that pad the target take the 32-bit pattern `padding`; None leaves them unspecified, which is cheaper.
+    The plan may hold index tables, as of `plan_gather`. Raises ValueError for different tensors."""
     if source_layout.shape != target_layout.shape:
         raise ValueError(f"relayout of {source_layout.shape} into {target_layout.shape}")
     if source is target and equivalent(source_layout, target_layout):
         return Plan()
-    index_map = np.arange(source_layout.size)
-    return plan_gather(builder, source_layout, source, target_layout, target, index_map, padding=padding)
+    padded = target_layout.padded_shape != target_layout.shape
+    chain = find_chain(canonical(source_layout), canonical(target_layout)) if padding is None or not padded else None
+    if chain is None:
+        index_map = np.arange(source_layout.size)
+        return plan_gather(builder, source_layout, source, target_layout, target, index_map, padding=padding or 0)
+    here = source
+    for number, (_, layout, emit) in enumerate(chain):
+        last = number == len(chain) - 1
+        there = target if last else builder.temporary(layout.local_size, LOCAL_MEMORY, "between")
+        emit(builder, here, there)
+        here = there
+    return Plan()
+
+
+@lru_cache(maxsize=256)
+def find_chain(source: Layout, target: Layout) -> tuple[Move, ...] | None:
+    """The cheapest chain of moves over the intermediate layouts, None if there is none."""
+    stops = [*variants(source, target), *variants(target, source)]
+    found = _search(source, target, stops)
+    if found is None:  # a detour: an axis collected in every PE, and spread again
+        stops += [detour for end in (source, target) for detour in collected(end)]
+        found = _search(source, target, stops)
+    return found
+
+
+def _search(source: Layout, target: Layout, stops: list[Layout]) -> tuple[Move, ...] | None:
+    queue: list[tuple[int, int, Layout, tuple[Move, ...]]] = [(0, 0, source, ())]
+    best: dict[Layout, int] = {}
+    number = 0
+    while queue:
+        cost, _, here, chain = heappop(queue)
+        if here == target and chain:
+            return chain
+        if here in best or len(chain) == MOVES:
+            continue
+        best[here] = cost
+        for move in _moves(here, stops, target, set(best)):
+            number += 1
+            heappush(queue, (cost + move[0], number, move[1], (*chain, move)))
+    return None
+
+
+def _moves(here: Layout, stops: list[Layout], target: Layout, done: set[Layout]) -> Iterator[Move]:
+    for there in dict.fromkeys((*stops, target)):
+        if there in done and there != target:
+            continue
+        ways: list[Emit] = []
+        if there != here or there == target:
+            ways = local_copy(here, there) or transpose(here, there) or hop(here, there)
+        if ways:
+            priced = [(_price(way, here, there), i) for i, way in enumerate(ways)]
+            cost, chosen = min(priced)
+            yield cost, there, ways[chosen]
+
+
+def _price(way: Emit, here: Layout, there: Layout) -> int:
+    program = Program()
+    a = program.buffer("a", here.local_size, (Memory.LM0,))
+    b = program.buffer("b", there.local_size, (Memory.LM1,))
+    way(Builder(program), a, b)
+    return count(program.operations).total_steps

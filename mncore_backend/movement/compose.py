@@ -1,0 +1,141 @@
+"""Composing the image of an upper memory from what the PEs hold.
+
+A relayout climbs only as far as it must and comes down like a load. The image that the way down needs is known; this
+module finds the upward instructions that write it. The unit is the granule: the four long words that the PEs of one MAB
+hold at one address (the smallest thing that an upward transfer keeps together, SDM 3.6.8).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, locate
+from mnc.mncore_backend.movement.local import LONG, access
+from mnc.mncore_backend.movement.transfers import CYCLES
+from mnc.mncore_backend.program import Buffer, Builder, upper
+
+Index = NDArray[np.integer]
+ANY = -1  # a granule whose content does not matter
+PES = AXIS_SIZE[Axis.PE]
+MABS = AXIS_SIZE[Axis.MAB]
+QUAD = 4
+
+
+class NoWay(Exception):
+    """The image cannot be composed of whole granules; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Per long word of an image: coordinates of the source long word it copies; meaningless where not `wanted`."""
+
+    wanted: NDArray[np.bool_]
+    at: dict[Axis, Index]
+
+
+def origins(source: Layout, image: Index, *, l1b_axis: bool) -> Origin:
+    """Where the long words of an image [L2B, (L1B,) long word, word of 2] come from. Of replicas the one in the own L2B
+    and L1B is taken. Raises NoWay when a long word is not one long word of the source."""
+    where = locate(source)
+    held = image >= 0
+    element = np.where(held, image, 0)
+    first, second = ({a: c[element[..., w]] for a, c in where.items()} for w in range(2))
+    both = held[..., 0] & held[..., 1]
+    if source.replicated_bits(Axis.W):
+        if (both & (image[..., 0] != image[..., 1])).any():
+            raise NoWay("two elements of a long word are replicated words of the source")
+    else:
+        wrong = held[..., 0] & (first[Axis.W] != 0) | held[..., 1] & (second[Axis.W] != 1)
+        split = [both & (first[a] != second[a]) for a in where if a is not Axis.W]
+        if wrong.any() or any(s.any() for s in split):
+            raise NoWay("a long word is put together from two")
+    at = {a: np.where(held[..., 0], first[a], second[a]) for a in where}
+    own = {Axis.L2B: _along(0, image.ndim - 1), Axis.PE: np.arange(image.shape[-2]) % PES}
+    if l1b_axis:
+        own[Axis.L1B] = _along(1, image.ndim - 1)
+    for axis, coordinate in own.items():
+        at[axis] = at[axis] | coordinate & source.replicated_bits(axis)
+    return Origin(held.any(axis=-1), at)
+
+
+def _along(position: int, ndim: int) -> Index:
+    return np.arange(8).reshape(tuple(-1 if i == position else 1 for i in range(ndim)))
+
+
+def granules(origin: Origin, codes: Index, shared: tuple[int, ...]) -> NDArray[np.int64]:
+    """One code per granule of four long words; the axes in `shared` execute the same instructions and must agree.
+    Raises NoWay when lanes move or they disagree."""
+    lanes = np.arange(origin.wanted.shape[-1]) % PES
+    if (origin.wanted & (origin.at[Axis.PE] != lanes)).any():
+        raise NoWay("elements change their PE within the MAB")
+    shape = (*codes.shape[:-1], codes.shape[-1] // PES, PES)
+    axes = (*shared, len(shape) - 1)
+    wanted = origin.wanted.reshape(shape)
+    split = codes.reshape(shape)
+    low = np.where(wanted, split, np.iinfo(np.int64).max).min(axis=axes)
+    high = np.where(wanted, split, ANY).max(axis=axes)
+    if ((low != high) & (high != ANY)).any():
+        raise NoWay("parts that execute the same instructions need different data")
+    return high
+
+
+def fill(builder: Builder, source: Buffer, l1bm: Buffer, wanted: NDArray[np.int64], size: int) -> None:
+    """Write an L1BM image. `wanted[i]` is mab * size + address of granule i (or ANY), `size` the long words per PE of
+    the source. The buffer must be as long as the image rounded up to 256 long words."""
+    known = _without_gaps(wanted)
+    mab, address = known // size, known % size
+    if _rows(wanted, size):
+        _fill_rows(builder, source, l1bm, wanted, size)
+        return
+    i = 0
+    while i < len(known):
+        run, two_long = _run(mab, address, i, source.alignment % 2 == 0)
+        taken = [int(a) for a in address[i : i + run]]
+        starts = taken[::2] if two_long else taken
+        operand = access(source, [LONG * a for a in starts], 4 if two_long else 2)
+        builder.emit("l1bmm", [operand], [upper(l1bm, PES * i, two_long=two_long)], modifier=f"@{mab[i]}")
+        i += run
+
+
+def slack(granule_count: int) -> int:
+    """Long words of L1BM to reserve for an image: surplus cycles of the last step write beyond it."""
+    return -(-granule_count * PES // 256) * 256 + QUAD * PES
+
+
+def _without_gaps(wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """ANY replaced by the granule before it, so that nothing in the image stays unwritten."""
+    known = np.flatnonzero(wanted != ANY)
+    if not len(known):
+        return np.zeros_like(wanted)
+    before = known[np.maximum(np.searchsorted(known, np.arange(len(wanted)), side="right") - 1, 0)]
+    return wanted[before]
+
+
+def _rows(wanted: NDArray[np.int64], size: int) -> bool:
+    """Whether the image consists of whole l1bmd rows: granule i from MAB i mod 16, one address per row."""
+    if len(wanted) % MABS:
+        return False
+    table = wanted.reshape(-1, MABS)
+    fits = (table == ANY) | (table // size == np.arange(MABS))
+    address = np.where(table == ANY, table.max(axis=1, keepdims=True) % size, table % size)
+    return bool(fits.all() and (address == address[:, :1]).all())
+
+
+def _fill_rows(builder: Builder, source: Buffer, l1bm: Buffer, wanted: NDArray[np.int64], size: int) -> None:
+    rows = np.maximum(wanted.reshape(-1, MABS).max(axis=1), 0) % size
+    for i in range(0, len(rows), CYCLES):
+        operand = access(source, [LONG * int(a) for a in rows[i : i + CYCLES]], LONG)
+        builder.emit("l1bmd", [operand], [upper(l1bm, MABS * PES * i)])
+
+
+def _run(mab: Index, address: Index, i: int, even: bool) -> tuple[int, bool]:
+    """Granules from i that one l1bmm@k writes and whether as 2-long: 8, 4, or the first few of 4 (what a step writes
+    beyond them is overwritten by the steps that follow)."""
+    same = mab[i : i + 2 * CYCLES] == mab[i]
+    pair = address[i : i + 2 * CYCLES]
+    if even and i % 2 == 0 and len(same) == 2 * CYCLES and same.all():
+        if (pair[::2] % 2 == 0).all() and (pair[1::2] == pair[::2] + 1).all():
+            return 2 * CYCLES, True
+    short = same[:CYCLES]
+    return (len(short) if short.all() else int(np.argmin(short))), False

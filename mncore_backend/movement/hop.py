@@ -1,0 +1,223 @@
+"""One trip from the PEs to the lowest memory that the exchange needs, and down again as a load comes down."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, place
+from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, Origin, fill, granules, origins, slack
+from mnc.mncore_backend.movement.paths import (
+    Path,
+    l1bm_extent,
+    l1bm_index,
+    l1bm_size,
+    l2bm_index,
+    paths,
+    slices,
+    used_addresses,
+)
+from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, staging
+from mnc.mncore_backend.movement.transfers import MV_UNIT, PeStep, placed
+from mnc.mncore_backend.program import Buffer, Builder, upper
+
+BLOCK = MV_UNIT // PES  # granules of one l2bm@k and of one MV unit
+CHUNK = 4  # granules of one cycle of l2bm@k
+L2BS = AXIS_SIZE[Axis.L2B]
+
+Granules = NDArray[np.int64]
+Emit = Callable[[Builder, Buffer, Buffer], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Hop:
+    """The pieces of one slice: long words per PE of the source and the way down."""
+
+    source: Layout
+    path: Path
+    part: list[PeStep]
+
+    def low(self, origin: Origin) -> Granules:
+        """Code of a source granule inside its L1B."""
+        return origin.at[Axis.MAB] * self.source.local_size + origin.at[Axis.ADDRESS]
+
+    @property
+    def span(self) -> int:
+        """Number of granules of one L1B."""
+        return AXIS_SIZE[Axis.MAB] * self.source.local_size
+
+
+def hop(source: Layout, target: Layout) -> list[Emit]:
+    """Every way to turn `source` into `target` by one trip; empty if lanes have to move first. The result of a way is
+    emitted slice by slice; words that pad the target get copies of something."""
+    held = place(target)
+    addresses = used_addresses(held)
+    ways = []
+    for path in paths(target, upward=False):
+        parts = slices(path, addresses, two_long=True)
+        try:
+            emitters = [_slice(_Hop(source, path, part), held) for part in parts]
+        except NoWay:
+            continue
+
+        def run(builder: Builder, a: Buffer, b: Buffer, emitters: list[Emit] = emitters) -> None:
+            for emit in emitters:
+                emit(builder, a, b)
+
+        ways.append(run)
+    return ways
+
+
+def _slice(own: _Hop, held: NDArray[np.int64]) -> Emit:
+    size = l1bm_size(own.path, own.part)
+    l1bm = l1bm_index(held, own.part, size)
+    origin = origins(own.source, l1bm, l1b_axis=True)
+    same_l2b = not (origin.wanted & (origin.at[Axis.L2B] != np.arange(8).reshape(8, 1, 1))).any()
+    same_l1b = not (origin.wanted & (origin.at[Axis.L1B] != np.arange(8).reshape(1, 8, 1))).any()
+    if same_l2b and same_l1b:
+        return _within_l1b(own, granules(origin, own.low(origin), (0, 1)))
+    image = l2bm_index(own.path, l1bm)
+    padding = np.full((L2BS, -image.shape[1] % MV_UNIT, 2), -1, image.dtype)
+    image = np.concatenate([image, padding], axis=1)
+    origin = origins(own.source, image, l1b_axis=False)
+    codes = origin.at[Axis.L1B] * own.span + own.low(origin)
+    if same_l2b:
+        return _within_l2b(own, granules(origin, codes, (0,)), size)
+    codes = origin.at[Axis.L2B] * (own.span * 8) + codes
+    return _across_l2b(own, granules(origin, codes, ()), size)
+
+
+def _within_l1b(own: _Hop, wanted: Granules) -> Emit:
+    extent = l1bm_extent(own.path, own.part)
+    image = np.concatenate([wanted, np.full(extent // PES - len(wanted), ANY)])
+
+    def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
+        l1bm = staging(builder, Memory.L1BM, slack(len(image)), "hop")
+        fill(builder, source, l1bm, image, own.source.local_size)
+        for offset, step in placed(own.part):
+            emit_down(builder, step, l1bm, offset, target)
+
+    return emit
+
+
+def _down(builder: Builder, own: _Hop, l2bm: Buffer, size: int, target: Buffer) -> None:
+    extent = l1bm_extent(own.path, own.part)
+    l1bm = staging(builder, Memory.L1BM, max(extent, size), "hop")
+    emit_l2bm_down(builder, own.path, l2bm, l1bm, size, extent)
+    for offset, step in placed(own.part):
+        emit_down(builder, step, l1bm, offset, target)
+
+
+def _within_l2b(own: _Hop, wanted: Granules, size: int) -> Emit:
+    collect = _collect_l2bm(own, wanted)
+
+    def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
+        _down(builder, own, collect(builder, source), size, target)
+
+    return emit
+
+
+def _collect_l2bm(own: _Hop, wanted: Granules) -> Callable[[Builder, Buffer], Buffer]:
+    """PE -> L1BM -> L2BM for an L2BM image in granules (codes with the L1B on top)."""
+    spread = wanted.reshape(-1, 4, 8, 2) if len(wanted) % 64 == 0 else None
+    if spread is not None and _is_distributed(spread, own.span):
+        inner = np.where(spread == ANY, ANY, spread % own.span).max(axis=2).reshape(-1)
+        moves = None
+    else:
+        unit = _unit(wanted, own.span)
+        inner, moves = _slots(wanted, own.span, unit)
+
+    def emit(builder: Builder, source: Buffer) -> Buffer:
+        l1bm = staging(builder, Memory.L1BM, slack(len(inner)) + MV_UNIT, "hop")
+        fill(builder, source, l1bm, inner, own.source.local_size)
+        l2bm = staging(builder, Memory.L2BM, len(wanted) * PES + MV_UNIT, "hop")
+        if moves is None:
+            for block in range(len(inner) // 8):
+                builder.emit("l2bmd", [upper(l1bm, 32 * block)], [upper(l2bm, 256 * block)])
+            return l2bm
+        for target, (k, slot) in moves:
+            builder.emit("l2bm", [upper(l1bm, slot)], [upper(l2bm, target)], modifier=f"@{k}")
+        return l2bm
+
+    return emit
+
+
+def _is_distributed(spread: Granules, span: int) -> bool:
+    """Whether every L1B fills its own place of l2bmd blocks [block, cycle, L1B, granule] in the same way."""
+    fits = (spread == ANY) | (spread // span == np.arange(8).reshape(1, 1, 8, 1))
+    inner = np.where(spread == ANY, ANY, spread % span)
+    return bool(fits.all() and ((inner == inner.max(axis=2, keepdims=True)) | (inner == ANY)).all())
+
+
+def _unit(wanted: Granules, span: int) -> int:
+    """Granules that one l2bm@k may bring: a whole step, or one cycle when L1Bs alternate faster. Raises NoWay."""
+    for unit in (BLOCK, CHUNK):
+        blocks = np.where(wanted == ANY, ANY, wanted // span).reshape(-1, unit)
+        top = blocks.max(axis=1, keepdims=True)
+        if ((blocks == top) | (blocks == ANY)).all():
+            return unit
+    raise NoWay("L1Bs alternate faster than an L2BM transfer can follow")
+
+
+def _slots(wanted: Granules, span: int, unit: int) -> tuple[Granules, list[tuple[int, tuple[int, int]]]]:
+    """L1BM image of the distinct recipes, and for every run of `unit` granules of the L2BM image its offset there, the
+    L1B and the long-word offset in L1BM. Runs are in ascending order: shorter ones rely on being overwritten."""
+    slots: dict[tuple[int, ...], int] = {}
+    moves = []
+    for number, block in enumerate(wanted.reshape(-1, unit)):
+        k = max(0, int(block.max())) // span
+        recipe = tuple(int(c) % span if c != ANY else ANY for c in block)
+        slot = slots.setdefault(recipe, len(slots))
+        moves.append((number * unit * PES, (k, slot * unit * PES)))
+    image = np.array([c for recipe in slots for c in recipe], np.int64)
+    tail = np.full(BLOCK - unit, ANY, np.int64)  # the last short run reads a whole step
+    return np.concatenate([image, tail]), moves
+
+
+def _across_l2b(own: _Hop, wanted: Granules, size: int) -> Emit:
+    """`wanted` is [L2B, granule]. Every L2B collects all blocks that anybody wants from an L2B; PDM exchanges them."""
+    span = own.span * 8
+    blocks = wanted.reshape(L2BS, -1, BLOCK)
+    owners = np.where(blocks == ANY, ANY, blocks // span)
+    top = owners.max(axis=2, keepdims=True)
+    if not ((owners == top) | (owners == ANY)).all():
+        raise NoWay("L2Bs alternate faster than a transfer can follow")
+    slots: dict[tuple[int, ...], int] = {}
+    plan = np.zeros((L2BS, blocks.shape[1]), np.int64)
+    for left in range(L2BS):
+        for number, block in enumerate(blocks[left]):
+            recipe = tuple(int(c) % span if c != ANY else ANY for c in block)
+            plan[left, number] = max(0, int(top[left, number, 0])) << 32 | slots.setdefault(recipe, len(slots))
+    if len(slots) > 256:
+        raise NoWay("more blocks than the staging memory holds")
+    collect = _collect_l2bm(own, np.array([c for recipe in slots for c in recipe], np.int64))
+    width = len(slots) * MV_UNIT
+    address = (plan >> 32) * width + (plan & 0xFFFFFFFF) * MV_UNIT
+
+    def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
+        l2bm = collect(builder, source)
+        pdm = builder.temporary(L2BS * width, (Memory.PDM,), "hop", alignment=MV_UNIT)
+        for left in sorted({int(p) >> 32 for p in plan.reshape(-1)}):
+            origin = upper(l2bm, 0, group=left >> 1, l2b=left & 1)
+            builder.emit("mvp", [origin], [upper(pdm, left * width, group=0)], size=width)
+        back = staging(builder, Memory.L2BM, address.shape[1] * MV_UNIT, "hop")
+        _bring_back(builder, pdm, back, address)
+        _down(builder, own, back, size, target)
+
+    return emit
+
+
+def _bring_back(builder: Builder, pdm: Buffer, back: Buffer, address: NDArray[np.int64]) -> None:
+    """PDM -> L2BM in runs of consecutive blocks, by broadcast if all L2Bs want the same."""
+    alike = (address == address[0]).all()
+    for left in range(1 if alike else L2BS):
+        row = address[left]
+        starts = [0, *(int(i) + 1 for i in np.flatnonzero(np.diff(row) != MV_UNIT)), len(row)]
+        for first, end in zip(starts, starts[1:], strict=False):
+            origin, offset, size = upper(pdm, int(row[first]), group=0), first * MV_UNIT, (end - first) * MV_UNIT
+            if alike:
+                builder.emit("mvb", [origin], [upper(back, offset)], size=size)
+            else:
+                builder.emit("mvp", [origin], [upper(back, offset, group=left >> 1, l2b=left & 1)], size=size)

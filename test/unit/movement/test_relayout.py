@@ -1,0 +1,72 @@
+"""Relayouts: the chain that is found, its result, its cost."""
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from layout.strategies import layouts
+
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.layout import Layout, pack, parse, place
+from mnc.mncore_backend.movement.estimate import count
+from mnc.mncore_backend.movement.relayout import find_chain, plan_relayout
+from mnc.mncore_backend.program import Builder, Program
+
+from .interpreter import Interpreter, allocate_by_bumping
+
+UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
+
+
+def check(source_layout: Layout, target_layout: Layout) -> Program:
+    program = Program()
+    source = program.buffer("source", source_layout.local_size, (Memory.LM1, Memory.LM0))
+    target = program.buffer("target", target_layout.local_size, (Memory.LM0, Memory.LM1))
+    plan = plan_relayout(Builder(program), source_layout, source, target_layout, target)
+    allocate_by_bumping(program, (source, target))
+    chip = Interpreter()
+    data = np.arange(source_layout.size, dtype=np.uint32) * np.uint32(2654435761) + np.uint32(1)
+    chip.poke(source, pack(data, source_layout, padding=0xBAD))
+    for image, array in plan.tables:
+        chip.write_dram(image.buffer, image.pack(array))
+    chip.run(program)
+    held = place(target_layout) >= 0
+    assert (chip.peek(target)[held] == pack(data, target_layout)[held]).all()
+    return program
+
+
+ROW = "(16_MAB:1, 4_PE:1, 2_W:1)"
+KNOWN = {
+    "lanes to addresses": ("((32:8), (8_MAB:1, 8:1))", "((4:1, 4_PE:1, 2_W:1), (8_MAB:1, 8:4))", 140),
+    "rows to columns": ("((16_MAB:1, 8:1), (4_PE:1, 2_W:1))", "((16:1, 4_PE:1, 2_W:1), (8_MAB:1))", 60),
+    "MAB and address": ("((16_MAB:1, 16:1), (4_PE:1, 2_W:1))", "((16:1, 16_MAB:1), (4_PE:1, 2_W:1))", 90),
+    "gather over MABs": ("((16_MAB:1, 2:1), (4_PE:1, 2_W:1))", "((32:1), (4_PE:1, 2_W:1))", 30),
+    "spread over MABs": ("((32:1), (4_PE:1, 2_W:1))", "((16_MAB:1, 2:1), (4_PE:1, 2_W:1))", 20),
+    "L1B and address": (f"((8_L1B:1, 16:1), {ROW})", f"((16:1, 8_L1B:1), {ROW})", 400),
+    "L1B and MAB": ("((8_L1B:1, 16_MAB:1), (4_PE:1, 2_W:1))", "((8_MAB:1, 8_L1B:1, 2_MAB:8), (4_PE:1, 2_W:1))", 200),
+    "gather over L1Bs": (f"((8_L1B:1, 4:1), {ROW})", f"((32:1), {ROW})", 80),
+    "L2B and address": (f"((8_L2B:1, 8:1), {ROW})", f"((8:1, 8_L2B:1), {ROW})", 600),
+    "gather over the chip": (f"((8_L2B:1, 8_L1B:1), {ROW})", f"((64:1), {ROW})", 600),
+    "word and address": ("((8:1), (16_MAB:1, 2_W:1))", "((4:1, 2_W:1), (16_MAB:1, 2:4))", 20),
+    "padded": ("((7:1, 16_MAB:1), (4_PE:1, 2_W:1))", "((16_MAB:1, 7:1), (4_PE:1, 2_W:1))", 120),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_known(name: str) -> None:
+    """No index table, and steps within the bound."""
+    source, target, bound = KNOWN[name]
+    a, b = parse(source), parse(target)
+    assert a.shape == b.shape
+    program = check(a, b)
+    assert find_chain(a, b) is not None
+    assert count(program.operations).total_steps <= bound
+
+
+@given(st.data())
+@settings(max_examples=12, deadline=None, phases=UNSHRUNK)
+def test_random(data: st.DataObject) -> None:
+    source = data.draw(layouts(max_address=12))
+    target = data.draw(layouts(shape=source.shape, max_address=12))
+    if target.local_size * source.local_size > 200:
+        return
+    check(source, target)
