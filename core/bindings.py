@@ -41,8 +41,9 @@ DISTRIBUTION = _choose_distribution()
 """Import name of the chosen wheel: ``mlir`` or ``torch_mlir``."""
 
 if TYPE_CHECKING:
-    from torch_mlir import ir, passmanager, rewrite
-    from torch_mlir.dialects import ext
+    # The native modules of the wheel have no type stubs. Names from a module that the checker cannot
+    # find are of unknown type, which it accepts in annotations; names missing in a known module are errors.
+    from untyped_mlir import ext, ir, passmanager, rewrite  # pyright: ignore[reportMissingImports]
 else:
     ir = importlib.import_module(f"{DISTRIBUTION}.ir")
     passmanager = importlib.import_module(f"{DISTRIBUTION}.passmanager")

@@ -16,7 +16,7 @@ Tensor = ext.Operand[ir.RankedTensorType]
 TensorResult = ext.Result[ir.RankedTensorType]
 
 
-class Graph(ext.Dialect, name="graph"):
+class Graph(ext.Dialect, name="graph"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """Hardware-free tensor operations: value semantics, static shapes."""
 
 

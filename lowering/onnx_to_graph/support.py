@@ -170,7 +170,7 @@ def _needs_expansion(node: onnx.NodeProto, opset: int) -> bool:
     operator = OPERATORS.get(node.op_type)
     if not version or (operator is not None and version in operator.versions):
         return False
-    schema = onnx.defs.get_schema(node.op_type, opset, "")
+    schema: Any = onnx.defs.get_schema(node.op_type, opset, "")
     return schema.has_function or schema.has_context_dependent_function
 
 
