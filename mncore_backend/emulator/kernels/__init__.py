@@ -61,8 +61,9 @@ flags=)``                                        z_lsb]. f reads word D0 of x; x
                                                  op "fadd" "max" "min" "iadd" "band" "and" "bor"
                                                  "or"; out row: 4 longs (index p), or with `quads`
                                                  16 longs (4 * quad + p, l1bmr4*). `reduce` (f
-                                                 only): halves in D0, D1 zero. Half fadd: use
-                                                 `extend`, "f" and `reduce`.
+                                                 only): halves in D0, D1 zero. Precision h takes
+                                                 and gives 4 halves per long (l1bmrh* is the
+                                                 single reduction with ``e`` in and ``r`` out).
 ``rrn_stage(op, precision, inputs)``             out, x0, x1...: one stage over rows of 64 longs.
 ``rrn_reduce(op, precision, stacked)``           not a Kernel: numpy function [K, n] -> [n] of one
                                                  stage (l2bmr*, mvr*) for any n.

@@ -220,6 +220,12 @@ class Value:
         )
         return self.builder.emit(text, self.element, self.lanes)
 
+    def fused(self, factor: "Value", addend: "Value") -> "Value":
+        """self * factor + addend with one rounding."""
+        kinds = ", ".join([self.type] * 3)
+        text = f"llvm.intr.fma({self.name}, {factor.name}, {addend.name}) : ({kinds}) -> {self.type}"
+        return self.builder.emit(text, self.element, self.lanes)
+
     def gather(self, offsets: "Value", element: str) -> "Value":
         """Lane i read `offsets`[i] bytes behind this pointer (integer elements, 32 or 64 bits)."""
         lanes = offsets.lanes

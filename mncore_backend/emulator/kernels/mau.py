@@ -6,7 +6,7 @@ products by `double`; see `machine_product` and `two_sum_to_odd` for why the res
 
 from . import double
 from .emitter import Value
-from .jit import Inputs, Kernel, Outputs, chunked, kernel
+from .jit import CYCLES, PES, Body, Inputs, Kernel, Outputs, Step, chunked, kernel
 from .lanes import (
     LONGS,
     PRECISIONS,
@@ -21,6 +21,7 @@ from .lanes import (
     normalise,
     two_sum_to_odd,
 )
+from .mau_interval import interval_sum
 from .moves import join_singles, split_singles, word_halves
 
 _SINGLE, _DOUBLE = PRECISIONS["f"], PRECISIONS["d"]
@@ -161,6 +162,29 @@ def _double_sum_work(op: str, reduce: bool, flags: bool, inputs: Inputs) -> Outp
     return outputs
 
 
+def _single_multiply_add(flags: bool) -> Body:
+    """fvfma: the interval test, and the full computation of chunks it does not settle."""
+
+    def body(step: Step) -> None:
+        chunks = PES // LONGS
+        with step.builder.loop(0, CYCLES * chunks) as index:
+            cycle, position = index >> 3, (index & (chunks - 1)) << 3
+            rows = {name: step.row(name, cycle).at(position << 3) for name in ("out", "x", "y", "z")}
+            x, y, z = (rows[name].load("i32", 2 * LONGS) for name in ("x", "y", "z"))
+
+            def store(result: Value) -> None:
+                rows["out"].store(result)
+                if flags:
+                    step.row("flags", cycle).at(position).store(nibbles(result.compare("sge", 0)))
+
+            result, proven = interval_sum(x, y, z)
+            store(result)
+            with step.builder.when((~proven).any_lane()):
+                store(_single_lanes("fma", "f", False, x, y, z))
+
+    return body
+
+
 def mau_vector(op: str, precision: str, *, reduce: bool = False, half: str = "", flags: bool = False) -> Kernel:
     """The kernel of ``<precision>v<op>``; op "fma", "mul", "add", "passa", precision d, f or h.
 
@@ -181,6 +205,8 @@ def mau_vector(op: str, precision: str, *, reduce: bool = False, half: str = "",
     name = f"mau_{precision}v{op}{half}{'r' if reduce else ''}{'_flags' if flags else ''}"
     if precision == "d" and product:
         return kernel(name, operands, double.vector_body(op, half, _result_precision(reduce), flags))
+    if (op, precision, reduce) == ("fma", "f", False):
+        return kernel(name, operands, _single_multiply_add(flags))
     works = {"d": _double_sum_work, "f": _single_work, "h": _half_work}
     work = works[precision]
     return kernel(name, operands, chunked(LONGS, lambda inputs: work(op, reduce, flags, inputs), "flags"))
