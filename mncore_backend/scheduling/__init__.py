@@ -1,6 +1,6 @@
 """From resolved machine operations to the statements of a program: dependences, issue rules, list scheduling."""
 
-from mnc.mncore_backend.scheduling.scheduler import Schedule, schedule
+from mnc.mncore_backend.scheduling.scheduler import Schedule, ScheduleOptions, schedule
 from mnc.mncore_backend.scheduling.sequential import sequential
 
-__all__ = ["Schedule", "schedule", "sequential"]
+__all__ = ["Schedule", "ScheduleOptions", "schedule", "sequential"]

@@ -1,5 +1,6 @@
 """Bundles whose predecessors are all placed, sorted by what still keeps them from being issued."""
 
+from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
 from mnc.mncore_backend.scheduling.graph import Bundle
@@ -12,19 +13,21 @@ class ReadyQueues:
     `units`: could be issued now, one heap per issue unit, most urgent first. `transfers`: MVs that could be issued now.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, arrival: Callable[[Bundle], int]) -> None:
+        """`arrival`: when the last MV in flight that a bundle needs finishes, 0 if it needs none."""
+        self._arrival = arrival
         self.later: list[Entry] = []
         self.stalled: list[Entry] = []
         self.units: dict[int, list[Entry]] = {}
         self.transfers: list[Entry] = []
 
-    def add(self, bundle: Bundle, step: int, now: int, finish: dict[int, int]) -> None:
-        """Sort in a bundle; `finish` gives the completion time of the MVs in flight by operation index."""
+    def add(self, bundle: Bundle, step: int, now: int) -> None:
+        """Sort in a bundle."""
         earliest = bundle.earliest
         if earliest > step:
             heappush(self.later, (earliest, bundle.index, bundle))
             return
-        arrival = max((finish[n.index] for n in bundle.transfers if n.index in finish), default=0)
+        arrival = self._arrival(bundle) if bundle.transfers or bundle.is_transfer else 0
         if arrival > now:
             heappush(self.stalled, (arrival, bundle.index, bundle))
         elif bundle.is_transfer:
@@ -37,12 +40,12 @@ class ReadyQueues:
         units = bundle.needs[0].units
         heappush(self.units.setdefault(units & -units, []), (-bundle.priority, bundle.index, bundle))
 
-    def advance(self, step: int, now: int, finish: dict[int, int]) -> None:
+    def advance(self, step: int, now: int) -> None:
         """Move up what the step and the time have made ready."""
         while self.later and self.later[0][0] <= step:
-            self.add(heappop(self.later)[2], step, now, finish)
+            self.add(heappop(self.later)[2], step, now)
         while self.stalled and self.stalled[0][0] <= now:
-            self.add(heappop(self.stalled)[2], step, now, finish)
+            self.add(heappop(self.stalled)[2], step, now)
 
     def renew(self) -> None:
         """Priorities have changed."""

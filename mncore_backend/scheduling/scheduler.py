@@ -8,7 +8,7 @@ there is none left.
 """
 
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heappop
 from typing import NoReturn
 
 from mnc.core.diagnostics import InternalError
@@ -40,19 +40,33 @@ class Schedule:
     cycles: int
 
 
-def schedule(program: Program, *, window: int = WINDOW, wait_at_end: bool = True) -> Schedule:
+@dataclass(frozen=True, slots=True)
+class ScheduleOptions:
+    """Parameters of `schedule`.
+
+    window          how many operations compete for a step
+    wait_at_end     the program ends only when its last transfer has finished
+    share_memories  MVs in flight may write the same memory at different addresses; what the machine demands is not
+                    public (OPEN-38)
+    """
+
+    window: int = WINDOW
+    wait_at_end: bool = True
+    share_memories: bool = False
+
+
+def schedule(program: Program, options: ScheduleOptions = ScheduleOptions()) -> Schedule:  # noqa: B008 (frozen)
     """Statements that compute what the operations of `program` compute when executed one after the other.
 
-    Every buffer must have an address. `window` is the number of operations that compete for a step. With `wait_at_end`
-    the program ends when its last transfer has finished. Raises InternalError for operations that no step can take.
+    Every buffer must have an address. Raises InternalError for operations that no step can take.
     """
-    return _ListScheduler(program, window).run(wait_at_end)
+    return _ListScheduler(program, options).run()
 
 
 @dataclass(slots=True)
 class _ListScheduler:
     program: Program
-    size: int
+    options: ScheduleOptions
     window: Window = field(init=False)
     table: StepTable = field(init=False)
     queues: ReadyQueues = field(init=False)
@@ -62,20 +76,20 @@ class _ListScheduler:
     step: int = 0
 
     def __post_init__(self) -> None:
-        self.window = Window(self.program.operations, self.size)
+        self.window = Window(self.program.operations, self.options.window)
         self.table = StepTable()
-        self.queues = ReadyQueues()
         self.timeline = Timeline()
-        self.transfers = Transfers(self.timeline)
+        self.transfers = Transfers(self.timeline, share_memories=self.options.share_memories)
+        self.queues = ReadyQueues(self.transfers.arrival)
         self.writer = StatementWriter()
 
-    def run(self, wait_at_end: bool) -> Schedule:
+    def run(self) -> Schedule:
         """Place everything."""
         while not self.window.exhausted or self.window.unplaced or not self.table.is_empty_from(self.step):
             self._extend()
             self._fill_step()
             self._finish_step()
-        while wait_at_end and self.transfers.finish:
+        while self.options.wait_at_end and self.transfers.finish:
             index = self.transfers.first_to_finish()
             assert index is not None
             self.transfers.wait(index, self.table[self.step])
@@ -91,7 +105,7 @@ class _ListScheduler:
             self.queues.renew()
 
     def _make_ready(self, bundle: Bundle) -> None:
-        self.queues.add(bundle, self.step, self.timeline.now, self.transfers.finish)
+        self.queues.add(bundle, self.step, self.timeline.now)
 
     def _finish_step(self) -> None:
         """Write the current step out and go on to the next."""
@@ -105,13 +119,13 @@ class _ListScheduler:
 
     def _fill_step(self) -> None:
         record = self.table[self.step]
-        self.queues.advance(self.step, self.timeline.now, self.transfers.finish)
+        self.queues.advance(self.step, self.timeline.now)
         self._issue_transfers(record, forced=False)
         while not record.hold:
             self._place_operations(record)
             if record.nodes or not self._react_to_idleness(record):
                 break
-            self.queues.advance(self.step, self.timeline.now, self.transfers.finish)
+            self.queues.advance(self.step, self.timeline.now)
 
     def _place_operations(self, record: StepRecord) -> None:
         """Place the most urgent operations that fit into the current step."""
@@ -136,7 +150,7 @@ class _ListScheduler:
         """Place a bundle at the current step if it fits and the waits it owes can be carried."""
         if not self.table.fits(bundle, self.step):
             return False
-        owed = self.transfers.owed(bundle.transfers)
+        owed = self.transfers.owed(bundle)
         if owed:
             if record.wait is not None:
                 return False
@@ -169,26 +183,27 @@ class _ListScheduler:
         """Issue the MVs that are ready, one per interval unless `forced`. True if any was issued."""
         issued = False
         blocked: list[Bundle] = []
-        while self.queues.transfers and self.transfers.tag_available and (forced or self.timeline.may_issue):
+        while self._may_issue(record, forced) and not (forced and issued):
             bundle = heappop(self.queues.transfers)[2]
             node = bundle.rows[0][0]
-            owed = self.transfers.owed(bundle.transfers)
-            waited_here = any(n.index == record.waited for n in bundle.transfers)
-            if owed or waited_here or not self._far_from_upward(node):
+            if self.transfers.owed(bundle) or not self._far_from_upward(node):
                 blocked.append(bundle)
                 continue
             self.transfers.issue(node, record)
             node.step = self.step
             self._release(bundle)
             issued = True
-            if forced:
-                break
         for bundle in blocked:
-            heappush(self.queues.transfers, (-bundle.priority, bundle.index, bundle))
-            owed = self.transfers.owed(bundle.transfers)
-            if owed and record.wait is None:  # an earlier MV has finished: say so, so that this one can follow
-                self.transfers.wait(owed[0], record)
+            self._make_ready(bundle)  # it may have to stall again
+            owed = self.transfers.owed(bundle)
+            if owed and record.wait is None and self.transfers.finish[owed[0]] <= self.timeline.now:
+                self.transfers.wait(owed[0], record)  # what the MV has to follow is finished: say so
         return issued
+
+    def _may_issue(self, record: StepRecord, forced: bool) -> bool:
+        """An MV may stand before the current step. Behind a wait of this step there is no place for one any more."""
+        ready = bool(self.queues.transfers) and record.waited is None and self.transfers.tag_available
+        return ready and (forced or self.timeline.may_issue)
 
     def _far_from_upward(self, node: Node) -> bool:
         """An MV that reads L2BM keeps one step from any L1BM->L2BM transfer (row 1 of the hazard table)."""
@@ -207,8 +222,7 @@ class _ListScheduler:
         if self.queues.stalled and record.wait is None:
             arrival, _, bundle = self.queues.stalled[0]
             if soon is None or arrival - self.timeline.now <= soon:
-                owed = self.transfers.owed(bundle.transfers)
-                self.transfers.wait(min(owed, key=lambda i: self.transfers.finish[i]), record)
+                self.transfers.wait(self.transfers.owed(bundle)[0], record)
                 return True
         if soon is None and record.wait is None and self._starved():
             index = self.transfers.first_to_finish()

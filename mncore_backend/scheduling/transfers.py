@@ -3,19 +3,26 @@
 from dataclasses import replace
 
 from mnc.mncore_backend.machine import TAGS
-from mnc.mncore_backend.scheduling.graph import Node
+from mnc.mncore_backend.scheduling.graph import Bundle, Node
 from mnc.mncore_backend.scheduling.steps import StepRecord
-from mnc.mncore_backend.scheduling.timeline import Timeline
+from mnc.mncore_backend.scheduling.timeline import Port, Timeline
 
 SPARE_TAGS = 16
 """When fewer tags are free, finished transfers are waited for even if nobody needs them yet."""
 
 
+def _ports(node: Node) -> tuple[Port, ...]:
+    assert node.timing is not None
+    return node.timing.ports
+
+
 class Transfers:
     """Issued MVs until their wait. A tag is asserted once and free again after its wait (SDM 3.2.3)."""
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, *, share_memories: bool) -> None:
+        """`share_memories`: two MVs in flight may write the same memory (at different addresses)."""
         self.timeline = timeline
+        self._share_memories = share_memories
         self.finish: dict[int, int] = {}  # operation index -> completion time, until waited for
         self._nodes: dict[int, Node] = {}
         self._free = list(reversed(TAGS))
@@ -41,9 +48,23 @@ class Transfers:
         self._free.insert(0, node.transfer.tag)
         self.timeline.stall_until(self.finish.pop(index))
 
-    def owed(self, nodes: list[Node]) -> list[int]:
-        """Those of the given MVs that nobody has waited for yet."""
-        return [n.index for n in nodes if n.index in self.finish]
+    def owed(self, bundle: Bundle) -> list[int]:
+        """MVs that must be waited for before the bundle, those that finish first in front."""
+        indices = {n.index for n in bundle.transfers if n.index in self.finish}
+        if bundle.is_transfer and self.finish and not self._share_memories:
+            indices |= self._same_target(bundle.rows[0][0])
+        return sorted(indices, key=lambda i: (self.finish[i], i))
+
+    def arrival(self, bundle: Bundle) -> int:
+        """When the last of them has finished; 0 if nothing is owed."""
+        owed = self.owed(bundle)
+        return self.finish[owed[-1]] if owed else 0
+
+    def _same_target(self, node: Node) -> set[int]:
+        """MVs in flight that write a memory which `node` writes too. What the constraints on MVs in flight are is not
+        public (OPEN-38), so such MVs are kept apart."""
+        written = {port for port in _ports(node) if port[2]}
+        return {i for i, other in self._nodes.items() if not written.isdisjoint(_ports(other))}
 
     def first_to_finish(self) -> int | None:
         """The MV in flight that finishes first."""

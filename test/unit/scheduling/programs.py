@@ -1,4 +1,8 @@
-"""Random programs for the scheduler and the allocator: every unit, latches, masks, matrix banks, transfers."""
+"""Random programs for the scheduler and the allocator: every unit, latches, masks, matrix banks, transfers.
+
+Each buffer gets a home at creation, and operands only meet if their homes allow it: so an allocation always exists. The
+allocator does not see the homes and has to find one by itself.
+"""
 
 from random import Random
 
@@ -16,7 +20,8 @@ class ProgramMaker:
         self.random = random
         self.program = Program()
         self.builder = Builder(self.program, "start")
-        self.inputs = [self._buffer(f"in{i}", 16, LOCAL_MEMORY, pinned=True) for i in range(2)]
+        self.inputs = [self.program.buffer(f"in{i}", 16, LOCAL_MEMORY, pinned=True) for i in range(2)]
+        self.home = dict(zip(self.inputs, LOCAL_MEMORY, strict=True))
         self.values: list[Buffer] = []
         self.dram = self.program.buffer("image", 4 * STAGE, (Memory.DRAM,), alignment=64, pinned=True)
         self.results = self.program.buffer("results", 4 * STAGE, (Memory.DRAM,), alignment=64, pinned=True)
@@ -26,31 +31,39 @@ class ProgramMaker:
         self.masks: list[int] = []
         self.t_written = self.bank_written = False
 
-    def _buffer(self, name, size, choices, **extra) -> Buffer:
-        return self.program.buffer(name, size, choices, **extra)
-
     def _operand(self, buffer: Buffer, **extra):
         start = 4 * self.random.randrange(buffer.size // 4)
         if self.random.random() < 0.2:
             return local(buffer, [start + self.random.randrange(4)], **extra)
         return local(buffer, range(start, start + 4), **extra)
 
-    def _new(self) -> Buffer:
-        kind = self.random.random()
-        choices = REGISTER_FILE if kind < 0.7 else LOCAL_MEMORY if kind < 0.85 else (*REGISTER_FILE, *LOCAL_MEMORY)
-        return self.builder.temporary(4, choices, f"v{len(self.program.buffers)}")
+    def _new(self, *sources: Buffer) -> Buffer:
+        """A buffer that an operation reading `sources` may write."""
+        kinds = [(f,) for f in REGISTER_FILE] + [REGISTER_FILE] * 4 + [LOCAL_MEMORY, (*REGISTER_FILE, *LOCAL_MEMORY)]
+        taken = {self.home[s] for s in sources} & set(LOCAL_MEMORY)
+        choices = self.random.choice(kinds)
+        homes = [m for m in choices if m not in taken]
+        if not homes:
+            choices = homes = REGISTER_FILE
+        made = self.builder.temporary(4, choices, f"v{len(self.program.buffers)}")
+        self.home[made] = self.random.choice(homes)
+        self.values.append(made)
+        return made
 
     def _any(self) -> Buffer:
         recent = self.values[-12:]
         return self.random.choice([*recent, *self.inputs] if recent else self.inputs)
 
-    def _write(self, opcode, sources, mask=None) -> Buffer:
-        made = self._new()
-        self.builder.emit(opcode, sources, [local(made, range(4))])
-        if mask is not None:  # a masked write comes on top, so that everything is defined
-            self.builder.emit("ipassa", [self._operand(self._any())], [local(made, range(4), mask=mask)])
-        self.values.append(made)
-        return made
+    def _write(self, opcode: str, source: Buffer | Operand, mask: Mask | None = None) -> None:
+        """Emit an operation with one source into a new buffer. A masked write comes on top of a plain one, so that
+        everything is defined."""
+        buffers = [source] if isinstance(source, Buffer) else []
+        other = self._any()
+        made = self._new(*buffers, other)
+        operand = self._operand(source) if isinstance(source, Buffer) else source
+        self.builder.emit(opcode, [operand], [local(made, range(4))])
+        if mask is not None:
+            self.builder.emit("ipassa", [self._operand(other)], [local(made, range(4), mask=mask)])
 
     # ---- kinds of operations ----
 
@@ -60,26 +73,15 @@ class ProgramMaker:
             mask = Mask(entry=self.random.choice(self.masks))
         elif self.random.random() < 0.2:
             mask = Mask(pattern=self.random.choice(["1000", "0110", "1101"]))
-        self._write(self.random.choice(["iinc", "inot", "ipassa"]), [self._operand(self._any())], mask)
+        self._write(self.random.choice(["iinc", "inot", "ipassa"]), self._any(), mask)
 
     def binary(self) -> None:
         a, b = self._any(), self._any()
-        if a is b or (len(set(a.choices) | set(b.choices)) < 3 and self._tied(a, b)):
+        if self.home[a] is self.home[b]:
             return self.unary()
-        self._emit_binary(a, b)
+        opcode = self.random.choice(["iadd", "isub", "fvadd", "fvmul"])
+        self.builder.emit(opcode, [self._operand(a), self._operand(b)], [local(self._new(a, b), range(4))])
         return None
-
-    def _tied(self, a: Buffer, b: Buffer) -> bool:
-        """Keep conflict graphs of register files two-colourable: pair only by parity of creation."""
-        numbers = [self.program.buffers.index(x) for x in (a, b)]
-        return (numbers[0] + numbers[1]) % 2 == 0
-
-    def _emit_binary(self, a: Buffer, b: Buffer) -> Buffer:
-        made = self.builder.temporary(4, REGISTER_FILE, f"v{len(self.program.buffers)}")
-        unit = self.random.choice(["iadd", "isub", "fvadd", "fvmul"])
-        self.builder.emit(unit, [self._operand(a), self._operand(b)], [local(made, range(4))])
-        self.values.append(made)
-        return made
 
     def flag(self) -> None:
         entry = self.random.randrange(1, 4)
@@ -88,33 +90,32 @@ class ProgramMaker:
         self.masks = sorted({*self.masks, entry})
 
     def immediate(self) -> None:
-        made = self.builder.temporary(4, REGISTER_FILE, f"v{len(self.program.buffers)}")
+        made = self._new(self.inputs[0])  # not in LM0
         self.builder.emit("imm", (), [local(made, range(4))], literal=Literal("i", str(self.random.randrange(100))))
-        self.values.append(made)
 
     def chain(self) -> None:
         length = self.random.randrange(2, 5)
         latch = None
         for i in range(length):
-            mau = self.random.random() < 0.5
-            source = self._operand(self._any()) if latch is None else Operand(latch)
-            opcode = "fvpassa" if mau else "iinc"
+            opcode, result = self.random.choice([("fvpassa", Memory.MAUF), ("iinc", Memory.ALUF)])
+            source = self._any() if latch is None else Operand(latch)
             if i + 1 == length or self.random.random() < 0.3:
-                self._write(opcode, [source])
+                self._write(opcode, source)
             else:
-                self.builder.emit(opcode, [source], NOWHERE)
-            latch = Memory.MAUF if mau else Memory.ALUF
+                self.builder.emit(opcode, [self._operand(source) if latch is None else source], NOWHERE)
+            latch = result
 
     def fork(self) -> None:
         self.builder.emit("ipassa", [self._operand(self._any())], NOWHERE)
-        first, second = (self.builder.temporary(4, (f,), "fork") for f in REGISTER_FILE)
+        first, second = (self.builder.temporary(4, (f,), f"fork{len(self.program.buffers)}") for f in REGISTER_FILE)
+        self.home |= {first: Memory.GRF0, second: Memory.GRF1}
         self.builder.emit("fvpassa", [Operand(Memory.ALUF)], [local(first, range(4))])
         self.builder.emit("iinc", [Operand(Memory.ALUF)], [local(second, range(4))])
         self.values += [first, second]
 
     def through_t(self) -> None:
         if self.t_written and self.random.random() < 0.6:
-            self._write("ipassa", [Operand(Memory.T, 2)])
+            self._write("ipassa", Operand(Memory.T, 2))
         else:
             self.builder.emit("ipassa", [self._operand(self._any())], [Operand(Memory.T, 2)])
             self.t_written = True
@@ -123,9 +124,8 @@ class ProgramMaker:
         bank = self.random.choice([Memory.MATRIX_X, Memory.MATRIX_Y])
         self.builder.emit("fmwrite", [self._operand(self._any())], [Operand(bank, 2, 0)])
         self.builder.emit("fmwrite", [self._operand(self._any())], [Operand(bank, 2, 4)])
-        made = self.builder.temporary(4, REGISTER_FILE, f"v{len(self.program.buffers)}")
-        self.builder.emit("fmread", [Operand(bank, 2, 4 * self.random.randrange(2))], [local(made, range(4))])
-        self.values.append(made)
+        column = Operand(bank, 2, 4 * self.random.randrange(2))
+        self.builder.emit("fmread", [column], [local(self._new(), range(4))])
 
     def load(self) -> None:
         stage = self.random.choice(self.l2bm)
@@ -152,8 +152,7 @@ class ProgramMaker:
         made = self._new()
         self.builder.emit(kind, [upper(self.random.choice(sources), offset)], [local(made, range(4))])
         if self.random.random() < 0.4:
-            self._write("iinc", [Operand(Memory.LBF)])
-        self.values.append(made)
+            self._write("iinc", Operand(Memory.LBF))
         return None
 
     def to_l1bm(self) -> None:
@@ -167,7 +166,6 @@ class ProgramMaker:
             self.unary()
         made = self._new()
         self.builder.emit("l1bmm", [Operand(Memory.TURNAROUND, 2)], [local(made, range(4))])
-        self.values.append(made)
 
     def up(self) -> None:
         sources = [b for b in self.l1bm if b.name in self.full]
