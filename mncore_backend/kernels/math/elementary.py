@@ -86,14 +86,18 @@ def reciprocal_positive(m: MicroBuilder, y: Value) -> Value:
     return m.fma(r, e, r)
 
 
-def reciprocal(m: MicroBuilder, y: Value) -> Value:
-    """1/y: infinity of the same sign for a zero, +0 for infinities and above 2^126 (the result would be subnormal)."""
+def reciprocal(m: MicroBuilder, y: Value, zero: Value | None = None) -> Value:
+    """1/y: infinity of the same sign for a zero, +0 for infinities and above 2^126 (the result would be subnormal).
+    `zero` has the sign that counts if y is zero (y may have lost it)."""
     y = m.plain(y)
+    zero = zero or y
     root = m.alu("frsqrt", y)
     seed = m.alu("ior", m.mul(root, root), m.integer_and(y, SIGN))
     r, e = _reciprocal_steps(m, y, seed)
     result = m.private("fvfma", r, e, r)
-    m.overwrite_with(result, m.test("iand", y, m.constant(INFINITY)), "fvpassa", m.alu("ior", y, m.constant(INFINITY)))
+    m.overwrite_with(
+        result, m.test("iand", y, m.constant(INFINITY)), "fvpassa", m.alu("ior", zero, m.constant(INFINITY))
+    )
     exponent = m.integer_and(y, INFINITY)
     m.overwrite(result, m.test("ixor", exponent, m.constant(INFINITY)), m.constant(0))
     return result
@@ -105,8 +109,8 @@ def divide(m: MicroBuilder, x: Value, y: Value) -> Value:
     y = m.plain(y)
     large = m.shift_right(m.integer_and(y, 0x40000000), 6, signed=False)
     scale = m.alu("isub", m.constant(MANTISSA_ONE), large)
-    y, x = m.mul(y, scale), m.mul(x, scale)
-    return _corrected_quotient(m, x, y, reciprocal(m, y))
+    scaled, x = m.mul(y, scale), m.mul(x, scale)
+    return _corrected_quotient(m, x, scaled, reciprocal(m, scaled, y))
 
 
 def divide_by_constant(m: MicroBuilder, x: Value, divisor: float) -> Value:

@@ -118,11 +118,15 @@ class _ProductEmitter:
         first = product.k_block == 0 and product.half in (None, 0)
         last = product.k_block == spec.k_blocks - 1 and product.half in (None, 1)
         sources = [bank_operand(product.bank), self._vector(vectors, group, product.half)]
+        target = self._result(spec.y, spec.y_offset, rows, product.n_block) if last else accumulator
         if not first:
             sources.append(accumulator)
         elif spec.initial is not None:
-            sources.append(self._result(spec.initial[0], spec.initial[1], rows, product.n_block))
-        target = self._result(spec.y, spec.y_offset, rows, product.n_block) if last else accumulator
+            initial = self._result(*spec.initial, rows, product.n_block)
+            if last and initial != target:  # one local memory cannot be read and written at different addresses
+                self._builder.emit("lpassa", (initial,), (accumulator,))
+                initial = accumulator
+            sources.append(initial)
         operation = "mfma" if len(sources) == 3 else "mmul"
         self._builder.emit(f"{spec.letter}{operation}", sources, (target,))
 

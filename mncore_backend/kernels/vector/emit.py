@@ -72,7 +72,7 @@ class MapEmitter:
     _sequence: list[Placed] = field(init=False)
 
     def __post_init__(self) -> None:
-        expander = Expander(self.body)
+        expander = Expander(self.body, [scalar for _, scalar in self.outputs])
         values = [expander.m.plain(expander.value(scalar)) for _, scalar in self.outputs]
         instructions, values = coalesce_copies(expander.m.instructions, values)
         instructions = remove_unused(instructions, {value.number for value in values if value.kind == "register"})

@@ -5,7 +5,7 @@ comparisons use the flags of ``fmax``/``fmin``, which compare exactly (a differe
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from mnc.core.diagnostics import InternalError
@@ -89,12 +89,13 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
 
 
 class Expander:
-    """Translates one `Body`; `value` then gives the machine value of each scalar."""
+    """Translates one `Body`; `value` then gives the machine value of each scalar. `outputs` are the stored ones."""
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: Body, outputs: Iterable[Scalar] = ()) -> None:
         self.m = MicroBuilder()
         self._results: dict[int, Result] = {}
         self._uses = Counter(o.number for operation in body.operations for o in operation.operands)
+        self._uses.update(scalar.number for scalar in outputs)
         self._definitions = {operation.result.number: operation for operation in body.operations}
         self._fused = self._find_fused_products(body)
         for operation in body.operations:

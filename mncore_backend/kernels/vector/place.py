@@ -12,6 +12,7 @@ from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.kernels.vector.body import Access
 from mnc.mncore_backend.kernels.vector.cleanup import registers_read
+from mnc.mncore_backend.kernels.vector.colour import chain_length, chain_three_register_operations, two_colour
 from mnc.mncore_backend.kernels.vector.micro import Instruction, Value
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE
 
@@ -49,8 +50,9 @@ class Placer:
     ) -> None:
         self._inputs = inputs
         self._outputs = outputs
-        self._instructions = self._load_busy_inputs(instructions)
-        _chain_three_register_operations(self._instructions)
+        self._instructions = self._load_inputs(instructions)
+        self._outputs = [(access, self._moved_input(value)) for access, value in outputs]
+        chain_three_register_operations(self._instructions)
         self._heavy = len(self._instructions) >= _HEAVY
         self.files = self._colour()
         self._homeless = self._registers_without_home()
@@ -58,42 +60,46 @@ class Placer:
         self._direct = self._direct_outputs()
         for instruction in self._instructions:
             self._place(instruction)
-        for number, (_, value) in enumerate(outputs):
+        for number, (_, value) in enumerate(self._outputs):
             if number not in self._direct.values():
-                copy = Instruction("ipassa", (self._moved_input(value),))
+                copy = Instruction("ipassa", (value,))
                 self._append(copy, [Place("output", number)])
 
     # ---- preparation ---------------------------------------------------------------------------------------------
 
-    def _load_busy_inputs(self, instructions: list[Instruction]) -> list[Instruction]:
-        """Inputs read by three or more instructions are copied into a register before the first."""
-        readers: dict[int, int] = {}
-        top = 0
-        for instruction in instructions:
-            for number in {s.number for s in instruction.sources if s.kind == "input"}:
-                readers[number] = readers.get(number, 0) + 1
-            top = max([top, *registers_read(instruction), instruction.result or 0])
-        self._loaded = {number: top + 1 + i for i, number in enumerate(n for n, c in readers.items() if c >= 3)}
+    def _load_inputs(self, instructions: list[Instruction]) -> list[Instruction]:
+        """Copy inputs into registers before their first use where reading them directly is impossible or busy: those
+        read by three or more instructions, stored as they are, or meeting another input in one memory."""
+        top = max((max([*registers_read(i), i.result or 0]) for i in instructions), default=0)
+        busy = sorted(self._inputs_to_load(instructions))
+        self._loaded = {number: top + 1 + i for i, number in enumerate(busy)}
         result: list[Instruction] = []
         pending = dict(self._loaded)
         for instruction in instructions:
             for source in instruction.sources:
                 if source.kind == "input" and source.number in pending:
-                    register = pending.pop(source.number)
-                    copy = Instruction("ipassa", (Value("input", source.number),), register)
-                    result.insert(len(result) - self._chain_length(instruction, result), copy)
+                    copy = Instruction("ipassa", (Value("input", source.number),), pending.pop(source.number))
+                    result.insert(len(result) - chain_length(instruction, result), copy)
             instruction.sources = tuple(self._moved_input(source) for source in instruction.sources)
             result.append(instruction)
-        return result
+        return result + [Instruction("ipassa", (Value("input", n),), register) for n, register in pending.items()]
 
-    @staticmethod
-    def _chain_length(instruction: Instruction, before: list[Instruction]) -> int:
-        """How many instructions at the end of `before` must stay in front of `instruction`."""
-        length = 0
-        while instruction.chained:
-            length += 1
-            instruction = before[-length]
-        return length
+    def _inputs_to_load(self, instructions: list[Instruction]) -> set[int]:
+        readers: dict[int, int] = {}
+        for instruction in instructions:
+            for number in {s.number for s in instruction.sources if s.kind == "input"}:
+                readers[number] = readers.get(number, 0) + 1
+        busy = {number for number, count in readers.items() if count >= 3}
+        busy |= {value.number for _, value in self._outputs if value.kind == "input"}
+        for instruction in instructions:
+            met: set[Memory] = set()
+            for number in dict.fromkeys(s.number for s in instruction.sources if s.kind == "input"):
+                choices = set(self._inputs[number].buffer.choices)
+                if number in busy or met & choices:
+                    busy.add(number)
+                else:
+                    met |= choices
+        return busy
 
     def _moved_input(self, value: Value) -> Value:
         if value.kind == "input" and value.number in self._loaded:
@@ -103,6 +109,7 @@ class Placer:
     def _colour(self) -> dict[int, tuple[Memory, ...]]:
         """GRF of every register: neighbours in the conflict graph differ, or one of them has both."""
         neighbours: dict[int, set[int]] = {}
+        taken: dict[int, set[Memory]] = {}
         previous: Instruction | None = None
         for instruction in self._instructions:
             latched = previous.result if instruction.chained and previous is not None else None
@@ -112,8 +119,12 @@ class Placer:
             if len(read) >= 2:
                 neighbours[read[0]].add(read[1])
                 neighbours[read[1]].add(read[0])
+            for source in instruction.sources:
+                if source.kind == "input" and self._inputs[source.number].buffer.choices[0] in REGISTER_FILE:
+                    for register in read:
+                        taken.setdefault(register, set()).update(self._inputs[source.number].buffer.choices)
             previous = instruction
-        return _two_colour(neighbours)
+        return two_colour(neighbours, taken)
 
     def _direct_outputs(self) -> dict[int, int]:
         """Register -> output that the instruction defining it can write itself."""
@@ -252,38 +263,9 @@ class Placer:
         return [*local, *files] if self._heavy and instruction.is_mau else [*files, *local]
 
 
-def _chain_three_register_operations(instructions: list[Instruction]) -> None:
-    """Let operations that read three registers take the newest from the latch where that is possible."""
-    previous: Instruction | None = None
-    for instruction in instructions:
-        read = set(registers_read(instruction))
-        if len(read) == 3 and previous is not None and previous.result in read and previous.write_flag is None:
-            instruction.chained = True
-        previous = instruction
-
-
 def _local(access: Access) -> set[Memory]:
     """Local memories the access may end up in."""
     return set(access.buffer.choices) & set(LOCAL_MEMORY)
-
-
-def _two_colour(neighbours: dict[int, set[int]]) -> dict[int, tuple[Memory, ...]]:
-    """Breadth-first two-colouring; a node whose neighbours have both colours gets both."""
-    colour: dict[int, tuple[Memory, ...]] = {}
-    count = dict.fromkeys(REGISTER_FILE, 0)
-    for start in neighbours:
-        queue = [start]
-        while queue:
-            node = queue.pop(0)
-            if node in colour:
-                continue
-            taken = {colour[n][0] for n in neighbours[node] if n in colour and len(colour[n]) == 1}
-            free = [file for file in REGISTER_FILE if file not in taken]
-            colour[node] = (min(free, key=lambda file: count[file]),) if free else REGISTER_FILE
-            for file in colour[node]:
-                count[file] += 1
-            queue += sorted(n for n in neighbours[node] if n not in colour)
-    return colour
 
 
 def flatten(units: Iterable[Unit]) -> list[Placed]:

@@ -52,10 +52,11 @@ def _labels(offsets: np.ndarray) -> np.ndarray:
 
 
 def _plan(segments: list[list[int]]) -> Plan:
-    """Enough parts per segment to fill the groups side by side, but never an empty one."""
-    shortest = min(len(segment) for segment in segments)
+    """Enough parts per segment to fill the groups side by side, with at least two iterations in the longest's parts.
+    Part p of a segment with no more than p iterations is empty."""
+    longest = max(len(segment) for segment in segments)
     count = 1
-    while 2 * count <= shortest and len(segments) * count < LANES * GROUPS // 2 and 4 * count <= 2 * shortest:
+    while 4 * count <= longest and len(segments) * count < LANES * GROUPS // 2:
         count *= 2
     parts = [[segment[p::count] for p in range(count)] for segment in segments]
     return Plan(parts, len(segments), count)
@@ -127,12 +128,19 @@ def _combine_parts(builder: Builder, output: Output, buffer: Buffer, plan: Plan,
     count = plan.count
     while count > 1:
         count //= 2
-        low = np.arange(count * plan.segments)
+        low = _occupied(plan, count)
         body = Body()
         a, b = body.input(output.value.type), body.input(output.value.type)
         result = Output(Access(buffer, low), body.op(output.reduce, a, b))
         reads = (Access(buffer, low), Access(buffer, low + count * plan.segments))
         emit_vector(builder, VectorKernel(len(low), reads, body, (result,)), pool)
+
+
+def _occupied(plan: Plan, first_part: int) -> np.ndarray:
+    """Accumulators whose partner, `first_part` parts further on, has received something."""
+    lanes = plan.accumulators()
+    partner = first_part * plan.segments
+    return np.array([number for number in range(partner) if lanes[number + partner]])
 
 
 def _finish(builder: Builder, output: Output, buffer: Buffer, targets: np.ndarray, pool: ConstantPool) -> None:

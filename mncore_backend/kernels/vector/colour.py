@@ -1,0 +1,46 @@
+"""Helpers of operand placement: chains through latches, and the two-colouring that spreads registers over the files."""
+
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.kernels.vector.cleanup import registers_read
+from mnc.mncore_backend.kernels.vector.micro import Instruction
+from mnc.mncore_backend.program import REGISTER_FILE
+
+
+def chain_three_register_operations(instructions: list[Instruction]) -> None:
+    """Let operations that read three registers take the newest from the latch where that is possible."""
+    previous: Instruction | None = None
+    for instruction in instructions:
+        read = set(registers_read(instruction))
+        if len(read) == 3 and previous is not None and previous.result in read and previous.write_flag is None:
+            instruction.chained = True
+        previous = instruction
+
+
+def chain_length(instruction: Instruction, before: list[Instruction]) -> int:
+    """How many instructions at the end of `before` must stay in front of `instruction`."""
+    length = 0
+    while instruction.chained:
+        length += 1
+        instruction = before[-length]
+    return length
+
+
+def two_colour(neighbours: dict[int, set[int]], taken: dict[int, set[Memory]]) -> dict[int, tuple[Memory, ...]]:
+    """Breadth-first two-colouring; a node whose neighbours have both colours gets both. `taken` are colours that
+    inputs in a register file occupy."""
+    colour: dict[int, tuple[Memory, ...]] = {}
+    count = dict.fromkeys(REGISTER_FILE, 0)
+    for start in [*taken, *neighbours]:
+        queue = [start]
+        while queue:
+            node = queue.pop(0)
+            if node in colour:
+                continue
+            used = {colour[n][0] for n in neighbours[node] if n in colour and len(colour[n]) == 1}
+            used |= taken.get(node, set())
+            free = [file for file in REGISTER_FILE if file not in used]
+            colour[node] = (min(free, key=lambda file: count[file]),) if free else REGISTER_FILE
+            for file in colour[node]:
+                count[file] += 1
+            queue += sorted(n for n in neighbours[node] if n not in colour)
+    return colour

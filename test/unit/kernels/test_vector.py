@@ -1,0 +1,182 @@
+"""Vector kernels: comparisons and selects, rounding, address patterns, in-place work, random bodies."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnc.core.diagnostics import InternalError
+from mnc.mncore_backend.kernels.vector import Access, Body, Output, Scalar, VectorKernel, emit_vector
+
+from .harness import PE_COUNT, Bench, apply, random_singles, ulp_error
+
+RANDOM = np.random.default_rng(11)
+COMPARE = {
+    "oeq": np.equal,
+    "une": np.not_equal,
+    "olt": np.less,
+    "ole": np.less_equal,
+    "ugt": np.greater,
+    "oge": np.greater_equal,
+}
+
+
+def pairs() -> tuple[np.ndarray, np.ndarray]:
+    """Small halves with many ties, values whose difference is subnormal, zeros of both signs, infinities."""
+    x, y = (RANDOM.integers(-5, 5, 4096).astype(np.float32) / 2 for _ in range(2))
+    tiny = random_singles(RANDOM, 4000, 2.0**-126, 2.0**-124)
+    x = np.concatenate([x, tiny, [-0.0, 0.0, np.inf, -np.inf]]).astype(np.float32)
+    y = np.concatenate([y, np.roll(tiny, 1), [0.0, -0.0, np.inf, np.inf]]).astype(np.float32)
+    return x, y
+
+
+@pytest.mark.parametrize("predicate", COMPARE)
+def test_float_comparison(predicate: str) -> None:
+    x, y = pairs()
+    result = apply(lambda b, u, v: b.op("cmpf", u, v, predicate=predicate), x, y, result=np.uint32)
+    np.testing.assert_array_equal(result, COMPARE[predicate](x, y))
+
+
+@pytest.mark.parametrize("predicate", COMPARE)
+def test_select(predicate: str) -> None:
+    x, y = pairs()
+
+    def body(b: Body, u: Scalar, v: Scalar) -> Scalar:
+        return b.op("select", b.op("cmpf", u, v, predicate=predicate), u, b.op("mulf", v, b.constant(2.0)))
+
+    np.testing.assert_array_equal(apply(body, x, y), np.where(COMPARE[predicate](x, y), x, y * 2))
+
+
+def test_logic_of_conditions_and_select_by_a_stored_one() -> None:
+    x, y = pairs()
+    stored = (RANDOM.integers(0, 2, len(x))).astype(np.uint32)
+
+    def body(b: Body, u: Scalar, v: Scalar, w: Scalar) -> Scalar:
+        less = b.op("cmpf", u, v, predicate="olt")
+        both = b.op("andi", less, b.op("cmpf", u, b.constant(0.0), predicate="oge"))
+        either = b.op("xori", b.op("ori", both, w), b.constant(1, "i1"))
+        return b.op("addf", b.op("select", either, u, v), b.op("uitofp", less))
+
+    result = apply(body, x, y, stored, types=("f32", "f32", "i1"))
+    either = ~(((x < y) & (x >= 0)) | stored.astype(bool))
+    with np.errstate(over="ignore"):
+        expected = np.where(either, x, y) + (x < y)
+    np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [("floor", np.floor), ("ceil", np.ceil), ("roundeven", np.rint), ("negf", np.negative), ("absf", np.abs)],
+)
+def test_rounding_and_signs(name: str, function: np.ufunc) -> None:
+    x = np.concatenate([pairs()[0], RANDOM.uniform(-2e7, 2e7, 4000)]).astype(np.float32)
+    x = x[(np.abs(x) > 1e-30) | (x == 0)]
+    np.testing.assert_array_equal(apply(lambda b, u: b.op(name, u), x), function(x))
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("addf", np.add),
+        ("subf", np.subtract),
+        ("mulf", np.multiply),
+        ("maximumf", np.maximum),
+        ("minimumf", np.minimum),
+    ],
+)
+def test_arithmetic_equals_ieee(name: str, function: np.ufunc) -> None:
+    x, y = RANDOM.normal(size=(2, 8192)).astype(np.float32)
+    np.testing.assert_array_equal(apply(lambda b, u, v: b.op(name, u, v), x, y), function(x, y))
+
+
+def test_product_and_sum_are_fused() -> None:
+    x, y, z = RANDOM.normal(size=(3, 8192)).astype(np.float32)
+    result = apply(lambda b, u, v, w: b.op("subf", w, b.op("mulf", u, v)), x, y, z)
+    exact = z.astype(np.float64) - x.astype(np.float64) * y
+    far = np.abs(exact) > 1e-3
+    assert ulp_error(result[far], exact[far]).max() <= 0.51
+
+
+@settings(max_examples=15, deadline=None)
+@given(count=st.sampled_from([1, 2, 3, 4, 5, 7, 31, 64, 97]), seed=st.integers(0, 10**6), in_place=st.booleans())
+def test_address_patterns(count: int, seed: int, in_place: bool) -> None:
+    """Permuted, repeated (broadcast) and in-place accesses of any number of iterations."""
+    random = np.random.default_rng(seed)
+    bench, body = Bench(seed), Body()
+    data = random.integers(-100, 100, (PE_COUNT, 2 * (count + 3))).astype(np.float32)
+    x_offset, y_offset = random.permutation(count + 3)[:count], random.integers(0, count + 3, count)
+    x, y = bench.buffer(count + 3, data), bench.buffer(count + 3, data[:, ::-1])
+    target, z_offset = (x, x_offset) if in_place else (bench.buffer(count + 3), random.permutation(count + 3)[:count])
+    a, b = body.input(), body.input()
+    value = body.op("maximumf", body.op("addf", a, b), body.constant(-20.0))
+    reads = (Access(x, x_offset), Access(y, y_offset))
+    emit_vector(bench.builder, VectorKernel(count, reads, body, (Output(Access(target, z_offset), value),)))
+    bench.run()
+    longs = data.reshape(PE_COUNT, -1, 2)
+    expected = np.maximum(longs[:, x_offset] + data[:, ::-1].reshape(PE_COUNT, -1, 2)[:, y_offset], -20)
+    result = bench.words(target).view(np.float32).reshape(PE_COUNT, -1, 2)[:, z_offset]
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_one_value_to_several_outputs() -> None:
+    bench, body = Bench(), Body()
+    data = RANDOM.integers(-9, 9, (PE_COUNT, 10)).astype(np.float32)
+    x = bench.buffer(5, data)
+    a = body.input()
+    doubled = body.op("addf", a, a)
+    targets = [bench.buffer(5) for _ in range(4)]
+    values = [doubled, doubled, a, body.constant(3.0)]
+    access = Access(x, np.arange(5))
+    outputs = tuple(Output(Access(t, np.arange(5)), v) for t, v in zip(targets, values, strict=True))
+    emit_vector(bench.builder, VectorKernel(5, (access,), body, outputs))
+    bench.run()
+    for target, expected in zip(targets, (2 * data, 2 * data, data, np.full_like(data, 3)), strict=True):
+        np.testing.assert_array_equal(bench.words(target).view(np.float32), expected)
+
+
+def test_reading_what_another_iteration_writes_is_refused() -> None:
+    bench, body = Bench(), Body()
+    x = bench.buffer(8)
+    value = body.op("negf", body.input())
+    with pytest.raises(InternalError, match="another one writes"):
+        VectorKernel(4, (Access(x, np.arange(4)),), body, (Output(Access(x, np.arange(4) + 1), value),))
+
+
+BINARY = ["addf", "subf", "mulf", "maximumf", "minimumf", "select", "negf"]
+STEP = st.tuples(st.sampled_from(BINARY), *[st.integers(0, 50)] * 3)
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=st.lists(STEP, min_size=1, max_size=25), inputs=st.integers(1, 4), seed=st.integers(0, 999))
+def test_random_bodies(steps: list[tuple[str, int, int, int]], inputs: int, seed: int) -> None:
+    """Expressions over small integers, clamped so that every value stays exact."""
+    random = np.random.default_rng(seed)
+    arguments = [random.integers(-8, 9, 2 * PE_COUNT * 5).astype(np.float32) for _ in range(inputs)]
+
+    def build(b: Body, *scalars: Scalar) -> Scalar:
+        values = list(scalars)
+        for name, *picks in steps:
+            x, y, z = (values[p % len(values)] for p in picks)
+            if name == "select":
+                result = b.op("select", b.op("cmpf", x, y, predicate="olt"), y, z)
+            else:
+                result = b.op(name, x) if name == "negf" else b.op(name, x, y)
+            if name == "mulf":
+                result = b.op("maximumf", b.op("minimumf", result, b.constant(64.0)), b.constant(-64.0))
+            values.append(result)
+        return values[-1]
+
+    values = [argument.astype(np.float64) for argument in arguments]
+    for name, *picks in steps:
+        x, y, z = (values[p % len(values)] for p in picks)
+        functions = {"addf": np.add, "subf": np.subtract, "maximumf": np.maximum, "minimumf": np.minimum}
+        if name == "select":
+            values.append(np.where(x < y, y, z))
+        elif name == "negf":
+            values.append(-x)
+        elif name == "mulf":
+            values.append(np.clip(x * y, -64, 64))
+        else:
+            values.append(functions[name](x, y))
+    if max(np.abs(v).max() for v in values) < 2**24:
+        np.testing.assert_array_equal(apply(build, *arguments, seed=seed), values[-1])
