@@ -32,6 +32,6 @@ class Unroll(Pass):
             raise CompileError("pass 'unroll': factor and repeats must be at least 1")
         options = f"unroll-factor={self.factor} unroll-num-reps={self.repeats}"
         if self.full_below:
-            options = f"unroll-full unroll-full-threshold={self.full_below} unroll-num-reps={self.repeats}"
+            options = f"unroll-factor=-1 unroll-full-threshold={self.full_below} unroll-num-reps={self.repeats}"
         with module.context, ir.Location.unknown():
             run_upstream(module, f"func.func(affine-loop-unroll{{{options}}},affine-scalrep),canonicalize")
