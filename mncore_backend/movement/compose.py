@@ -134,8 +134,8 @@ def _run(mab: Index, address: Index, i: int, even: bool) -> tuple[int, bool]:
     beyond them is overwritten by the steps that follow)."""
     same = mab[i : i + 2 * CYCLES] == mab[i]
     pair = address[i : i + 2 * CYCLES]
-    if even and i % 2 == 0 and len(same) == 2 * CYCLES and same.all():
-        if (pair[::2] % 2 == 0).all() and (pair[1::2] == pair[::2] + 1).all():
-            return 2 * CYCLES, True
+    whole = even and i % 2 == 0 and len(same) == 2 * CYCLES and bool(same.all())
+    if whole and (pair[::2] % 2 == 0).all() and (pair[1::2] == pair[::2] + 1).all():
+        return 2 * CYCLES, True
     short = same[:CYCLES]
     return (len(short) if short.all() else int(np.argmin(short))), False

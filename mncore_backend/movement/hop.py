@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -215,7 +216,7 @@ def _bring_back(builder: Builder, pdm: Buffer, back: Buffer, address: NDArray[np
     for left in range(1 if alike else L2BS):
         row = address[left]
         starts = [0, *(int(i) + 1 for i in np.flatnonzero(np.diff(row) != MV_UNIT)), len(row)]
-        for first, end in zip(starts, starts[1:], strict=False):
+        for first, end in pairwise(starts):
             origin, offset, size = upper(pdm, int(row[first]), group=0), first * MV_UNIT, (end - first) * MV_UNIT
             if alike:
                 builder.emit("mvb", [origin], [upper(back, offset)], size=size)

@@ -16,7 +16,10 @@ from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, local
 
 ZERO, PADDING = 0, LONG  # scratch words of the reserved long words
-ENTRIES = 4  # 16-bit indices per long word of a table
+# A long word of a table holds three indices: two halves of the LSB word and the MSB word. The operation and constant that
+# bring each of them into the low word with nothing above it (an index beyond LM would wrap around).
+SLOTS = (("iand", 0xFFFF), ("uilsr", 16), ("ullsr", 32))
+ENTRIES = len(SLOTS)
 T = Operand(Memory.T, LONG)
 
 Constants = list[tuple[DramImage, NDArray[np.uint32]]]
@@ -31,14 +34,14 @@ class Plan:
 
 @dataclass(slots=True)
 class Picker:
-    """State of one gather: which target long words have been written, the shift amounts, the tables loaded so far."""
+    """State of one gather: which target long words have been written, the tables loaded so far."""
 
     builder: Builder
     scratch: Buffer
     target: Buffer
     touched: set[int] = field(default_factory=set)
     constants: Constants = field(default_factory=list)
-    _shifts: dict[int, Buffer] = field(default_factory=dict)
+    _held: dict[int, Buffer] = field(default_factory=dict)
 
     def portion(self, index: Index, padded: NDArray[np.bool_], longs: list[int]) -> None:
         """Take what `index` (scratch words [8, 8, 16, 4, words], -1: not there) offers for the given target long words.
@@ -104,18 +107,15 @@ class Picker:
         """T from table slot `entry`, then the indirect read (T index: low word of the MSB long, SDM 3.6.1.6)."""
         block, slot = divmod(entry, ENTRIES)
         index = local(table, [block * CYCLES + c for c in range(CYCLES)])
-        if slot:
-            amount = local(self._shift(16 * slot), [0])
-            self.builder.emit("ullsr", [index, amount], [T])
-        else:
-            self.builder.emit("lpassa", [index], [T])
+        opcode, operand = SLOTS[slot]
+        self.builder.emit(opcode, [index, local(self._constant(operand), [0])], [T])
         source = BufferOperand(self.scratch, (0,) * CYCLES, target.width, t_indirect=True)
         self.builder.emit("lpassa" if target.width == LONG else "ipassa", [source], [target])
 
-    def _shift(self, amount: int) -> Buffer:
-        if amount not in self._shifts:
-            self._shifts[amount] = constant(self.builder, amount, f"shift{amount}")
-        return self._shifts[amount]
+    def _constant(self, value: int) -> Buffer:
+        if value not in self._held:
+            self._held[value] = constant(self.builder, value, f"slot{value}")
+        return self._held[value]
 
     def _load(self, entries: Index) -> Buffer:
         """Bring a table [8, 8, 16, 4, entry, cycle] of scratch words into every PE."""
@@ -123,8 +123,7 @@ class Picker:
         slots = np.zeros((*CHIP_SHAPE, count * ENTRIES, CYCLES), np.uint32)
         slots[..., : entries.shape[-2], :] = entries
         slots = slots.reshape(*CHIP_SHAPE, count, ENTRIES, CYCLES)
-        # Slot s is read by shifting the long word right by 16 s: slots 1 and 0 share the LSB word.
-        msb = slots[..., 3, :] << np.uint32(16) | slots[..., 2, :]
+        msb = slots[..., 2, :]
         lsb = slots[..., 1, :] << np.uint32(16) | slots[..., 0, :]
         words = np.stack([msb, lsb], axis=-1).reshape(*CHIP_SHAPE, -1)
         return self._load_words(words)

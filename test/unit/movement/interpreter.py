@@ -335,6 +335,9 @@ def alu(opcode: str, x: np.ndarray, y: np.ndarray | None = None) -> tuple[np.nda
         }[opcode]
         result[..., 0], result[..., 1] = wide >> np.uint64(32), wide & np.uint64(0xFFFFFFFF)
         return result, None
+    if opcode == "uilsr":
+        result[..., :2] = a >> b % 64
+        return result, None
     integer = {
         "ior": np.bitwise_or,
         "lor": np.bitwise_or,

@@ -10,21 +10,22 @@ from mnc.mncore_backend.layout import Layout, pack, parse, place
 from mnc.mncore_backend.movement.gather import plan_gather
 from mnc.mncore_backend.program import Builder, Program
 
-from .interpreter import Interpreter, allocate_by_bumping
+from .chips import ready
 
 PADDING = 0xFF800000
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)  # whole-chip examples take too long to shrink
 
 
-def check_gather(source_layout: Layout, target_layout: Layout, index_map: np.ndarray) -> Program:
+def check_gather(
+    source_layout: Layout, target_layout: Layout, index_map: np.ndarray, emulated: bool = False
+) -> Program:
     program = Program()
-    source = program.buffer("source", source_layout.local_size, (Memory.LM1, Memory.LM0))
-    target = program.buffer("target", target_layout.local_size, (Memory.LM0, Memory.LM1))
+    source = program.buffer("source", source_layout.local_size, (Memory.LM1, Memory.LM0), pinned=True)
+    target = program.buffer("target", target_layout.local_size, (Memory.LM0, Memory.LM1), pinned=True)
     plan = plan_gather(
         Builder(program), source_layout, source, target_layout, target, index_map, padding=PADDING
     )
-    allocate_by_bumping(program, (source, target))
-    chip = Interpreter()
+    chip = ready(program, emulated)
     data = np.arange(source_layout.size, dtype=np.uint32) * np.uint32(2654435761) + np.uint32(1)
     chip.poke(source, pack(data, source_layout, padding=0xBAD))
     for image, array in plan.tables:
@@ -42,11 +43,21 @@ def check_gather(source_layout: Layout, target_layout: Layout, index_map: np.nda
 @given(st.data())
 @settings(max_examples=12, deadline=None, phases=UNSHRUNK)
 def test_random_maps(data: st.DataObject) -> None:
+    check_random_map(data)
+
+
+@given(st.data())
+@settings(max_examples=3, deadline=None, phases=UNSHRUNK)
+def test_random_maps_emulated(data: st.DataObject) -> None:
+    check_random_map(data, emulated=True)
+
+
+def check_random_map(data: st.DataObject, emulated: bool = False) -> None:
     source = data.draw(layouts(max_address=12))
     target = data.draw(layouts(max_address=8))
     seed = data.draw(st.integers(0, 99))
     rng = np.random.default_rng(seed)
-    check_gather(source, target, rng.integers(-1, source.size, target.size))
+    check_gather(source, target, rng.integers(-1, source.size, target.size), emulated)
 
 
 @given(st.data())
@@ -66,5 +77,5 @@ def test_windows_inside_a_pe_need_no_transfer() -> None:
     row, start, tap = np.indices((64, 16, 3))
     at = start + tap - 1
     index = np.where((at >= 0) & (at < 16), row * 16 + at, -1)
-    program = check_gather(source, target, index)
+    program = check_gather(source, target, index, emulated=True)
     assert not any(op.opcode.startswith(("l1bm", "l2bm", "mv")) for op in program.operations)

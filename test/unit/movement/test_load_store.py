@@ -1,7 +1,7 @@
 """Loads and stores of random layouts, executed and compared word by word."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from layout.strategies import layouts
 
@@ -11,20 +11,21 @@ from mnc.mncore_backend.movement.load import plan_load
 from mnc.mncore_backend.movement.store import plan_store
 from mnc.mncore_backend.program import Builder, Program
 
-from .interpreter import Interpreter, allocate_by_bumping
+from .chips import ready
+
+UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
 def data_of(layout: Layout) -> np.ndarray:
     return (np.arange(layout.size, dtype=np.uint32) * np.uint32(2654435761) + 7).reshape(layout.shape)
 
 
-def check_load(layout: Layout, alignment: int = 2) -> Program:
+def check_load(layout: Layout, alignment: int = 2, emulated: bool = False) -> Program:
     program = Program()
-    target = program.buffer("x", layout.local_size, (Memory.LM0,), alignment=alignment)
-    guard = program.buffer("guard", 8, (Memory.LM0,), alignment=1)
+    target = program.buffer("x", layout.local_size, (Memory.LM0,), alignment=alignment, pinned=True)
+    guard = program.buffer("guard", 8, (Memory.LM0,), alignment=1, pinned=True)
     image = plan_load(Builder(program), layout, target, padding=0x1234)
-    allocate_by_bumping(program, (target, guard))
-    chip = Interpreter()
+    chip = ready(program, emulated)
     before = chip.peek(guard).copy()
     data = data_of(layout)
     chip.write_dram(image.buffer, image.pack(data))
@@ -42,23 +43,38 @@ def test_load(layout: Layout, alignment: int) -> None:
     check_load(layout, alignment)
 
 
-@given(layouts())
-@settings(max_examples=60, deadline=None)
-def test_store(layout: Layout) -> None:
+def check_store(layout: Layout, emulated: bool = False) -> None:
     program = Program()
-    source = program.buffer("x", layout.local_size, (Memory.LM0,))
+    source = program.buffer("x", layout.local_size, (Memory.LM0,), pinned=True)
     image = plan_store(Builder(program), layout, source)
-    allocate_by_bumping(program, (source,))
-    chip = Interpreter()
+    chip = ready(program, emulated)
     data = data_of(layout)
     chip.poke(source, pack(data, layout))
     chip.run(program)
     assert (image.unpack(chip.read_dram(image.buffer), np.uint32) == data).all()
 
 
+@given(layouts())
+@settings(max_examples=60, deadline=None)
+def test_store(layout: Layout) -> None:
+    check_store(layout)
+
+
+@given(layouts())
+@settings(max_examples=10, deadline=None, phases=UNSHRUNK)
+def test_load_emulated(layout: Layout) -> None:
+    check_load(layout, emulated=True)
+
+
+@given(layouts())
+@settings(max_examples=10, deadline=None, phases=UNSHRUNK)
+def test_store_emulated(layout: Layout) -> None:
+    check_store(layout, emulated=True)
+
+
 def test_large_tensor_is_sliced() -> None:
     layout = parse("((8_L2B:1, 200:1), (8_L1B:1, 16_MAB:1, 4_PE:1, 2_W:1))")
-    program = check_load(layout)
+    program = check_load(layout, emulated=True)
     staged = [b for b in program.buffers if b.choices == (Memory.L2BM,)]
     assert len(staged) == 2 and sum(b.size for b in staged) <= 32768
     assert sum(b.size for b in program.buffers if b.choices == (Memory.L1BM,)) <= 8192

@@ -9,9 +9,9 @@ from layout.strategies import layouts
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import HARDWARE_AXES, Axis, Layout, parse, place
 from mnc.mncore_backend.movement import plan_reduce
-from mnc.mncore_backend.program import Builder, Program
+from mnc.mncore_backend.program import LOCAL_MEMORY, Builder, Program
 
-from .interpreter import Interpreter, allocate_by_bumping
+from .chips import ready
 
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
 BITS = {Axis.L2B: 3, Axis.L1B: 3, Axis.MAB: 4, Axis.PE: 2, Axis.W: 1}
@@ -34,13 +34,12 @@ def expected(kind: str, values: np.ndarray, axes: dict[Axis, int]) -> np.ndarray
     return np.broadcast_to(reduced, split.shape).reshape(values.shape)
 
 
-def check(kind: str, layout: Layout, axes: dict[Axis, int], in_place: bool = False) -> Program:
+def check(kind: str, layout: Layout, axes: dict[Axis, int], in_place: bool = False, emulated: bool = False) -> Program:
     program = Program()
-    source = program.buffer("source", layout.local_size, (Memory.LM0,))
-    target = source if in_place else program.buffer("target", layout.local_size, (Memory.LM0,))
+    source = program.buffer("source", layout.local_size, (Memory.LM0,), pinned=True)
+    target = source if in_place else program.buffer("target", layout.local_size, LOCAL_MEMORY, pinned=True)
     plan_reduce(Builder(program), kind, layout, source, axes, target)
-    allocate_by_bumping(program, (source, target))
-    chip = Interpreter()
+    chip = ready(program, emulated)
     rng = np.random.default_rng(layout.size)
     shape = (8, 8, 16, 4, 2 * layout.local_size)
     values = rng.integers(-999, 999, shape).astype(np.float32)
@@ -60,27 +59,37 @@ def check(kind: str, layout: Layout, axes: dict[Axis, int], in_place: bool = Fal
 @given(st.data())
 @settings(max_examples=30, deadline=None, phases=UNSHRUNK)
 def test_any_bits(data: st.DataObject) -> None:
+    check_any_bits(data)
+
+
+@given(st.data())
+@settings(max_examples=6, deadline=None, phases=UNSHRUNK)
+def test_any_bits_emulated(data: st.DataObject) -> None:
+    check_any_bits(data, emulated=True)
+
+
+def check_any_bits(data: st.DataObject, emulated: bool = False) -> None:
     layout = data.draw(layouts(max_address=12))
     axes = {}
     for axis in HARDWARE_AXES:
         free = layout.replicated_bits(axis)
         axes[axis] = free if data.draw(st.booleans()) else free & data.draw(st.integers(0, 15))
-    check(data.draw(st.sampled_from(sorted(FUNCTIONS))), layout, axes, data.draw(st.booleans()))
+    check(data.draw(st.sampled_from(sorted(FUNCTIONS))), layout, axes, data.draw(st.booleans()), emulated)
 
 
 @pytest.mark.parametrize("bits", range(1, 16))
 def test_every_subset_of_mabs(bits: int) -> None:
-    check("sum", parse("((5:1, 2_W:1),)"), {Axis.MAB: bits})
+    check("sum", parse("((5:1, 2_W:1),)"), {Axis.MAB: bits}, emulated=True)
 
 
 @pytest.mark.parametrize("axis", HARDWARE_AXES)
 def test_whole_axes(axis: Axis) -> None:
-    check("max", parse("((9:1),)"), {axis: parse("((9:1),)").replicated_bits(axis)})
+    check("max", parse("((9:1),)"), {axis: parse("((9:1),)").replicated_bits(axis)}, emulated=True)
 
 
 def test_large_partial_sum_is_sliced() -> None:
     layout = parse("((16_MAB:1, 4_PE:1, 70:1, 2_W:1),)")
-    program = check("sum", layout, {Axis.L1B: 7, Axis.L2B: 7})
+    program = check("sum", layout, {Axis.L1B: 7, Axis.L2B: 7}, emulated=True)
     assert max(b.size for b in program.buffers if b.choices == (Memory.L1BM,)) <= 1024
 
 

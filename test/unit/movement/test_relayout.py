@@ -12,18 +12,17 @@ from mnc.mncore_backend.movement.estimate import count
 from mnc.mncore_backend.movement.relayout import find_chain, plan_relayout
 from mnc.mncore_backend.program import Builder, Program
 
-from .interpreter import Interpreter, allocate_by_bumping
+from .chips import ready
 
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
-def check(source_layout: Layout, target_layout: Layout) -> Program:
+def check(source_layout: Layout, target_layout: Layout, emulated: bool = False) -> Program:
     program = Program()
-    source = program.buffer("source", source_layout.local_size, (Memory.LM1, Memory.LM0))
-    target = program.buffer("target", target_layout.local_size, (Memory.LM0, Memory.LM1))
+    source = program.buffer("source", source_layout.local_size, (Memory.LM1, Memory.LM0), pinned=True)
+    target = program.buffer("target", target_layout.local_size, (Memory.LM0, Memory.LM1), pinned=True)
     plan = plan_relayout(Builder(program), source_layout, source, target_layout, target)
-    allocate_by_bumping(program, (source, target))
-    chip = Interpreter()
+    chip = ready(program, emulated)
     data = np.arange(source_layout.size, dtype=np.uint32) * np.uint32(2654435761) + np.uint32(1)
     chip.poke(source, pack(data, source_layout, padding=0xBAD))
     for image, array in plan.tables:
@@ -57,7 +56,7 @@ def test_known(name: str) -> None:
     source, target, bound = KNOWN[name]
     a, b = parse(source), parse(target)
     assert a.shape == b.shape
-    program = check(a, b)
+    program = check(a, b, emulated=True)
     assert find_chain(a, b) is not None
     assert count(program.operations).total_steps <= bound
 
