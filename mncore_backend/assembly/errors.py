@@ -1,5 +1,7 @@
 """The error of the assembly parser."""
 
+import re
+
 from mnc.core.diagnostics import CompileError
 
 
@@ -33,6 +35,15 @@ class TokenError(Exception):
         self.token = token
         self.expected = expected
         self.offset = offset
+
+
+def locate(text: str, token: str) -> int:
+    """Offset of a token in a text: where it stands as a whole token, else its first occurrence, else 0; behind the
+    text if it is empty."""
+    if not token:
+        return len(text.rstrip())
+    match = re.search(rf"(?<![^\s;/]){re.escape(token)}(?![^\s;])", text)
+    return match.start() if match else max(text.find(token), 0)
 
 
 def _readable(token: str) -> str:

@@ -132,7 +132,7 @@ def _calculation(info: OpcodeInfo, narrow: str, rest: str, operands: list[str]) 
     modifier = narrow
     if info.precision == "h" and info.operation in ("bfn", "bfe"):
         if _MANTISSA.fullmatch(rest) is None:  # OPEN-06: no zero flush behind the mantissa length
-            raise TokenError(rest, f"a mantissa length, such as {info.mnemonic}/9")
+            raise TokenError(rest or info.mnemonic, f"a mantissa length, such as {info.mnemonic}/9")
         modifier, rest = rest, ""
     elif info.unit is Unit.MWRITE:
         _no_suffix(rest)
@@ -163,7 +163,7 @@ def _l1bm(info: OpcodeInfo, narrow: str, rest: str, operands: list[str]) -> Expr
     if match is None and not down and info.operation in ("l1bmm", "l1bmm4"):
         match = _SELECTOR.match(rest)
         if match is None:
-            raise TokenError(rest, f"the MAB that is read, such as {info.mnemonic}@0")
+            raise TokenError(rest or info.mnemonic, f"the MAB that is read, such as {info.mnemonic}@0")
     modifier = match[0] if match else narrow
     rest = rest[len(match[0]) :] if match else rest
     if down:

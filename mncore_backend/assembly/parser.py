@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from mnc.mncore_backend.assembly.debug_lines import parse_debug, parse_preset
-from mnc.mncore_backend.assembly.errors import AsmSyntaxError, TokenError
+from mnc.mncore_backend.assembly.errors import AsmSyntaxError, TokenError, locate
 from mnc.mncore_backend.assembly.expressions import parse_expression
 from mnc.mncore_backend.assembly.operands import NUMBER, parse_mv_operand
 from mnc.mncore_backend.assembly.records import (
@@ -83,11 +83,8 @@ def _refuse_foreign_characters(text: str) -> None:
 
 def _column(raw: str, text: str, error: TokenError) -> int:
     """Column, from 1, of the token at fault; behind the text if the token is empty."""
-    start = raw.find(text)
-    if error.offset >= 0:
-        return start + error.offset + 1
-    found = text.find(error.token) if error.token else len(text)
-    return start + max(found, 0) + 1
+    offset = error.offset if error.offset >= 0 else locate(text, error.token)
+    return raw.find(text) + offset + 1
 
 
 def _statement(text: str, line: int) -> Statement:
@@ -123,8 +120,7 @@ def _expressions(text: str) -> _Expressions:
         try:
             expressions.append(parse_expression(part.strip()))
         except TokenError as error:
-            within = part.find(error.token) if error.token else len(part.rstrip())
-            raise TokenError(error.token, error.expected, offset + max(within, 0)) from None
+            raise TokenError(error.token, error.expected, offset + locate(part, error.token)) from None
         offset += len(part) + 1
     return tuple(expressions)
 
