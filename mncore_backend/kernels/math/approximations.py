@@ -37,36 +37,41 @@ def _safe(u: np.ndarray) -> np.ndarray:
     return np.where(np.abs(u) < 1e-4, 1e-4, u)
 
 
+def _series(u: np.ndarray, coefficient: Callable[[int], float], terms: int) -> np.ndarray:
+    """sum over n of coefficient(n) u^n."""
+    return np.polynomial.polynomial.polyval(u, [coefficient(n) for n in range(terms)])
+
+
 def _expm1_tail(f: np.ndarray) -> np.ndarray:
     """(e^f - 1 - f) / f^2 by its series (no cancellation)."""
-    return sum(f**n / math.factorial(n + 2) for n in range(18))
+    return _series(f, lambda n: 1 / math.factorial(n + 2), 18)
 
 
 def _log1p_tail(f: np.ndarray) -> np.ndarray:
     """(log(1+f) - f + f^2/2) / f^3."""
-    small = sum((-1) ** n * f**n / (n + 3) for n in range(60))
+    small = _series(f, lambda n: (-1) ** n / (n + 3), 60)
     g = np.where(np.abs(f) < 0.2, 0.3, f)
     return np.where(np.abs(f) < 0.2, small, (np.log1p(g) - g + g * g / 2) / g**3)
 
 
 def _atanh_tail(u: np.ndarray) -> np.ndarray:
     """(log((1+s)/(1-s)) - 2s) / s^3 in u = s^2."""
-    return sum(2 * u**n / (2 * n + 3) for n in range(40))
+    return _series(u, lambda n: 2 / (2 * n + 3), 40)
 
 
 def _sin_tail(u: np.ndarray) -> np.ndarray:
     """(sin(r) - r) / r^3 in u = r^2."""
-    return sum((-1) ** (n + 1) * u**n / math.factorial(2 * n + 3) for n in range(12))
+    return _series(u, lambda n: (-1) ** (n + 1) / math.factorial(2 * n + 3), 12)
 
 
 def _cos_tail(u: np.ndarray) -> np.ndarray:
     """(cos(r) - 1 + r^2/2) / r^4 in u = r^2."""
-    return sum((-1) ** n * u**n / math.factorial(2 * n + 4) for n in range(12))
+    return _series(u, lambda n: (-1) ** n / math.factorial(2 * n + 4), 12)
 
 
 def _erf_ratio(u: np.ndarray) -> np.ndarray:
     """erf(r) / r - 1 in u = r^2, by its series."""
-    return 2 / math.sqrt(math.pi) * sum((-1) ** n * u**n / (math.factorial(n) * (2 * n + 1)) for n in range(40)) - 1
+    return _series(u, lambda n: 2 / math.sqrt(math.pi) * (-1) ** n / (math.factorial(n) * (2 * n + 1)), 40) - 1
 
 
 _erfc = np.vectorize(math.erfc, otypes=[float])

@@ -9,7 +9,7 @@ approximation (SDM chapter 4.2). ``rsqrt`` seeds are refined by steps that toler
 import math
 
 from mnc.mncore_backend.kernels.math import approximations as approx
-from mnc.mncore_backend.kernels.vector.micro import INFINITY, MANTISSA_ONE, SIGN, MicroBuilder, Value
+from mnc.mncore_backend.kernels.math.micro import INFINITY, MANTISSA_ONE, SIGN, MicroBuilder, Value
 
 MAGIC_FLOAT = 12582912.0  # 1.5 * 2^23
 _MAGIC_BITS = 0x4B400000

@@ -1,7 +1,7 @@
 """Integer operations the ALU lacks: products and conversions. All are exact."""
 
 from mnc.mncore_backend.kernels.math.elementary import MAGIC_FLOAT
-from mnc.mncore_backend.kernels.vector.micro import MicroBuilder, Value
+from mnc.mncore_backend.kernels.math.micro import MicroBuilder, Value
 
 _TWO_23 = 8388608.0
 _TWO_23_BITS = 0x4B000000

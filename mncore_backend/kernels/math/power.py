@@ -11,7 +11,7 @@ from mnc.mncore_backend.kernels.math.elementary import (
     split_mantissa,
     sqrt,
 )
-from mnc.mncore_backend.kernels.vector.micro import INFINITY, SIGN, MicroBuilder, Value
+from mnc.mncore_backend.kernels.math.micro import INFINITY, SIGN, MicroBuilder, Value
 
 _LOG2_E_HIGH = float(round(2**18 / math.log(2))) / 2**18  # 19 bits: the product with a single is exact enough
 _LOG2_E_LOW = 1 / math.log(2) - _LOG2_E_HIGH

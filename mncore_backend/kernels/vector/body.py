@@ -5,13 +5,13 @@ Every value is a 32-bit word; a long word holds two of them, so one iteration co
 processing elements. Types: ``f32`` single, ``i32`` two's complement, ``i1`` an ``i32`` that is 0 or 1 in memory.
 """
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from mnc.core.diagnostics import InternalError
+from mnc.mncore_backend.kernels.math.bits import float_bits
 from mnc.mncore_backend.program import Buffer
 
 TYPES = ("f32", "i32", "i1")
@@ -152,14 +152,3 @@ def _refuse_overlap(read: np.ndarray, output: Output) -> None:
         if output.reduce and not np.isin(read, written).any():
             return
         raise InternalError(f"an iteration reads what another one writes in buffer {output.access.buffer.name}")
-
-
-def float_bits(value: float) -> int:
-    """Pattern of `value` rounded to single."""
-    with np.errstate(over="ignore"):
-        return struct.unpack("<I", np.float32(value).tobytes())[0]
-
-
-def bits_float(bits: int) -> float:
-    """Value of a single with pattern `bits`."""
-    return float(np.frombuffer(struct.pack("<I", bits), np.float32)[0])

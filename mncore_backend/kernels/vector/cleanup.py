@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from mnc.mncore_backend.kernels.vector.micro import Instruction, Value
+from mnc.mncore_backend.kernels.math.micro import Instruction, Value
 
 
 def registers_read(instruction: Instruction) -> list[int]:

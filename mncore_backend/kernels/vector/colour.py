@@ -1,8 +1,8 @@
 """Helpers of operand placement: chains through latches, and the two-colouring that spreads registers over the files."""
 
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.kernels.math.micro import Instruction
 from mnc.mncore_backend.kernels.vector.cleanup import registers_read
-from mnc.mncore_backend.kernels.vector.micro import Instruction
 from mnc.mncore_backend.program import REGISTER_FILE
 
 
@@ -29,7 +29,7 @@ def two_colour(neighbours: dict[int, set[int]], taken: dict[int, set[Memory]]) -
     """Breadth-first two-colouring; a node whose neighbours have both colours gets both. `taken` are colours that
     inputs in a register file occupy."""
     colour: dict[int, tuple[Memory, ...]] = {}
-    count = dict.fromkeys(REGISTER_FILE, 0)
+    count: dict[Memory, int] = {Memory.GRF0: 0, Memory.GRF1: 0}
     for start in [*taken, *neighbours]:
         queue = [start]
         while queue:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.kernels.math import elementary, integer, power
-from mnc.mncore_backend.kernels.vector.body import Body, Operation, Scalar, bits_float
-from mnc.mncore_backend.kernels.vector.micro import MANTISSA_ONE, SIGN_BIT, MicroBuilder, Value
+from mnc.mncore_backend.kernels.math.bits import bits_float
+from mnc.mncore_backend.kernels.math.micro import MANTISSA_ONE, SIGN_BIT, MicroBuilder, Value
+from mnc.mncore_backend.kernels.vector.body import Body, Operation, Scalar
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.kernels.math.micro import Instruction, Value
 from mnc.mncore_backend.kernels.vector.body import Access
 from mnc.mncore_backend.kernels.vector.cleanup import registers_read
 from mnc.mncore_backend.kernels.vector.colour import chain_length, chain_three_register_operations, two_colour
-from mnc.mncore_backend.kernels.vector.micro import Instruction, Value
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE
 
 _HEAVY = 10  # instructions from which constants of the MAU live in LM1, to leave the GRF ports to the ALU

@@ -152,6 +152,6 @@ def _finish(builder: Builder, output: Output, buffer: Buffer, targets: np.ndarra
     if output.initial == "previous":
         reads.append(target)
         value = body.op(output.reduce, body.input(value.type), value)
-    elif output.initial is not None:
+    elif output.initial is not None and not isinstance(output.initial, str):
         value = body.op(output.reduce, body.constant(output.initial, value.type), value)
     emit_vector(builder, VectorKernel(len(targets), tuple(reads), body, (Output(target, value),)), pool)

@@ -23,7 +23,7 @@ def assign_slots(sequence: list[Placed], spare: int = 0) -> Slots:
     extra slots per file are used before that: reuse orders operations that are otherwise independent."""
     ends = _last_uses(sequence)
     free: dict[Memory, deque[int]] = {file: deque(range(spare)) for file in REGISTER_FILE}
-    count = dict.fromkeys(REGISTER_FILE, spare)
+    count: dict[Memory, int] = {Memory.GRF0: spare, Memory.GRF1: spare}
     slot: dict[tuple[int, Memory], int] = {}
     for index, placed in enumerate(sequence):
         touched = [p for p in (*placed.sources, *placed.destinations) if p.kind == "register"]

@@ -8,7 +8,7 @@ by a masked copy. A flag is a virtual mask register.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mnc.mncore_backend.kernels.vector.body import float_bits
+from mnc.mncore_backend.kernels.math.bits import float_bits
 
 SIGN = 0x80000000
 MANTISSA_ONE = 0x3F800000
