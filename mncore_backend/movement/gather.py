@@ -6,12 +6,15 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, place
-from mnc.mncore_backend.movement.local import fill
+from mnc.mncore_backend.movement.estimate import count
+from mnc.mncore_backend.movement.hop import Emit, hop
+from mnc.mncore_backend.movement.lanes import local_copy, transpose
+from mnc.mncore_backend.movement.local import LONG, WORD, constant, copy, fill
 from mnc.mncore_backend.movement.paths import used_addresses
 from mnc.mncore_backend.movement.pick import Picker, Plan
-from mnc.mncore_backend.movement.scope import analyse
+from mnc.mncore_backend.movement.scope import Index, Need, analyse
 from mnc.mncore_backend.movement.universe import RESERVED, SCRATCH, crossing, portions
-from mnc.mncore_backend.program import Buffer, Builder
+from mnc.mncore_backend.program import Buffer, Builder, Program
 
 
 def plan_gather(
@@ -32,16 +35,74 @@ def plan_gather(
     flat = np.asarray(index_map).reshape(-1)
     if flat.size != target_layout.size or flat.max(initial=-1) >= source_layout.size:
         raise ValueError(f"index map of {flat.size} entries does not fit {source_layout} -> {target_layout}")
-    need = analyse(source_layout, target_layout, flat.astype(np.int64))
+    flat = flat.astype(np.int64)
+    need = analyse(source_layout, target_layout, flat)
     longs = used_addresses(place(target_layout))
+    padded = _static_padding(need, longs)
+    if padded is not None:
+        move = single_move(source_layout, target_layout, flat)
+        if move is not None:
+            move[1](builder, source, target)
+            _fill_words(builder, target, padded, padding)
+            return Plan()
+    return _collect_and_pick(builder, source_layout, source, need, longs, target, padding)
+
+
+def single_move(source: Layout, target: Layout, index_map: Index | None = None) -> tuple[int, Emit] | None:
+    """The cheapest single move: a copy in the PEs, a transpose in the MABs or one trip; (cost in steps, way)."""
+    ways = (
+        local_copy(source, target, index_map) or transpose(source, target, index_map) or hop(source, target, index_map)
+    )
+    priced = [(_price(way, source, target), i) for i, way in enumerate(ways)]
+    if not priced:
+        return None
+    cost, chosen = min(priced)
+    return cost, ways[chosen]
+
+
+def _price(way: Emit, source: Layout, target: Layout) -> int:
+    program = Program()
+    a = program.buffer("a", source.local_size, (Memory.LM0,))
+    b = program.buffer("b", target.local_size, (Memory.LM1,))
+    way(Builder(program), a, b)
+    return count(program.operations).total_steps
+
+
+def _static_padding(need: Need, longs: list[int]) -> list[int] | None:
+    """Target words that take the padding, if they are the same in all PEs."""
+    words = [2 * a + j for a in longs for j in range(2)]
+    padded = ~need.wanted[..., words].reshape(-1, len(words))
+    if (padded != padded[0]).any():
+        return None
+    return [w for w, p in zip(words, padded[0], strict=True) if p]
+
+
+def _fill_words(builder: Builder, target: Buffer, words: list[int], pattern: int) -> None:
+    if not words:
+        return
+    value = constant(builder, pattern, "padding")
+    whole = [w for w in words if w % 2 == 0 and w + 1 in set(words)]
+    single = [w for w in words if w - w % 2 not in set(whole)]
+    copy(builder, value, target, [(0, w) for w in whole], LONG)
+    copy(builder, value, target, [(0, w) for w in single], WORD)
+
+
+def _collect_and_pick(
+    builder: Builder,
+    source_layout: Layout,
+    source: Buffer,
+    need: Need,
+    longs: list[int],
+    target: Buffer,
+    padding: int,
+) -> Plan:
+    """The way that is always open: everything a PE might need passes by, and it picks by an index table."""
     way = crossing(source_layout, need)
     scratch = builder.temporary(SCRATCH + RESERVED, (Memory.LM0,), "scratch")
     fill(builder, scratch, [0], 0)
     fill(builder, scratch, [1], padding)
     picker = Picker(builder, scratch, target)
-    padded = ~need.wanted
     for portion in portions(builder, way, source, need, scratch):
-        picker.portion(portion.index, padded, longs)
+        picker.portion(portion.index, ~need.wanted, longs)
     fill(builder, target, [a for a in longs if a not in picker.touched], padding)
     return Plan(picker.constants)
-

@@ -20,6 +20,7 @@ from mnc.mncore_backend.movement.paths import (
     slices,
     used_addresses,
 )
+from mnc.mncore_backend.movement.scope import Index, mapped
 from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT, PeStep, placed
 from mnc.mncore_backend.program import Buffer, Builder, upper
@@ -50,11 +51,11 @@ class _Hop:
         return AXIS_SIZE[Axis.MAB] * self.source.local_size
 
 
-def hop(source: Layout, target: Layout) -> list[Emit]:
+def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[Emit]:
     """Every way to turn `source` into `target` by one trip; empty if lanes have to move first. The result of a way is
-    emitted slice by slice; words that pad the target get copies of something."""
-    held = place(target)
-    addresses = used_addresses(held)
+    emitted slice by slice; words that pad the target or that the map sends nowhere get copies of something."""
+    addresses = used_addresses(place(target))
+    held = mapped(target, index_map)
     ways = []
     for path in paths(target, upward=False):
         parts = slices(path, addresses, two_long=True)
@@ -71,7 +72,7 @@ def hop(source: Layout, target: Layout) -> list[Emit]:
     return ways
 
 
-def _slice(own: _Hop, held: NDArray[np.int64]) -> Emit:
+def _slice(own: _Hop, held: Index) -> Emit:
     size = l1bm_size(own.path, own.part)
     l1bm = l1bm_index(held, own.part, size)
     origin = origins(own.source, l1bm, l1b_axis=True)

@@ -21,7 +21,7 @@ class DramImage:
 
     buffer: Buffer
     shape: tuple[int, ...]
-    index: NDArray[np.int64]
+    index: NDArray[np.integer]
     groups: tuple[int, ...]
     padding: int = 0
 

@@ -12,7 +12,7 @@ from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
 from mnc.mncore_backend.layout import CHIP_SHAPE, Axis, Digit, Layout, LayoutError, canonical, place
 from mnc.mncore_backend.movement.local import LONG, WORD, access, copy
 from mnc.mncore_backend.movement.paths import used_addresses
-from mnc.mncore_backend.movement.scope import LEVELS, Need, analyse
+from mnc.mncore_backend.movement.scope import LEVELS, Index, analyse
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import Buffer, Builder
 
@@ -23,13 +23,12 @@ Emit = Callable[[Builder, Buffer, Buffer], None]
 Bit = tuple[int, int]  # dimension and weight of a tensor index bit
 
 
-def _need(source: Layout, target: Layout) -> Need:
-    return analyse(source, target, np.arange(source.size))
+def local_copy(source: Layout, target: Layout, index_map: Index | None = None) -> list[Emit]:
+    """Copies inside every PE, if they are the same everywhere; by words where long words are not kept together.
 
-
-def local_copy(source: Layout, target: Layout) -> list[Emit]:
-    """Copies inside every PE, if they are the same everywhere; by words where long words are not kept together."""
-    need = _need(source, target)
+    The map gives the source element of every target element (None: the same), -1 where anything will do.
+    """
+    need = analyse(source, target, index_map)
     if not all(need.keeps(axis) for axis in LEVELS):
         return []
     taken = _agreed(need.source_words, need.wanted, (0, 1, 2, 3))
@@ -39,7 +38,7 @@ def local_copy(source: Layout, target: Layout) -> list[Emit]:
     pairs = {a: (int(taken[2 * a]), int(taken[2 * a + 1])) for a in longs}
     whole, words = [], []
     for a, (first, second) in pairs.items():
-        base = first if first >= 0 else second - 1
+        base = max(first if first >= 0 else second - 1, 0)
         if base % 2 == 0 and second in (-1, base + 1):
             whole.append((base, 2 * a))
         else:
@@ -59,9 +58,9 @@ def _agreed(values: NDArray[np.integer], wanted: NDArray[np.bool_], axes: tuple[
     return None if ((low != high) & (high >= 0)).any() else high.astype(np.int64)
 
 
-def transpose(source: Layout, target: Layout) -> list[Emit]:
+def transpose(source: Layout, target: Layout, index_map: Index | None = None) -> list[Emit]:
     """One 8x8 transpose per long word of the target, if every lane of it comes from the same lane of the source."""
-    need = _need(source, target)
+    need = analyse(source, target, index_map)
     if not all(need.keeps(axis) for axis in LEVELS[:3]):
         return []
     shape = (*CHIP_SHAPE, -1, 2)
@@ -77,9 +76,9 @@ def transpose(source: Layout, target: Layout) -> list[Emit]:
     groups: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     for a in used_addresses(place(target)):
         found = [int(r) for r in rows[:, a].reshape(-1)]
-        filler = max(found)
+        filler = max(*found, 0)
         key = tuple(r if r >= 0 else filler for r in found)
-        groups.setdefault(key, []).append((int(column[a]), a))
+        groups.setdefault(key, []).append((max(int(column[a]), 0), a))
 
     def emit(builder: Builder, x: Buffer, y: Buffer) -> None:
         for number, (key, columns) in enumerate(groups.items()):

@@ -13,7 +13,7 @@ from mnc.mncore_backend.movement.transfers import CYCLES, PE_FAMILIES, Family, P
 # free for others.
 SLICE = 1024
 
-Index = NDArray[np.int64]
+Index = NDArray[np.integer]
 
 
 @dataclass(frozen=True, slots=True)

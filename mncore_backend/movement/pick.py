@@ -16,8 +16,8 @@ from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, local
 
 ZERO, PADDING = 0, LONG  # scratch words of the reserved long words
-# A long word of a table holds three indices: two halves of the LSB word and the MSB word. The operation and constant that
-# bring each of them into the low word with nothing above it (an index beyond LM would wrap around).
+# A long word of a table holds three indices: two halves of the LSB word and the MSB word. The operation and constant
+# that bring each of them into the low word with nothing above it (an index beyond LM would wrap around).
 SLOTS = (("iand", 0xFFFF), ("uilsr", 16), ("ullsr", 32))
 ENTRIES = len(SLOTS)
 T = Operand(Memory.T, LONG)
@@ -47,7 +47,7 @@ class Picker:
         """Take what `index` (scratch words [8, 8, 16, 4, words], -1: not there) offers for the given target long words.
         Words of `padded` take the padding when their long word is written first, zeros complete the rest."""
         hit = index >= 0
-        present = hit.reshape(-1, index.shape[-1] // 2, 2).any(axis=(0, 2))
+        present: list[bool] = list(hit.reshape(-1, index.shape[-1] // 2, 2).any(axis=(0, 2)))
         for fresh in (True, False):
             chosen = [a for a in longs if present[a] and (a not in self.touched) is fresh]
             if chosen:

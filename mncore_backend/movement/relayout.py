@@ -6,22 +6,19 @@ together, so layouts whose lanes differ need a transpose before or after the tri
 ends with other lanes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from heapq import heappop, heappush
 
 import numpy as np
 
-from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, canonical, equivalent
-from mnc.mncore_backend.movement.estimate import count
-from mnc.mncore_backend.movement.gather import plan_gather
-from mnc.mncore_backend.movement.hop import hop
-from mnc.mncore_backend.movement.lanes import collected, local_copy, transpose, variants
+from mnc.mncore_backend.movement.gather import plan_gather, single_move
+from mnc.mncore_backend.movement.hop import Emit
+from mnc.mncore_backend.movement.lanes import collected, variants
 from mnc.mncore_backend.movement.pick import Plan
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, Program
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder
 
-Emit = Callable[[Builder, Buffer, Buffer], None]
 Move = tuple[int, Layout, Emit]  # cost in steps, where it leads, how
 
 MOVES = 4  # longest chain that is looked for
@@ -87,20 +84,8 @@ def _search(source: Layout, target: Layout, stops: list[Layout]) -> tuple[Move, 
 
 def _moves(here: Layout, stops: list[Layout], target: Layout, done: set[Layout]) -> Iterator[Move]:
     for there in dict.fromkeys((*stops, target)):
-        if there in done and there != target:
+        if (there in done or there == here) and there != target:
             continue
-        ways: list[Emit] = []
-        if there != here or there == target:
-            ways = local_copy(here, there) or transpose(here, there) or hop(here, there)
-        if ways:
-            priced = [(_price(way, here, there), i) for i, way in enumerate(ways)]
-            cost, chosen = min(priced)
-            yield cost, there, ways[chosen]
-
-
-def _price(way: Emit, here: Layout, there: Layout) -> int:
-    program = Program()
-    a = program.buffer("a", here.local_size, (Memory.LM0,))
-    b = program.buffer("b", there.local_size, (Memory.LM1,))
-    way(Builder(program), a, b)
-    return count(program.operations).total_steps
+        found = single_move(here, there)
+        if found is not None:
+            yield found[0], there, found[1]

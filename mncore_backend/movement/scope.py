@@ -30,10 +30,16 @@ class Need:
         return 2 * self.at[Axis.ADDRESS] + self.at[Axis.W]
 
 
-def analyse(source: Layout, target: Layout, index_map: Index) -> Need:
-    """`index_map[i]` is the flat source element of flat target element i, -1 for padding."""
+def mapped(target: Layout, index_map: Index | None) -> Index:
+    """Flat source element in every word of the target, -1 for none: the placement of the target, seen through the map
+    from target elements to source elements (None: the same tensor)."""
     held = place(target)
-    flat = np.append(np.asarray(index_map, np.int64).reshape(-1), -1)[held]
+    return held if index_map is None else np.append(np.asarray(index_map, np.int64).reshape(-1), -1)[held]
+
+
+def analyse(source: Layout, target: Layout, index_map: Index | None) -> Need:
+    """`index_map[i]` is the flat source element of flat target element i, -1 for padding; None: the same tensor."""
+    flat = mapped(target, index_map)
     wanted = flat >= 0
     element = np.where(wanted, flat, 0)
     where = locate(source)
@@ -45,7 +51,7 @@ def analyse(source: Layout, target: Layout, index_map: Index) -> Need:
             own = np.arange(AXIS_SIZE[axis], dtype=np.int32).reshape(shape)
             coordinate |= own & source.replicated_bits(axis)
         elif axis is Axis.W and source.replicated_bits(Axis.W):
-            coordinate |= np.arange(held.shape[-1], dtype=np.int32) & 1
+            coordinate |= np.arange(flat.shape[-1], dtype=np.int32) & 1
         at[axis] = coordinate
     return Need(wanted, at)
 

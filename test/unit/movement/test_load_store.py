@@ -38,7 +38,7 @@ def check_load(layout: Layout, alignment: int = 2, emulated: bool = False) -> Pr
 
 
 @given(layouts(), st.sampled_from([1, 2]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_load(layout: Layout, alignment: int) -> None:
     check_load(layout, alignment)
 
@@ -55,19 +55,19 @@ def check_store(layout: Layout, emulated: bool = False) -> None:
 
 
 @given(layouts())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_store(layout: Layout) -> None:
     check_store(layout)
 
 
 @given(layouts())
-@settings(max_examples=10, deadline=None, phases=UNSHRUNK)
+@settings(max_examples=5, deadline=None, phases=UNSHRUNK)
 def test_load_emulated(layout: Layout) -> None:
     check_load(layout, emulated=True)
 
 
 @given(layouts())
-@settings(max_examples=10, deadline=None, phases=UNSHRUNK)
+@settings(max_examples=5, deadline=None, phases=UNSHRUNK)
 def test_store_emulated(layout: Layout) -> None:
     check_store(layout, emulated=True)
 

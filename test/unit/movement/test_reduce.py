@@ -57,13 +57,13 @@ def check(kind: str, layout: Layout, axes: dict[Axis, int], in_place: bool = Fal
 
 
 @given(st.data())
-@settings(max_examples=30, deadline=None, phases=UNSHRUNK)
+@settings(max_examples=15, deadline=None, phases=UNSHRUNK)
 def test_any_bits(data: st.DataObject) -> None:
     check_any_bits(data)
 
 
 @given(st.data())
-@settings(max_examples=6, deadline=None, phases=UNSHRUNK)
+@settings(max_examples=4, deadline=None, phases=UNSHRUNK)
 def test_any_bits_emulated(data: st.DataObject) -> None:
     check_any_bits(data, emulated=True)
 

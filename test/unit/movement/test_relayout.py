@@ -62,7 +62,7 @@ def test_known(name: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=12, deadline=None, phases=UNSHRUNK)
+@settings(max_examples=5, deadline=None, phases=UNSHRUNK)
 def test_random(data: st.DataObject) -> None:
     source = data.draw(layouts(max_address=12))
     target = data.draw(layouts(shape=source.shape, max_address=12))
