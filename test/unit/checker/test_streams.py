@@ -1,0 +1,167 @@
+"""Messages, modes, positions, formats, speed, and the commands."""
+
+import json
+import random
+import time
+from pathlib import Path
+
+import pytest
+from assembly.strategies import STATEMENTS
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mnc.core.diagnostics import CompileError
+from mnc.mncore_backend.assembly import parse_program
+from mnc.mncore_backend.assembly.records import Statement
+from mnc.mncore_backend.checker import CheckOptions, Severity, check_program, check_stream, check_text
+from mnc.mncore_backend.checker.output import to_json, to_sarif, to_text
+from mnc.tools.commands.asm import command
+
+
+def test_a_finding_reads_like_a_compiler_message() -> None:
+    (finding,) = check_text("zero $lr0v\n  nop # x\nzero $ln0; gmmul $lx $lr0 $ls0\nlpassa $ln0 $lr0")[:1]
+    assert finding.render("a.vsm").splitlines() == [
+        "a.vsm:4:1: error: read of LM1 1 statement after line 3 (LM write => read of the same LM, port conflict); "
+        "3 needed [hazard-9a]",
+        "a.vsm:3:1: note: the other statement involved",
+        "  hint: put 2 more steps between (nop/2 at worst)",
+    ]
+
+
+def test_columns_point_at_the_expression() -> None:
+    found = check_text("  zero $ln0 ;  gmmul $lx $lr0 $ls512 # ; x")
+    assert [(f.line, f.column, f.rule) for f in found] == [(1, 16, "address-range")]
+
+
+def test_without_source_text_columns_are_one() -> None:
+    assert check_program(parse_program("nop\nzero $ls0; lpassa $aluf $ln0"))[0].column == 1
+
+
+def test_a_missing_wait_is_a_warning_where_an_mv_completes_at_issue() -> None:
+    text = "mvp/n64 $p0@0 $lc0@0.0\nl2bmb $lc0 $lb0"
+    assert [f.severity for f in check_text(text)] == [Severity.ERROR]
+    assert [f.severity for f in check_text(text, options=CheckOptions(vendor=True))] == [Severity.WARNING]
+
+
+def test_distances_count_steps_not_lines() -> None:
+    spaced = "zero $lr0\n# comment\n\nmvnop\nmaskr 0\nnop\nlpassa $lr0 $ls0"
+    assert [f.rule for f in check_text(spaced)] == ["hazard-9b"]
+    assert not check_text("zero $lr0\nnop/2\nlpassa $lr0 $ls0")
+
+
+def test_nothing_behind_quit_is_checked() -> None:
+    assert not check_text("quit\nlpassa $aluf $lr0")
+
+
+def test_published_patterns_are_accepted() -> None:
+    """Fragments that the vendor's assembler takes."""
+    accepted = (
+        "lpassa/$imr1 $ls2 $nowrite\nl1bmrdfadd $aluf $lb0",
+        "hvadd $llm0vr $mreadf $omr1".replace("$mreadf", "$t") + "\nlpassa $llr0v $lln0v/$llimr1",
+        "dmmulu $lx $lr0v $nowrite\ndmfmad $lx $lr0v $mauf $ln0v",
+        "dmwrite $lr0v $lx0\ndmmulu $lx $lr8v $nowrite",
+        "gmwrite $ls0v $lx0\ngmread $lx0 $ln0v; gmwrite $ls8v $ly0",
+        "dvpassa $lmt0 $ln0v; lpassa $ls0v $t",
+        "l2bmb $lc0 $lb0\nnop\nl1bmm $lb0 $lr0v",
+        "l1bmm@0 $lln0v $llb0\nnop/2\nl2bmd $lb0 $lc0\nnop\nmvp/n256 $lc0@.0 $d0",
+        "ladd $ln0 $lm2 $ln0",
+        "maskn 1\nlpassa $lm8v $ln0v",
+        "zero $lr0 $ls0 $lm0 $ln0 $t",
+        "lpassa $lr0v $lm8v; l1bmm $lb0 $ls0v; gmmul $lx $ln0v $nowrite; l2bmb $lc0 $lb64; noforward",
+    )
+    for program in accepted:
+        assert [f.render("x") for f in check_text(program) if f.severity is Severity.ERROR] == []
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(STATEMENTS, max_size=10))
+def test_any_program_gets_an_answer(statements: list[Statement]) -> None:
+    for finding in check_stream(statements, CheckOptions(strict=frozenset({"all"}))):
+        assert finding.message and finding.render("x").startswith("x:")
+
+
+def test_100_000_lines_in_ten_seconds_of_processor_time() -> None:
+    source = random.Random(3)
+    lines = []
+    for i in range(100_000):
+        a, b = 8 * i % 256, 2 * source.randrange(1000)
+        c = (a + 128) % 256
+        lines.append(
+            f"gmfma $lx $lr{a}v $ls{a}v $ls{c}v; ladd $mauf $ls{a}v $lm{b}v; gmwrite $lr{a}v $ly0; l2bmb $lc0 $lb64"
+        )
+    statements = parse_program("gmmul $lx $lr0 $nowrite\n" + "\n".join(lines))
+    start = time.process_time()
+    assert not check_program(statements)
+    assert time.process_time() - start < 10
+
+
+BROKEN = "iadd $lr0v $lr4v $lr8v\nnop\nl2bmd $lb0 $lc0\nmvp/n64 $lc0@0.0 $d0@0\n"
+
+
+def test_formats() -> None:
+    results = {"a.vsm": check_text(BROKEN)}
+    assert to_text(results).endswith("1 error, 1 warning\n")
+    assert to_text({"a.vsm": []}) == ""
+    first, second = json.loads(to_json(results))
+    assert (first["rule"], first["line"], first["severity"], first["open_point"]) == ("port-read", 1, "error", None)
+    assert (second["rule"], second["related_line"], second["open_point"]) == ("hazard-1", 3, "OPEN-47")
+
+
+def test_sarif_has_what_readers_need() -> None:
+    log = json.loads(to_sarif({"a.vsm": check_text(BROKEN)}))
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    for result in run["results"]:
+        assert ids[result["ruleIndex"]] == result["ruleId"]
+        assert result["level"] in ("error", "warning")
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"] == "a.vsm" and place["region"]["startLine"] >= 1
+    assert run["results"][1]["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 3
+
+
+@pytest.mark.parametrize(("text", "options", "code"), [
+    (BROKEN, [], 1),
+    (BROKEN, ["--format", "sarif"], 1),
+    ("nop\n", [], 0),
+    ("l2bmd $lb0 $lc0\nmvp/n64 $lc0@0.0 $d0@0\n", [], 0),
+    ("l2bmd $lb0 $lc0\nmvp/n64 $lc0@0.0 $d0@0\n", ["--strict", "47"], 1),
+    ("lpassa $aluf $lr0\n", ["--allow", "OPEN-19"], 0),
+    ("mvp/n64 $p0@0 $lc0@0.0\nl2bmb $lc0 $lb0\n", ["--mode", "vendor"], 0),
+])  # fmt: skip
+def test_exit_codes_of_check(tmp_path: Path, text: str, options: list[str], code: int) -> None:
+    path = tmp_path / "a.vsm"
+    path.write_text(text)
+    result = CliRunner().invoke(command, ["check", *options, str(path)], catch_exceptions=False)
+    assert result.exit_code == code
+    assert code == 0 or str(path) in result.output
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe\x00", b"\x00\x01\x02", b"foo\n", b"\xef\xbb\xbfnop\n", b"nop/" + b"9" * 5000]
+)
+def test_malformed_input_is_one_message(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.vsm"
+    path.write_bytes(content)
+    result = CliRunner().invoke(command, ["check", str(path)])
+    assert isinstance(result.exception, CompileError)
+    assert result.exception.exit_code == 2
+    assert len(result.exception.render()) < 400
+
+
+def test_missing_file_and_bad_point() -> None:
+    for arguments in (["check", "/no/such/file"], ["check", "--strict", "foo", __file__]):
+        assert isinstance(CliRunner().invoke(command, arguments).exception, CompileError)
+
+
+def test_fmt(tmp_path: Path) -> None:
+    path = tmp_path / "a.vsm"
+    path.write_text("  ladd $lr0v2   $ls0 $lr8;zero $t /1000 ! x\n\n# y\nmvp/i02n64 $p0 $lc0@.0\n")
+    wanted = "ladd $lr0v $ls0 $lr8; zero $t/1000  # x\n\n# y\nmvp/n64i02 $p0 $lc0@.0\n"
+    run = CliRunner().invoke
+    assert run(command, ["fmt", "--check", str(path)]).exit_code == 1
+    assert run(command, ["fmt", str(path)]).output == wanted
+    assert run(command, ["fmt", "--in-place", str(path)]).exit_code == 0
+    assert path.read_text() == wanted
+    assert run(command, ["fmt", "--check", str(path)]).exit_code == 0
