@@ -5,7 +5,7 @@ from typing import Any
 from mnc.core.bindings import ir
 
 
-def best_innermost(maps: list[list[set[int] | int]], parallel: list[bool]) -> int | None:
+def best_innermost(maps: list[list[set[int]]], parallel: list[bool]) -> int | None:
     """The parallel loop that gives most operands unit stride, or None when none is worth it.
 
     Args:

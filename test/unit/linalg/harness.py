@@ -73,7 +73,8 @@ class Program:
         )  # fmt: skip
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
         with np.errstate(all="ignore"):
-            return ReferenceEvaluator(model).run(None, self.inputs)
+            results: Any = ReferenceEvaluator(model).run(None, self.inputs)
+            return list(results)
 
     def actual(self, pipeline: str = "graph-to-linalg") -> list[np.ndarray]:
         """Results on the CPU after `pipeline`."""

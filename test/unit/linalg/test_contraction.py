@@ -38,7 +38,7 @@ def test_gemm(m: int, n: int, k: int, c: Any, factors: bool) -> None:
     program = Program(inputs)
     for a, b in (("a", "b"), ("at", "b"), ("a", "bt"), ("at", "bt")):
         trans = {"transA": a == "at", "transB": b == "bt"}
-        numbers = {name: int(value) for name, value in trans.items()}
+        numbers: dict[str, Any] = {name: int(value) for name, value in trans.items()}
         for names in ([a, b], [a, b, "c"]):
             program.add(
                 lambda *v, t=trans: g.Gemm.build(*v, alpha=alpha, beta=beta, **t),

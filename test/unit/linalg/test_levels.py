@@ -1,6 +1,7 @@
 """Fusion, tiling, padding, packing, bufferization and affine passes do not change what is computed."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,9 +81,9 @@ def test_perceptron(pipeline: str, batch: int, widths: list[int]) -> None:
 
 def convolutional() -> Program:
     program = Program({"x": normal(1, 2, 3, 8, 9), "w": normal(2, 4, 3, 3, 2), "b": normal(3, 4)})
-    window = {"strides": [1, 1], "pads": [1, 0, 1, 1], "dilations": [1, 2], "group": 1}
+    window: dict[str, Any] = {"strides": [1, 1], "pads": [1, 0, 1, 1], "dilations": [1, 2], "group": 1}
     program.add(lambda *v: g.Conv.build(*v, **window), "Conv", ["x", "w", "b"], **window)
-    pool = {"strides": [2, 1], "pads": [0, 0, 0, 0], "dilations": [1, 1]}
+    pool: dict[str, Any] = {"strides": [2, 1], "pads": [0, 0, 0, 0], "dilations": [1, 1]}
     program.add(
         lambda v: g.Pool.build(v, kind="max", kernel=[3, 3], ceil_mode=False, count_include_pad=False, **pool),
         "MaxPool", ["x"], kernel_shape=[3, 3], **pool,

@@ -96,7 +96,7 @@ def test_slice(shape: tuple[int, ...], data: st.DataObject) -> None:
     program.check()
 
 
-@FEW
+@settings(max_examples=3, deadline=None)
 @given(shape=SHAPES, data=st.data())
 def test_pad(shape: tuple[int, ...], data: st.DataObject) -> None:
     program = Program({"x": normal(1, *shape)})
