@@ -27,6 +27,11 @@ class HostTensor:
         return self.image.shape
 
     @property
+    def elements(self) -> int:
+        """Elements of the tensor."""
+        return int(np.prod(self.image.shape, dtype=np.int64))
+
+    @property
     def address(self) -> int:
         """Long-word address in the DRAM of every group that takes part."""
         assert self.image.buffer.base is not None  # allocated before emission
