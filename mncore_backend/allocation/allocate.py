@@ -39,9 +39,9 @@ class CapacityError(CompileError):
 def allocate(program: Program, *, pinned_first: bool = True) -> None:
     """Set `memory` and `base` of every buffer that some operation uses or that is pinned.
 
-    A buffer lives from its first to its last use in program order, pinned ones always; buffers whose lives do not overlap
-    may share addresses. Operands that meet in one step get memories whose ports allow it. A memory or base that is
-    already set is kept. With `pinned_first` pinned buffers get the lowest addresses, whatever they are used for.
+    A buffer lives from its first to its last use in program order, pinned ones always; buffers whose lives do not
+    overlap may share addresses. Operands that meet in one step get memories whose ports allow it. A memory or base that
+    is already set is kept. With `pinned_first` pinned buffers get the lowest addresses, whatever they are used for.
 
     Raises:
         CapacityError: a memory is too small.

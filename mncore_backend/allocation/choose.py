@@ -124,4 +124,5 @@ def _report(life: Life, chosen: dict[Life, Memory]) -> NoReturn:
     others = [*life.apart, *life.away]
     placed = ", ".join(f"{o.buffer.name} in {chosen[o].name}" for o in others if o in chosen)
     names = ", ".join(m.name for m in life.choices)
-    raise InternalError(f"no memory of {names} is left for buffer {life.buffer.name} beside {placed or 'its neighbours'}")
+    where = placed or "its neighbours"
+    raise InternalError(f"no memory of {names} is left for buffer {life.buffer.name} beside {where}")

@@ -29,7 +29,7 @@ class Life:
         another may give it its place: reads see the state before the step."""
         if not self.buffer.is_pe_memory:
             return self.first <= other.last and other.first <= self.last
-        return self.first < other.last and other.first < self.last or self.first == other.first
+        return (self.first < other.last and other.first < self.last) or self.first == other.first
 
     def allows(self, memory: Memory, taken: dict["Life", Memory]) -> bool:
         """The memory is a choice, and no buffer already placed forbids it."""

@@ -1,8 +1,8 @@
 """Addresses within one memory: buffers that live at the same time get disjoint ranges.
 
 First attempt: in order of first use, each buffer behind the one placed before it (round robin), so that reuse comes
-late and does not order operations that are otherwise independent. If that fragments too much: largest first, each at the
-lowest address that is free during its life.
+late and does not order operations that are otherwise independent. If that fragments too much: largest first, each at
+the lowest address that is free during its life.
 """
 
 from bisect import insort
@@ -13,8 +13,8 @@ Placed = dict[Life, int]
 
 
 def pack(lives: list[Life], capacity: int) -> Placed | None:
-    """Base address (long words) for every buffer, or None if this packing does not fit. Buffers that already have a base
-    keep it."""
+    """Base address (long words) for every buffer, or None if this packing does not fit. Buffers that already have a
+    base keep it."""
     fixed = [life for life in lives if life.buffer.base is not None]
     free = [life for life in lives if life.buffer.base is None]
     return _round_robin(fixed, free, capacity) or _largest_first(fixed, free, capacity)

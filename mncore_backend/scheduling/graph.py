@@ -11,7 +11,7 @@ from mnc.mncore_backend.scheduling.timeline import TransferTiming
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One operation. `step` is set when it is placed; `earliest` is the least step that its placed predecessors allow."""
+    """One operation. `step` is set when it is placed; `earliest` is the least step that placed predecessors allow."""
 
     index: int
     op: MachineOp

@@ -55,7 +55,7 @@ class ScheduleOptions:
     share_memories: bool = False
 
 
-def schedule(program: Program, options: ScheduleOptions = ScheduleOptions()) -> Schedule:  # noqa: B008 (frozen)
+def schedule(program: Program, options: ScheduleOptions = ScheduleOptions()) -> Schedule:
     """Statements that compute what the operations of `program` compute when executed one after the other.
 
     Every buffer must have an address. Raises InternalError for operations that no step can take.

@@ -14,8 +14,8 @@ TAG = 1
 
 
 def sequential(program: Program) -> Schedule:
-    """Statements in program order, `IDLE_STEPS` nops behind each, every MV waited for at once. Latches keep their content
-    over nops, so chains stay correct; their rows follow the order of their last members."""
+    """Statements in program order, `IDLE_STEPS` nops behind each, every MV waited for at once. Latches keep their
+    content over nops, so chains stay correct; their rows follow the order of their last members."""
     operations = program.operations
     rows = _rows(program)
     statements: list[Statement] = []
