@@ -23,7 +23,10 @@ def alternating(builder: Builder, memory: Memory, sizes: Sequence[int], name: st
 
 def pe_operand(buffer: Buffer, step: PeStep, *, masked: bool) -> BufferOperand:
     """The PE side of a step. `masked` adds the fixed mask that silences idle cycles (destinations only)."""
-    mask = Mask("1" * step.valid + "0" * (CYCLES - step.valid)) if masked and step.valid < CYCLES else None
+    mask = None
+    if masked and step.valid < CYCLES:
+        # Under a mask of the other word length the LSB long of a 2-long destination would be written all the same.
+        mask = Mask("1" * step.valid + "0" * (CYCLES - step.valid), two_long=step.form.two_long)
     return BufferOperand(buffer, tuple(2 * a for a in step.longs), 4 if step.form.two_long else 2, mask=mask)
 
 

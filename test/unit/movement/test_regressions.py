@@ -2,6 +2,7 @@
 
 from mnc.mncore_backend.layout import parse
 
+from .test_load_store import check_load
 from .test_relayout import check
 
 
@@ -10,3 +11,8 @@ def test_last_block_of_a_dimension_is_half_padding() -> None:
     source = parse("((16_MAB:1, 4:1), (8_L2B:1, 8_L1B:1, 4_PE:1, 2_W:1))", (53, 300))
     target = parse("((8_L2B:1, 8_L1B:1), (16_MAB:1, 3:1, 4_PE:1, 2_W:1))", (53, 300))
     check(source, target)
+
+
+def test_last_step_of_two_long_words_is_masked_in_both() -> None:
+    """Seven rows of two blocks: the idle cycle of the last step must not write the second long word either."""
+    check_load(parse("((8:2,), (2:1, 4_PE:1, 2_W:1))", (7, 16)), emulated=True)
