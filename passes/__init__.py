@@ -1,6 +1,7 @@
 """Transformations that stay on one level. One pass, one file; registration is one row here."""
 
 PASSES: dict[str, str] = {
+    "fold-constants": "mnc.passes.graph.fold_constants:FoldConstants",
     "fuse-loops": "mnc.passes.affine.fuse_loops:FuseLoops",
     "normalize-loops": "mnc.passes.affine.normalize_loops:NormalizeLoops",
     "promote-to-local": "mnc.passes.affine.promote_to_local:PromoteToLocal",

@@ -1,0 +1,1 @@
+"""Passes on the graph dialect: whole tensors, hardware-free."""

@@ -1,0 +1,31 @@
+"""Operations that only move elements."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+
+
+def slice_(x: Array, starts: Sequence[int], limits: Sequence[int], steps: Sequence[int]) -> Array:
+    """One range per dimension; limit -1 with a negative step includes element 0."""
+    ranges = [range(*triple) for triple in zip(starts, limits, steps, strict=True)]
+    return x[np.ix_(*ranges)] if ranges else x
+
+
+def pad(x: Array, low: Sequence[int], high: Sequence[int], value: float, mode: str) -> Array:
+    """Elements around the tensor."""
+    widths = list(zip(low, high, strict=True))
+    if mode == "constant":
+        return np.pad(x, widths, mode="constant", constant_values=np.asarray(value).astype(x.dtype))
+    return np.pad(x, widths, mode=mode)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+DEFINITIONS: Mapping[str, Callable[..., Any]] = {
+    "slice": slice_,
+    "pad": pad,
+    "transpose": lambda x, permutation: np.transpose(x, permutation),
+    "concat": lambda a, b, axis: np.concatenate([a, b], axis),
+    "gather": lambda x, indices, axis: np.take(x, indices, axis),
+}
