@@ -1,5 +1,7 @@
 """Layouts evaluated with numpy: the whole chip at once."""
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,12 +46,15 @@ def _address_valid(layout: Layout, addresses: NDArray[np.int64]) -> NDArray[np.b
     return rest == 0
 
 
+@lru_cache(maxsize=16)
 def locate(layout: Layout) -> dict[Axis, NDArray[np.int64]]:
-    """Coordinates of every element in flat order (replicated coordinates are 0)."""
+    """Coordinates of every element in flat order (replicated coordinates are 0). Shared between callers: read only."""
     index = np.unravel_index(np.arange(layout.size), layout.shape) if layout.shape else ()
     result = {a: np.zeros(layout.size, np.int64) for a in (*HARDWARE_AXES, Axis.ADDRESS)}
     for field in layout.fields:
         result[field.axis] += index[field.dim] // field.weight % field.size * field.stride
+    for values in result.values():
+        values.flags.writeable = False
     return result
 
 

@@ -1,5 +1,6 @@
 """Data movement: plans of transfer instructions between DRAM and the PEs and from layout to layout."""
 
+from mnc.mncore_backend.movement.estimate import Cost, estimate
 from mnc.mncore_backend.movement.gather import plan_gather
 from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.load import plan_load
@@ -8,4 +9,14 @@ from mnc.mncore_backend.movement.reduce import plan_reduce
 from mnc.mncore_backend.movement.relayout import plan_relayout
 from mnc.mncore_backend.movement.store import plan_store
 
-__all__ = ["DramImage", "Plan", "plan_gather", "plan_load", "plan_reduce", "plan_relayout", "plan_store"]
+__all__ = [
+    "Cost",
+    "DramImage",
+    "Plan",
+    "estimate",
+    "plan_gather",
+    "plan_load",
+    "plan_reduce",
+    "plan_relayout",
+    "plan_store",
+]

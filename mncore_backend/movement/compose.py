@@ -56,7 +56,7 @@ def origins(source: Layout, image: Index, *, l1b_axis: bool) -> Origin:
         own[Axis.L1B] = _along(1, image.ndim - 1)
     for axis, coordinate in own.items():
         at[axis] = at[axis] | coordinate & source.replicated_bits(axis)
-    return Origin(held.any(axis=-1), at)
+    return Origin(held[..., 0] | held[..., 1], at)
 
 
 def _along(position: int, ndim: int) -> Index:

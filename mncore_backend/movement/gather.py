@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, place
 from mnc.mncore_backend.movement.estimate import count
+from mnc.mncore_backend.movement.feasible import may_copy, may_hop, may_transpose
 from mnc.mncore_backend.movement.hop import Emit, hop
 from mnc.mncore_backend.movement.lanes import local_copy, transpose
 from mnc.mncore_backend.movement.local import LONG, WORD, constant, copy, fill
@@ -50,9 +51,10 @@ def plan_gather(
 
 def single_move(source: Layout, target: Layout, index_map: Index | None = None) -> tuple[int, Emit] | None:
     """The cheapest single move: a copy in the PEs, a transpose in the MABs or one trip; (cost in steps, way)."""
-    ways = (
-        local_copy(source, target, index_map) or transpose(source, target, index_map) or hop(source, target, index_map)
-    )
+    ways: list[Emit] = []
+    for may, way in ((may_copy, local_copy), (may_transpose, transpose), (may_hop, hop)):
+        if not ways and (index_map is not None or may(source, target)):
+            ways = way(source, target, index_map)
     priced = [(_price(way, source, target), i) for i, way in enumerate(ways)]
     if not priced:
         return None

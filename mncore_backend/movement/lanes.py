@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
 from mnc.mncore_backend.layout import CHIP_SHAPE, Axis, Digit, Layout, LayoutError, canonical, place
+from mnc.mncore_backend.movement.feasible import Bit, atoms, places
 from mnc.mncore_backend.movement.local import LONG, WORD, access, copy
 from mnc.mncore_backend.movement.paths import used_addresses
 from mnc.mncore_backend.movement.scope import LEVELS, Index, analyse
@@ -20,7 +21,6 @@ LANES = ((Axis.PE, 2), (Axis.PE, 1), (Axis.W, 1))  # coordinate bits, most signi
 MOST_LONGS = 512  # of an intermediate layout: a quarter of an LM
 BANKS = (Memory.MATRIX_X, Memory.MATRIX_Y)
 Emit = Callable[[Builder, Buffer, Buffer], None]
-Bit = tuple[int, int]  # dimension and weight of a tensor index bit
 
 
 def local_copy(source: Layout, target: Layout, index_map: Index | None = None) -> list[Emit]:
@@ -112,35 +112,16 @@ def _emit_block(
 # Intermediate layouts ------------------------------------------------------------------------------------------------
 
 
-def _atoms(layout: Layout) -> list[list[Digit]]:
-    """Digits cut into factors of two where possible (an odd factor stays outside)."""
-    result = []
-    for digits in layout.dims:
-        parts: list[Digit] = []
-        for digit in digits:
-            inner: list[Digit] = []
-            size, stride = digit.size, digit.stride
-            while size > 1 and size % 2 == 0:
-                inner.insert(0, Digit(2, digit.axis, stride))
-                size, stride = size // 2, stride * 2
-            parts += ([Digit(size, digit.axis, stride)] if size > 1 else []) + inner
-        result.append(parts)
-    return result
-
-
 def lane_bits(layout: Layout) -> tuple[Bit | None, ...]:
     """Which index bit each lane bit holds; None: replicas."""
-    found: dict[tuple[Axis, int], Bit] = {}
-    for dim, digits in enumerate(_atoms(layout)):
-        for i, digit in enumerate(digits):
-            found[digit.axis, digit.stride] = (dim, prod(d.size for d in digits[i + 1 :]))
+    found = places(layout)
     return tuple(found.get(lane) for lane in LANES)
 
 
 def with_lanes(layout: Layout, bits: tuple[Bit | None, ...]) -> Layout | None:
     """The layout with the given index bits in the lanes; what was there goes to addresses, which are numbered anew.
     None if a bit is neither in a lane nor in an address."""
-    dims = _atoms(layout)
+    dims = atoms(layout)
     goals = {bit: lane for bit, lane in zip(bits, LANES, strict=True) if bit is not None}
     pending = set(goals)
     placed: list[tuple[tuple[int, int], int, int]] = []  # order of addresses, dimension, position
@@ -169,7 +150,7 @@ def with_lanes(layout: Layout, bits: tuple[Bit | None, ...]) -> Layout | None:
 
 def address_bits(layout: Layout) -> Iterator[Bit]:
     """Index bits that addresses hold."""
-    for dim, digits in enumerate(_atoms(layout)):
+    for dim, digits in enumerate(atoms(layout)):
         for i, digit in enumerate(digits):
             if digit.axis is Axis.ADDRESS and digit.size == 2:
                 yield dim, prod(d.size for d in digits[i + 1 :])
@@ -206,6 +187,6 @@ def collected(layout: Layout) -> list[Layout]:
                 made.append(Digit(digit.size, Axis.ADDRESS, stride) if digit.axis is axis else digit)
                 stride *= digit.size if digit.axis is axis else 1
             dims.append(tuple(made))
-        if stride <= MOST_LONGS:
+        if stride <= MOST_LONGS // 2:  # large ones take long to work out and to carry out
             found.append(canonical(replace(layout, dims=tuple(dims))))
     return found

@@ -86,6 +86,9 @@ def _moves(here: Layout, stops: list[Layout], target: Layout, done: set[Layout])
     for there in dict.fromkeys((*stops, target)):
         if (there in done or there == here) and there != target:
             continue
-        found = single_move(here, there)
+        found = _known_move(here, there)
         if found is not None:
             yield found[0], there, found[1]
+
+
+_known_move = lru_cache(maxsize=1024)(single_move)

@@ -1,0 +1,38 @@
+"""Estimates are counts of what is emitted, and agree with what the emulator counts."""
+
+import numpy as np
+
+from mnc.mncore_backend.allocation import allocate
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.emulator import Machine
+from mnc.mncore_backend.layout import parse
+from mnc.mncore_backend.movement import estimate, plan_load, plan_store
+from mnc.mncore_backend.program import Builder, Program
+from mnc.mncore_backend.scheduling import schedule
+
+LAYOUT = parse("((8_L2B:1, 16:2, 8_L1B:1), (2:1, 4_PE:1, 2_W:1))")
+
+
+def test_load_and_store_cost_what_they_emit() -> None:
+    program = Program()
+    buffer = program.buffer("x", LAYOUT.local_size, (Memory.LM0,), pinned=True)
+    image = plan_load(Builder(program), LAYOUT, buffer)
+    cost = estimate(lambda builder: plan_load(builder, LAYOUT, buffer))
+    assert cost.dram_longs == image.total == 1024 * 16 // 2
+    assert cost.steps == 8  # 4 l2bmd, 4 l1bmm
+    assert cost.mvs == 2
+    stored = plan_store(Builder(program), LAYOUT, buffer)
+    both = estimate(
+        lambda builder: (plan_load(builder, LAYOUT, buffer), plan_store(builder, LAYOUT, buffer))
+    )
+    assert both.dram_longs == image.total + stored.total
+    allocate(program)
+    machine = Machine()
+    for g, longs in image.pack(np.zeros(LAYOUT.shape, np.float32)).items():
+        assert image.buffer.base is not None
+        machine.write_dram(g, image.buffer.base, longs)
+    machine.run(schedule(program).statements)
+    counted = machine.statistics
+    assert counted.units["l1bm"] + counted.units["l2bm"] == both.steps
+    assert counted.mv_transfers == both.mvs
+    assert sum(n for name, n in counted.longs.items() if "DRAM" in name.upper()) == both.dram_longs
