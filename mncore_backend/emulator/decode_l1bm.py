@@ -67,7 +67,8 @@ def _check_address(step: StepDecoder, port: Port, operand: Operand) -> None:
         raise StaticError(f"L1BM address {operand.address} is not a multiple of {port.alignment}")
     last = operand.address + (port.pace * CYCLES if port.family != "p" else CYCLES * (2 if port.two_long else 1))
     if step.strict and last > L1BM_LONGS:
-        raise StaticError(f"L1BM address {operand.address} makes the transfer wrap around at {L1BM_LONGS}")
+        message = f"L1BM address {operand.address} makes the transfer wrap around at {L1BM_LONGS}"
+        raise StaticError(message, "wrap-around")
 
 
 def _shift(modifier: str) -> int:
@@ -94,7 +95,8 @@ def _down(step: StepDecoder, expression: Expression) -> None:
         held = step.context.turnaround
         if held is None or held[1] != port.kind:
             if step.strict:
-                raise StaticError("the turnaround register holds no data of this kind")  # OPEN-20
+                message = "the turnaround register holds no data of this kind"  # OPEN-20
+                raise StaticError(message, "turnaround-kind" if held else "turnaround-empty")
             step.deliver("l1bm", expression, Value(step.builder.zero, step.builder.zero), None)
             return
         turnaround = held[0]

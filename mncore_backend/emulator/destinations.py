@@ -77,7 +77,7 @@ class Writer:
         self._store_rows(self.builder.rows("t", range(4, 8)), value.lsb, "lsb", 0, mask, lsb_cycles)
 
     def _store_static(self, operand: Operand, value: Value, mask: ResolvedMask) -> None:
-        words = static_words(operand, self.context)
+        words = static_words(operand, self.context, self.strict)
         self._note(operand, words, operand.width, mask)
         region = REGION[operand.memory]
         longs = [word >> 1 for word in words]

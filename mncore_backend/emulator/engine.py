@@ -94,7 +94,8 @@ class Engine:
             raise
         except ValueError as error:
             self._settle()
-            raise EmulationError(str(error), self.line, self.file_name, rule="illegal-statement") from error
+            rule = getattr(error, "rule", "illegal-statement")
+            raise EmulationError(str(error), self.line, self.file_name, rule=rule) from error
 
     def execute_all(self, statements: Iterable[Statement]) -> None:
         """Execute statements until the end or ``quit``."""
@@ -201,6 +202,15 @@ class Engine:
         values = self.state.base_registers()[:, index]
         first = int(values[0, 0])
         self.context.bars[index] = first if (values == first).all() else None
+
+    def reset_static_state(self, banks: dict[str, list[str]]) -> None:
+        """After the contents of memory were replaced: idle latches, nothing in flight, everything counts as written.
+        `banks` is the precision that each row of a matrix bank was written with."""
+        self.context = Context(masks=self.context.masks, banks={bank: list(rows) for bank, rows in banks.items()})
+        self.timeline.in_flight.clear()
+        for index in range(2):
+            self.base_register_changed(index)
+        self.shadow.mark_everything()
 
     def gather(self, rows: Rows) -> NDArray[np.uint64]:
         """Copy of the contents of rows, [block, cycle, PE]."""

@@ -29,6 +29,10 @@ REGION = {Memory.LM0: "m", Memory.LM1: "n", Memory.GRF0: "r", Memory.GRF1: "s"}
 class StaticError(ValueError):
     """A statement the machine cannot execute; the engine adds the line."""
 
+    def __init__(self, message: str, rule: str = "illegal-statement") -> None:
+        super().__init__(message)
+        self.rule = rule
+
 
 def check_static(operand: Operand, strict: bool) -> None:
     """Range and alignment of the addresses as written (OPEN-08)."""
@@ -42,11 +46,12 @@ def check_static(operand: Operand, strict: bool) -> None:
         if address % width:
             raise StaticError(f"address {address} of ${name} is not a multiple of {width} words")
         if strict and not 0 <= address < size:
-            raise StaticError(f"address {address} of ${name} is outside 0..{size - 1} and would wrap around")
+            message = f"address {address} of ${name} is outside 0..{size - 1} and would wrap around"
+            raise StaticError(message, "wrap-around")
 
 
-def static_words(operand: Operand, context: Context) -> tuple[int, ...]:
-    """First word of the access in cycles 0..3, base registers added, aligned and wrapped."""
+def static_words(operand: Operand, context: Context, strict: bool) -> tuple[int, ...]:
+    """First word of the access in cycles 0..3, base registers added, aligned and wrapped; an error in strict mode."""
     memory, width = operand.memory, operand.width
     size = WORDS[memory]
     a, b, c, d = operand.addresses()
@@ -54,8 +59,18 @@ def static_words(operand: Operand, context: Context) -> tuple[int, ...]:
         bar = context.bars[memory is Memory.LM1]
         if bar:
             a, b, c, d = a + bar, b + bar, c + bar, d + bar
+            if strict:
+                _check_displaced(operand, bar, (a, b, c, d))
     keep = (size - 1) & -width
     return (a & keep, b & keep, c & keep, d & keep)
+
+
+def _check_displaced(operand: Operand, bar: int, addresses: tuple[int, ...]) -> None:
+    name = f"${operand.memory.value} with base register {bar}"
+    if max(addresses) >= WORDS[operand.memory]:
+        raise StaticError(f"address {max(addresses)} of {name} would wrap around", "wrap-around")
+    if any(address % operand.width for address in addresses):
+        raise StaticError(f"address {addresses[0]} of {name} is not a multiple of {operand.width} words", "misaligned")
 
 
 class Reader:
@@ -90,12 +105,13 @@ class Reader:
         if value is None:
             if self.strict:
                 name = operand.memory.value
-                raise StaticError(f"${name} is read but its unit produced nothing in the last counted step")
+                message = f"${name} is read but its unit produced nothing in the last counted step"
+                raise StaticError(message, "latch-idle")
             return Value(self.builder.zero, self.builder.zero)  # OPEN-19
         return value
 
     def _static(self, operand: Operand) -> Value:
-        words = static_words(operand, self.context)
+        words = static_words(operand, self.context, self.strict)
         self.builder.reads.append(Access(operand.memory, words, operand.width, operand))
         longs = [word >> 1 for word in words]
         rows = self.builder.rows(REGION[operand.memory], longs)

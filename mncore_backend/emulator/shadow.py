@@ -196,6 +196,14 @@ class Shadow:
 
     # ---- L2BM, PDM, host ----
 
+    def mark_everything(self) -> None:
+        """Take every memory but DRAM as written."""
+        for memory, state in self.state.items():
+            state[:] = bytes([EVERYWHERE]) * WORDS[memory]
+        self.l1bm[:] = ALL_BLOCKS
+        self.l2bm[:] = True
+        self.pdm[:] = True
+
     def mark_host(self, memory: Memory, address: int, count: int) -> None:
         """Note that the host wrote long words of every instance of a memory."""
         if memory in WORDS and memory is not Memory.T:

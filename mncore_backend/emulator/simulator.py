@@ -9,8 +9,10 @@ from mnc.mncore_backend.assembly.parser import parse_program
 from mnc.mncore_backend.assembly.records import Memory, Statement
 from mnc.mncore_backend.emulator.engine import Engine
 from mnc.mncore_backend.emulator.geometry import CYCLES, DRAM_LONGS
+from mnc.mncore_backend.emulator.snapshot import Snapshot
 from mnc.mncore_backend.emulator.state import PE_STORED, U64, longs_of, words_of
 from mnc.mncore_backend.emulator.statistics import Statistics
+from mnc.mncore_backend.emulator.trace import Trace, read_part
 
 Program = str | Sequence[Statement]
 
@@ -105,6 +107,34 @@ class Machine:
             self._position += 1
         self.engine.flush()
         return statement
+
+    def trace(self) -> Trace | None:
+        """Execute one statement and return what it read (contents before) and wrote (contents after)."""
+        statement = self.next_statement
+        if statement is None:
+            return None
+        self.engine.flush()
+        reads = read_part(self.engine.state, statement, write=False)
+        self.step()
+        return Trace(statement, (*reads, *read_part(self.engine.state, statement, write=True)))
+
+    # ---- snapshots ----
+
+    def snapshot(self) -> Snapshot:
+        """A copy of the contents of every memory."""
+        self.engine.flush()
+        return Snapshot.take(self.engine.state, self.engine.context.banks)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Put the contents of every memory back. Latches become idle, transfers in flight finished; every memory counts
+        as written for the strict checks."""
+        self.engine.flush()
+        snapshot.put(self.engine.state)
+        self.engine.reset_static_state(snapshot.banks)
+
+    def compare(self, snapshot: Snapshot, limit: int = 20) -> list[str]:
+        """Readable differences between now and a snapshot, empty if there is none."""
+        return self.snapshot().differences(snapshot, limit)
 
     @property
     def statistics(self) -> Statistics:

@@ -1,0 +1,168 @@
+"""The whole state of the machine as a value: save, load, restore, compare with a readable difference."""
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.core.diagnostics import CompileError
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.emulator.arena import LAYOUT
+from mnc.mncore_backend.emulator.dram import PAGE_LONGS, Dram, Page
+from mnc.mncore_backend.emulator.errors import block_text, coordinates_text
+from mnc.mncore_backend.emulator.geometry import BLOCKS, CYCLES, DRAM_LONGS, GROUPS, L2BM_LONGS, L2BS, PDM_LONGS, PES
+from mnc.mncore_backend.emulator.state import State
+
+_IN_ARENA = (
+    Memory.LM0,
+    Memory.LM1,
+    Memory.GRF0,
+    Memory.GRF1,
+    Memory.T,
+    Memory.MATRIX_X,
+    Memory.MATRIX_Y,
+    Memory.L1BM,
+)
+ARRAYS = (*_IN_ARENA, Memory.L2BM, Memory.PDM)
+_WORD_ADDRESSED = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)
+
+
+_SHAPES = {memory: (BLOCKS, LAYOUT[memory.value][1], PES) for memory in _IN_ARENA} | {
+    Memory.L2BM: (L2BS, L2BM_LONGS),
+    Memory.PDM: (GROUPS, PDM_LONGS),
+}
+
+
+def _storage(state: State, memory: Memory) -> NDArray[np.uint64]:
+    """A memory as it is stored: [block, row, PE] in the arena (L1BM: row and PE give the long word), or [instance, long
+    word]; copying and comparing it in this order is fast."""
+    if memory in _IN_ARENA:
+        return state.arena.region(memory.value)
+    return state.l2bm if memory is Memory.L2BM else state.pdm
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Copies of all memories as they are stored, mask nibbles, base registers, DAR, DRAM pages."""
+
+    arrays: dict[Memory, NDArray[np.uint64]]
+    masks: NDArray[np.uint8]
+    base_registers: NDArray[np.uint64]
+    dar: NDArray[np.uint32]
+    dram: list[Dram]
+    banks: dict[str, list[str]]  # precision each row of a matrix bank was written with
+
+    @classmethod
+    def take(cls, state: State, banks: dict[str, list[str]]) -> "Snapshot":
+        """Copy everything."""
+        return cls(
+            {memory: _storage(state, memory).copy() for memory in ARRAYS},
+            state.masks().copy(),
+            state.base_registers().copy(),
+            state.dar.copy(),
+            [dram.copy() for dram in state.dram],
+            {bank: list(rows) for bank, rows in banks.items()},
+        )
+
+    def put(self, state: State) -> None:
+        """Write everything back."""
+        for memory, values in self.arrays.items():
+            _storage(state, memory)[...] = values
+        state.masks()[...] = self.masks
+        state.base_registers()[...] = self.base_registers
+        state.dar[...] = self.dar
+        state.dram[:] = [dram.copy() for dram in self.dram]
+
+    def differences(self, other: "Snapshot", limit: int = 20) -> list[str]:
+        """Readable lines, at most `limit` and a summary: where this snapshot (first) and `other` differ."""
+        lines: list[str] = []
+        total = 0
+        for memory, values in self.arrays.items():
+            theirs = other.arrays[memory]
+            if np.array_equal(values, theirs):
+                continue
+            where = np.argwhere(values != theirs)
+            total += len(where)
+            for index in where[: max(0, limit - len(lines))]:
+                at = tuple(int(i) for i in index)
+                place = _place(memory, at)
+                lines.append(f"{memory.name} {place}: 0x{int(values[at]):016x} / 0x{int(theirs[at]):016x}")
+        for name, mine, theirs in (("MASK", self.masks, other.masks), ("DAR", self.dar, other.dar)):
+            where = np.argwhere(mine != theirs)
+            total += len(where)
+            for index in where[: max(0, limit - len(lines))]:
+                at = tuple(int(i) for i in index)
+                lines.append(f"{name} {list(at)}: {int(mine[at])} / {int(theirs[at])}")
+        bars = np.argwhere(self.base_registers != other.base_registers)
+        total += len(bars)
+        lines += [f"BAR {list(map(int, index))} differs" for index in bars[: max(0, limit - len(lines))]]
+        for group in range(GROUPS):
+            found = _dram_differences(group, self.dram[group], other.dram[group])
+            total += len(found)
+            lines += found[: max(0, limit - len(lines))]
+        if total > len(lines):
+            lines.append(f"... {total} differences in all")
+        return lines
+
+    def save(self, path: Path) -> None:
+        """Write a compressed file."""
+        named: dict[str, NDArray[np.generic]] = {}
+        for memory, values in self.arrays.items():
+            rows = values.reshape(-1, PES)  # most rows are zero and are left out
+            used = np.flatnonzero(rows.any(axis=1))
+            named |= {f"rows_{memory.name}": used, memory.name: rows[used]}
+        named |= {"masks": self.masks, "base_registers": self.base_registers, "dar": self.dar}
+        named |= {f"bank_{bank}": np.array(rows, "U1") for bank, rows in self.banks.items()}
+        for group, dram in enumerate(self.dram):
+            for number, page in dram.pages.items():
+                named[f"dram_{group}_{number}"] = page.longs
+                named[f"written_{group}_{number}"] = page.written
+        with path.open("wb") as file:
+            np.savez_compressed(file, **named)  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: Path) -> "Snapshot":
+        """Read a file of `save`. Raises CompileError when it is none."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {}
+                for memory, shape in _SHAPES.items():
+                    arrays[memory] = np.zeros(shape, np.uint64)
+                    arrays[memory].reshape(-1, PES)[file[f"rows_{memory.name}"]] = file[memory.name]
+                banks = {bank: file[f"bank_{bank}"].tolist() for bank in "xy"}
+                dram = [Dram() for _ in range(GROUPS)]
+                for name in file.files:
+                    if name.startswith("dram_"):
+                        _, group, number = name.split("_")
+                        page = Page(file[name], file[f"written_{group}_{number}"])
+                        dram[int(group)].pages[int(number)] = page
+                return cls(arrays, file["masks"], file["base_registers"], file["dar"], dram, banks)
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise CompileError(f"cannot read '{path}' as a snapshot: {error}") from None
+
+
+def _place(memory: Memory, index: tuple[int, ...]) -> str:
+    """Coordinates and address of an element of `_storage`."""
+    if memory is Memory.PDM:
+        return f"{coordinates_text(index[0])} long {index[1]}"
+    if memory is Memory.L2BM:
+        return f"{coordinates_text(index[0] >> 1, index[0] & 1)} long {index[1]}"
+    block, row, pe = index
+    if memory is Memory.L1BM:
+        return f"{block_text(block)} long {PES * row + pe}"
+    where = block_text(block, pe)
+    if memory is Memory.T:
+        return f"{where} cycle {row % CYCLES} {'LSB' if row >= CYCLES else 'MSB'} long"
+    return f"{where} word {2 * row}" if memory in _WORD_ADDRESSED else f"{where} row {row}"
+
+
+def _dram_differences(group: int, mine: Dram, theirs: Dram) -> list[str]:
+    lines = []
+    for number in sorted(set(mine.pages) | set(theirs.pages)):
+        first = number * PAGE_LONGS % DRAM_LONGS
+        a, b = mine.read(first, PAGE_LONGS), theirs.read(first, PAGE_LONGS)
+        for at in np.flatnonzero(a != b):
+            lines.append(f"DRAM n{group} long {first + int(at)}: 0x{int(a[at]):016x} / 0x{int(b[at]):016x}")
+    return lines
