@@ -10,19 +10,34 @@ from collections.abc import Iterable
 from mnc.mncore_backend.assembly.accesses import Agent
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.hazards import required_distance
+from mnc.mncore_backend.scheduling.forwarding import latch_for
 from mnc.mncore_backend.scheduling.graph import Node
 from mnc.mncore_backend.scheduling.touches import ALL_INSTANCES, BASE_REGISTER, Touch
 
 WRITE_ORDER_ACROSS_PATHS = 2
 """Steps between two writes of L1BM over different paths, whose latencies differ (6 and 10 idle cycles, OPEN-47)."""
 
-Found = dict[Node, int]
+_FORWARDED = (Memory.GRF0, Memory.GRF1, Memory.LM0, Memory.LM1)
 Entry = tuple[Node, Touch]
 
 
-def _add(found: Found, node: Node, distance: int) -> None:
-    if distance > found.get(node, -1):
-        found[node] = distance
+class Found:
+    """What a new operation depends on: per operation the distance in steps, and the one that would do if forwarding
+    latches delivered what they can."""
+
+    def __init__(self) -> None:
+        self.steps: dict[Node, int] = {}
+        self.sooner: dict[Node, int] = {}
+
+    def add(self, node: Node, distance: int, sooner: int | None = None) -> None:
+        """Raise the distances to a node."""
+        if distance > self.steps.get(node, -1):
+            self.steps[node] = distance
+        least = distance if sooner is None else sooner
+        if least > self.sooner.get(node, -1):
+            self.sooner[node] = least
+
+
 
 
 def _read_distance(writer: Touch, reader: Touch) -> int:
@@ -51,18 +66,30 @@ class _Plain:
         if not touch.write:
             for other, earlier in before.values():
                 if other is not node:
-                    _add(found, other, _read_distance(earlier, touch))
+                    found.add(other, _read_distance(earlier, touch), self._forward(before, node, other, touch))
             for u in touch.units:
                 readers.setdefault(u, []).append(entry)
             return
         for other, earlier in before.values():
             if other is not node:
-                _add(found, other, _write_distance(earlier, touch))
+                found.add(other, _write_distance(earlier, touch))
         for u in touch.units:
             writer[u] = entry
             for other, _ in readers.pop(u, ()):
                 if other is not node:
-                    _add(found, other, 0)
+                    found.add(other, 0)
+
+
+    def _forward(self, before: dict[int, Entry], node: Node, other: Node, touch: Touch) -> int | None:
+        """1 if a latch can deliver all that is read, None otherwise."""
+        if len(before) > 1 or touch.memory not in _FORWARDED or any(u not in self.writer for u in touch.units):
+            return None
+        latch = latch_for(other, node, touch.memory)
+        if latch is None:
+            return None
+        if all(memory is not touch.memory for _, memory, _ in node.forwards):
+            node.forwards.append((other, touch.memory, latch))
+        return 1
 
 
 class _Instanced:
@@ -86,14 +113,14 @@ class _Instanced:
         distance = _write_distance if touch.write else _read_distance
         for other, earlier in before.values():
             if other is not node:
-                _add(found, other, distance(earlier, touch))
+                found.add(other, distance(earlier, touch))
 
     def _overwrite(self, unit: int, entry: Entry, mine: int, found: Found) -> None:
         node = entry[0]
         readers = self.readers.pop(unit, ())
         for (other, _), instances in readers:
             if instances & mine and other is not node:
-                _add(found, other, 1)
+                found.add(other, 1)
         left = [(e, i & ~mine) for e, i in readers if i & ~mine]
         if left:
             self.readers[unit] = left
@@ -113,18 +140,18 @@ class _Turnaround:
     def add(self, node: Node, touch: Touch, found: Found) -> None:
         if not touch.write:
             if self.producer is not None:
-                _add(found, self.producer[0], _read_distance(self.producer[1], touch))
+                found.add(self.producer[0], _read_distance(self.producer[1], touch))
             self.readers.append((node, touch))
             return
         for reader, _ in self.readers:
-            _add(found, reader, 0)
+            found.add(reader, 0)
         if not node.feeds_turnaround:
             self.others.append(node)
             return
         for other in self.others:
-            _add(found, other, 1)
+            found.add(other, 1)
         if self.producer is not None:
-            _add(found, self.producer[0], 1)
+            found.add(self.producer[0], 1)
         self.producer, self.readers, self.others = (node, touch), [], []
 
 
@@ -149,7 +176,7 @@ class Dependences:
     def add(self, node: Node, touches: Iterable[Touch]) -> Found:
         """Operations that `node` depends on, with the steps that must lie from each to `node` (0: the same step will
         do). For an MV that is depended on, completion counts and the number means nothing."""
-        found: Found = {}
+        found = Found()
         for touch in sorted(touches, key=lambda t: t.write):
             if touch.memory in BASE_REGISTER and BASE_REGISTER[touch.memory] in self._moving:
                 touch = Touch(touch.access, touch.memory, touch.write, (0,), touch.instances)

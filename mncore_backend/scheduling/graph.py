@@ -11,7 +11,15 @@ from mnc.mncore_backend.scheduling.timeline import TransferTiming
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One operation. `step` is set when it is placed; `earliest` is the least step that placed predecessors allow."""
+    """One operation.
+
+    row        of its bundle
+    step       set when it is placed
+    earliest   least step that the placed predecessors allow
+    sooner     the same, if results may be taken from latches
+    forwards   (producer, memory, latch) of operands that a latch could deliver
+    successors (operation, distance in steps, distance if the latch delivers)
+    """
 
     index: int
     op: MachineOp
@@ -22,8 +30,10 @@ class Node:
     feeds_turnaround: bool = False
     row: int = 0
     earliest: int = 0
+    sooner: int = 0
     step: int = -1
-    successors: list[tuple["Node", int]] = field(default_factory=list)
+    forwards: list[tuple["Node", Memory, Memory]] = field(default_factory=list)
+    successors: list[tuple["Node", int, int]] = field(default_factory=list)
     bundle: "Bundle" = None  # type: ignore[assignment]  # set right after creation
 
     @property

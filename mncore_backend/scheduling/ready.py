@@ -20,6 +20,7 @@ class ReadyQueues:
         self.stalled: list[Entry] = []
         self.units: dict[int, list[Entry]] = {}
         self.transfers: list[Entry] = []
+        self.forwarded: dict[int, list[Entry]] = {}  # as `units`, for this step only: with operands from latches
 
     def add(self, bundle: Bundle, step: int, now: int) -> None:
         """Sort in a bundle."""
@@ -37,13 +38,23 @@ class ReadyQueues:
 
     def push(self, bundle: Bundle) -> None:
         """Put a bundle into the heap of its first row's unit."""
+        self._push(self.units, bundle)
+
+    def push_forwarded(self, bundle: Bundle) -> None:
+        """Put in a bundle that can be issued in this step only because latches deliver its operands."""
+        self._push(self.forwarded, bundle)
+
+    @staticmethod
+    def _push(heaps: dict[int, list[Entry]], bundle: Bundle) -> None:
         units = bundle.needs[0].units
-        heappush(self.units.setdefault(units & -units, []), (-bundle.priority, bundle.index, bundle))
+        heappush(heaps.setdefault(units & -units, []), (-bundle.priority, bundle.index, bundle))
 
     def advance(self, step: int, now: int) -> None:
         """Move up what the step and the time have made ready."""
         while self.later and self.later[0][0] <= step:
-            self.add(heappop(self.later)[2], step, now)
+            bundle = heappop(self.later)[2]
+            if not bundle.placed:
+                self.add(bundle, step, now)
         while self.stalled and self.stalled[0][0] <= now:
             self.add(heappop(self.stalled)[2], step, now)
 
@@ -56,7 +67,8 @@ class ReadyQueues:
     def most_urgent(self, closed: int) -> list[Entry] | None:
         """The heap with the most urgent bundle among units not in the bit set `closed`."""
         best = None
-        for unit, heap in self.units.items():
-            if heap and not unit & closed and (best is None or heap[0] < best[0]):
-                best = heap
+        for heaps in (self.units, self.forwarded):
+            for unit, heap in heaps.items():
+                if heap and not unit & closed and (best is None or heap[0] < best[0]):
+                    best = heap
         return best

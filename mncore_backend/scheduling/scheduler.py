@@ -13,10 +13,11 @@ from typing import NoReturn
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.accesses import Agent
-from mnc.mncore_backend.assembly.records import Memory, Statement
+from mnc.mncore_backend.assembly.records import Expression, Memory, Statement
 from mnc.mncore_backend.program import Program
+from mnc.mncore_backend.scheduling.forwarding import forwarded
 from mnc.mncore_backend.scheduling.graph import Bundle, Node
-from mnc.mncore_backend.scheduling.needs import AGENT_BIT
+from mnc.mncore_backend.scheduling.needs import AGENT_BIT, Needs, needs_of
 from mnc.mncore_backend.scheduling.ready import ReadyQueues
 from mnc.mncore_backend.scheduling.statements import StatementWriter
 from mnc.mncore_backend.scheduling.steps import StepRecord, StepTable
@@ -48,11 +49,13 @@ class ScheduleOptions:
     wait_at_end     the program ends only when its last transfer has finished
     share_memories  MVs in flight may write the same memory at different addresses; what the machine demands is not
                     public (OPEN-38)
+    forwarding      operands may be taken from latches where that makes an operation ready earlier
     """
 
     window: int = WINDOW
     wait_at_end: bool = True
     share_memories: bool = False
+    forwarding: bool = True
 
 
 def schedule(program: Program, options: ScheduleOptions = ScheduleOptions()) -> Schedule:
@@ -67,6 +70,8 @@ def schedule(program: Program, options: ScheduleOptions = ScheduleOptions()) -> 
 class _ListScheduler:
     program: Program
     options: ScheduleOptions
+    taken: dict[Bundle, tuple[Expression, list[Needs]]] = field(default_factory=dict)  # what chances replaced
+    chances: dict[int, list[Bundle]] = field(default_factory=dict)  # step -> what latches would make ready for it
     window: Window = field(init=False)
     table: StepTable = field(init=False)
     queues: ReadyQueues = field(init=False)
@@ -106,6 +111,31 @@ class _ListScheduler:
 
     def _make_ready(self, bundle: Bundle) -> None:
         self.queues.add(bundle, self.step, self.timeline.now)
+        if self.options.forwarding and len(bundle.rows) == 1 and not bundle.is_transfer:
+            node = bundle.rows[0][0]
+            if node.sooner < node.earliest and not self.transfers.owed(bundle):
+                if node.sooner > self.step:
+                    self.chances.setdefault(node.sooner, []).append(bundle)
+                elif node.sooner == self.step:
+                    self._take_chance(bundle)
+
+    def _take_chance(self, bundle: Bundle) -> None:
+        """Let a bundle compete for the current step with its operands taken from latches."""
+        node = bundle.rows[0][0]
+        latches = {memory: latch for producer, memory, latch in node.forwards if producer.step == self.step - 1}
+        assert node.expression is not None
+        self.taken[bundle] = (node.expression, bundle.needs)
+        node.expression = forwarded(node.expression, latches)
+        bundle.needs = [needs_of(node.expression)]
+        self.queues.push_forwarded(bundle)
+
+    def _end_chances(self) -> None:
+        """Bundles that found no place in this step read their memories again."""
+        for bundle, (expression, needs) in self.taken.items():
+            if not bundle.placed:
+                bundle.rows[0][0].expression, bundle.needs = expression, needs
+        self.taken.clear()
+        self.queues.forwarded.clear()
 
     def _finish_step(self) -> None:
         """Write the current step out and go on to the next."""
@@ -120,12 +150,15 @@ class _ListScheduler:
     def _fill_step(self) -> None:
         record = self.table[self.step]
         self.queues.advance(self.step, self.timeline.now)
+        for bundle in self.chances.pop(self.step, ()):
+            self._take_chance(bundle)
         self._issue_transfers(record, forced=False)
         while not record.hold:
             self._place_operations(record)
             if record.nodes or not self._react_to_idleness(record):
                 break
             self.queues.advance(self.step, self.timeline.now)
+        self._end_chances()
 
     def _place_operations(self, record: StepRecord) -> None:
         """Place the most urgent operations that fit into the current step."""
@@ -144,7 +177,10 @@ class _ListScheduler:
             if tries[unit] >= TRIES:
                 closed |= unit
         for bundle in deferred:
-            self.queues.push(bundle)
+            if bundle in self.taken:
+                self.queues.push_forwarded(bundle)
+            else:
+                self.queues.push(bundle)
 
     def _try(self, bundle: Bundle, record: StepRecord) -> bool:
         """Place a bundle at the current step if it fits and the waits it owes can be carried."""
@@ -166,10 +202,11 @@ class _ListScheduler:
         self.window.unplaced -= 1
         bundle.placed = True
         for node in bundle.nodes:
-            for other, distance in node.successors:
+            for other, distance, sooner in node.successors:
                 target = other.bundle
                 if node.transfer is None:
                     other.earliest = max(other.earliest, node.step + distance)
+                    other.sooner = max(other.sooner, node.step + sooner)
                 else:
                     target.transfers.append(node)
                 target.pending -= 1

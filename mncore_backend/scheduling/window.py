@@ -84,8 +84,9 @@ class Window:
         node, touches = _make_node(index, op)
         node.feeds_turnaround = index in self._feeding
         bundle = self._join(node)
-        for before, distance in self._dependences.add(node, touches).items():
-            self._connect(before, node, distance)
+        found = self._dependences.add(node, touches)
+        for before, distance in found.steps.items():
+            self._connect(before, node, distance, found.sooner[before])
         bundle.missing -= 1
         return bundle
 
@@ -108,17 +109,18 @@ class Window:
         return bundle
 
     @staticmethod
-    def _connect(before: Node, node: Node, distance: int) -> None:
+    def _connect(before: Node, node: Node, distance: int, sooner: int) -> None:
         bundle = node.bundle
         if before.bundle is bundle:
             bundle.internal.append((before, node, distance))
         elif before.step < 0:
-            before.successors.append((node, distance))
+            before.successors.append((node, distance, sooner))
             bundle.pending += 1
         elif before.transfer is not None:
             bundle.transfers.append(before)
         else:
             node.earliest = max(node.earliest, before.step + distance)
+            node.sooner = max(node.sooner, before.step + sooner)
 
     def _compute_priorities(self) -> None:
         for bundle in reversed(self.bundles):
@@ -126,7 +128,7 @@ class Window:
             for row, offset in zip(bundle.rows, bundle.offsets, strict=True):
                 for node in row:
                     latency = node.timing.duration if node.timing is not None else 0
-                    for other, distance in node.successors:
+                    for other, distance, _ in node.successors:
                         target = other.bundle
                         lead = latency or distance
                         best = max(best, target.priority + offset + lead - target.offsets[other.row])
