@@ -1,5 +1,6 @@
 """Data movement: plans of transfer instructions between DRAM and the PEs and from layout to layout."""
 
+from mnc.mncore_backend.movement.batch import plan_loads
 from mnc.mncore_backend.movement.estimate import Cost, estimate
 from mnc.mncore_backend.movement.gather import plan_gather
 from mnc.mncore_backend.movement.image import DramImage
@@ -16,6 +17,7 @@ __all__ = [
     "estimate",
     "plan_gather",
     "plan_load",
+    "plan_loads",
     "plan_reduce",
     "plan_relayout",
     "plan_store",

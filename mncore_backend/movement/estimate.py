@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, MV_FORMS, MV_LATENCY_STEPS, Shape
+from mnc.mncore_backend.machine import CYCLES_PER_STEP, MV_FORMS, MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS, Shape
 from mnc.mncore_backend.program import AnyOperand, BufferOperand, Builder, MachineOp, Program
 
 
@@ -20,8 +20,9 @@ class Cost:
 
     @property
     def total_steps(self) -> int:
-        """Steps when nothing overlaps; the fixed latency of an MV counts once per round trip, so by halves."""
-        return self.steps + self.mv_cycles // CYCLES_PER_STEP + (MV_LATENCY_STEPS if self.mvs else 0)
+        """Steps when nothing overlaps: data phases or issue of the MVs, whichever takes longer, and one latency."""
+        moving = max(self.mv_cycles // CYCLES_PER_STEP, self.mvs * MV_ISSUE_INTERVAL_STEPS)
+        return self.steps + moving + (MV_LATENCY_STEPS if self.mvs else 0)
 
 
 def estimate(plan: Callable[[Builder], object]) -> Cost:

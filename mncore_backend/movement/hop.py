@@ -28,6 +28,7 @@ from mnc.mncore_backend.program import Buffer, Builder, upper
 BLOCK = MV_UNIT // PES  # granules of one l2bm@k and of one MV unit
 CHUNK = 4  # granules of one cycle of l2bm@k
 L2BS = AXIS_SIZE[Axis.L2B]
+MOST_L1BM, MOST_L2BM = 4096, 16384  # long words of one staging buffer: half of the memory
 
 Granules = NDArray[np.int64]
 Emit = Callable[[Builder, Buffer, Buffer], None]
@@ -131,6 +132,9 @@ def _collect_l2bm(own: _Hop, wanted: Granules) -> Callable[[Builder, Buffer], Bu
         unit = _unit(wanted, own.span)
         inner, moves = _slots(wanted, own.span, unit)
 
+    if slack(len(inner)) > MOST_L1BM or len(wanted) * PES > MOST_L2BM:
+        raise NoWay("more data than the staging memories hold")
+
     def emit(builder: Builder, source: Buffer) -> Buffer:
         l1bm = staging(builder, Memory.L1BM, slack(len(inner)) + MV_UNIT, "hop")
         fill(builder, source, l1bm, inner, own.source.local_size)
@@ -192,8 +196,6 @@ def _across_l2b(own: _Hop, wanted: Granules, size: int) -> Emit:
         for number, block in enumerate(blocks[left]):
             recipe = tuple(int(c) % span if c != ANY else ANY for c in block)
             plan[left, number] = max(0, int(top[left, number, 0])) << 32 | slots.setdefault(recipe, len(slots))
-    if len(slots) > 256:
-        raise NoWay("more blocks than the staging memory holds")
     collect = _collect_l2bm(own, np.array([c for recipe in slots for c in recipe], np.int64))
     width = len(slots) * MV_UNIT
     address = (plan >> 32) * width + (plan & 0xFFFFFFFF) * MV_UNIT

@@ -17,6 +17,7 @@ class DramImage:
     index    int64 [group 4, long word, word 2]: flat tensor index, -1 for padding
     groups   groups whose DRAM is read (load) or written (store)
     padding  32-bit pattern that `pack` puts where there is no element
+    segments (offset in the buffer, long words) of the consecutive parts of the image; empty: all of it at offset 0
     """
 
     buffer: Buffer
@@ -24,6 +25,16 @@ class DramImage:
     index: NDArray[np.integer]
     groups: tuple[int, ...]
     padding: int = 0
+    segments: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def parts(self) -> list[tuple[int, slice]]:
+        """Where each part of the image lies: offset in the buffer, and the long words of the image."""
+        result, start = [], 0
+        for offset, size in self.segments or ((0, self.index.shape[1]),):
+            result.append((offset, slice(start, start + size)))
+            start += size
+        return result
 
     @property
     def total(self) -> int:

@@ -1,5 +1,7 @@
 """DRAM -> L2BM -> L1BM -> PE for any layout."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
@@ -29,21 +31,53 @@ def plan_load(builder: Builder, layout: Layout, destination: Buffer, *, padding:
     Replicas that the instructions can make are made on the way; the others are copies in DRAM. The path with the
     fewest DRAM long words is taken, then the one with the fewest steps. `padding` is the bit pattern of padding.
     """
+    arrival = prepare(layout, destination)
+    spread = arrival.spread
+    images = [dram_index(arrival.l2bm_index(i), spread) for i in range(len(arrival.parts))]
+    index = np.concatenate(images, axis=1)
+    dram = builder.program.buffer("image", index.shape[1], (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
+    _emit(builder, arrival, dram)
+    return DramImage(dram, layout.shape, index, tuple(range(GROUPS)), padding)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """How a tensor comes: the inner hops chosen, its slices, the coarsest MV form that serves it, and what each PE word
+    holds. `data[i]` is the size of slice i in L1BM, long words."""
+
+    destination: Buffer
+    path: Path
+    parts: list[list[PeStep]]
+    data: list[int]
+    spread: str
+    held: Index
+
+    def l2bm_index(self, part: int) -> Index:
+        """What each word of the L2BMs holds when a slice has arrived: [L2B, long word, word]."""
+        return l2bm_index(self.path, l1bm_index(self.held, self.parts[part], self.data[part]))
+
+    def l2bm_size(self, part: int) -> int:
+        """Long words of one L2BM that a slice takes."""
+        return self.data[part] * self.path.widening
+
+
+def prepare(layout: Layout, destination: Buffer) -> Arrival:
+    """Choose the path with the fewest DRAM long words, then with the fewest steps."""
     held = place(layout)
     addresses = used_addresses(held)
     two_long = destination.alignment % 2 == 0
     spread = _spread(layout)
     candidates = [(path, slices(path, addresses, two_long=two_long)) for path in paths(layout, upward=False)]
     path, parts = min(candidates, key=lambda c: _cost(c[0], c[1], spread))
-    data = [l1bm_size(path, part) for part in parts]
-    images = [
-        _dram_index(l2bm_index(path, l1bm_index(held, part, size)), spread)
-        for part, size in zip(parts, data, strict=True)
-    ]
-    index = np.concatenate(images, axis=1)
-    dram = builder.program.buffer("image", index.shape[1], (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
-    _emit(builder, path, parts, dram, destination, spread, data)
-    return DramImage(dram, layout.shape, index, tuple(range(GROUPS)), padding)
+    return Arrival(destination, path, parts, [l1bm_size(path, part) for part in parts], spread, held)
+
+
+def emit_from_l2bm(builder: Builder, arrival: Arrival, part: int, l2bm: Buffer, start: int, l1bm: Buffer) -> None:
+    """The inner hops of one slice, which lies at offset `start` of `l2bm`."""
+    extent = l1bm_extent(arrival.path, arrival.parts[part])
+    emit_l2bm_down(builder, arrival.path, l2bm, l1bm, arrival.data[part], extent, start)
+    for offset, step in placed(arrival.parts[part]):
+        emit_down(builder, step, l1bm, offset, arrival.destination)
 
 
 def _spread(layout: Layout) -> str:
@@ -57,15 +91,15 @@ def _spread(layout: Layout) -> str:
 
 
 # DRAM long words (all groups) per long word of one L2BM.
-_DRAM_PER_L2BM = {"mvb": 1, "mvb4": 2, "mvb2": 4, "mvp": 8}
+DRAM_PER_L2BM = {"mvb": 1, "mvb4": 2, "mvb2": 4, "mvp": 8}
 
 
 def _cost(path: Path, parts: list[list[PeStep]], spread: str) -> tuple[int, int]:
     size = sum(l1bm_size(path, part) for part in parts) * path.widening
-    return size * _DRAM_PER_L2BM[spread], sum(hop_steps(path, part) for part in parts)
+    return size * DRAM_PER_L2BM[spread], sum(hop_steps(path, part) for part in parts)
 
 
-def _dram_index(l2bm: Index, spread: str) -> Index:
+def dram_index(l2bm: Index, spread: str) -> Index:
     """[L2B, k, word] as [group, DRAM long word, word]."""
     size = l2bm.shape[1]
     by_group = l2bm.reshape(GROUPS, 2, size, 2)
@@ -79,30 +113,20 @@ def _dram_index(l2bm: Index, spread: str) -> Index:
     return units.transpose(2, 1, 0, 3, 4).reshape(GROUPS, size // 2, 2)
 
 
-def _emit(
-    builder: Builder,
-    path: Path,
-    parts: list[list[PeStep]],
-    dram: Buffer,
-    destination: Buffer,
-    spread: str,
-    data: list[int],
-) -> None:
-    extents = [l1bm_extent(path, part) for part in parts]
-    wide = [size * path.widening for size in data]
+def _emit(builder: Builder, arrival: Arrival, dram: Buffer) -> None:
+    parts, spread = arrival.parts, arrival.spread
+    wide = [arrival.l2bm_size(i) for i in range(len(parts))]
     l2bm = alternating(builder, Memory.L2BM, wide, "down")
-    l1bm = alternating(builder, Memory.L1BM, extents, "down")
-    starts = [sum(wide[:i]) * _DRAM_PER_L2BM[spread] // GROUPS for i in range(len(parts))]
-    _emit_mv(builder, spread, dram, starts[0], l2bm[0], wide[0])
-    for i, part in enumerate(parts):
+    l1bm = alternating(builder, Memory.L1BM, [l1bm_extent(arrival.path, part) for part in parts], "down")
+    starts = [sum(wide[:i]) * DRAM_PER_L2BM[spread] // GROUPS for i in range(len(parts))]
+    emit_mv(builder, spread, dram, starts[0], l2bm[0], wide[0])
+    for i in range(len(parts)):
         if i + 1 < len(parts):  # ahead of the PE work of this slice, which it may overlap
-            _emit_mv(builder, spread, dram, starts[i + 1], l2bm[i + 1], wide[i + 1])
-        emit_l2bm_down(builder, path, l2bm[i], l1bm[i], data[i], extents[i])
-        for offset, step in placed(part):
-            emit_down(builder, step, l1bm[i], offset, destination)
+            emit_mv(builder, spread, dram, starts[i + 1], l2bm[i + 1], wide[i + 1])
+        emit_from_l2bm(builder, arrival, i, l2bm[i], 0, l1bm[i])
 
 
-def _emit_mv(builder: Builder, spread: str, dram: Buffer, start: int, l2bm: Buffer, size: int) -> None:
+def emit_mv(builder: Builder, spread: str, dram: Buffer, start: int, l2bm: Buffer, size: int) -> None:
     if spread == "mvp":
         for half in range(2):
             builder.emit("mvp", [upper(dram, start + half * size)], [upper(l2bm, 0, l2b=half)], size=size)

@@ -22,6 +22,7 @@ from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder
 Move = tuple[int, Layout, Emit]  # cost in steps, where it leads, how
 
 MOVES = 4  # longest chain that is looked for
+DEAR = 250  # steps above which detours are looked at as well
 
 
 def plan_relayout(
@@ -59,7 +60,8 @@ def find_chain(source: Layout, target: Layout) -> tuple[Move, ...] | None:
     """The cheapest chain of moves over the intermediate layouts, None if there is none."""
     stops = [*variants(source, target), *variants(target, source)]
     found = _search(source, target, stops)
-    if found is None:  # a detour: an axis collected in every PE, and spread again
+    if found is None or sum(move[0] for move in found) > DEAR:
+        # A detour: an axis collected in every PE, and spread again.
         stops += [detour for end in (source, target) for detour in collected(end)]
         found = _search(source, target, stops)
     return found

@@ -58,19 +58,21 @@ def selects(form: Form) -> bool:
     return form.up is not None and form.up.endswith("@")
 
 
-def emit_l2bm_down(builder: Builder, path: Path, source: Buffer, destination: Buffer, data: int, extent: int) -> None:
-    """L2BM -> L1BM for `data` long words per L1B; blocks up to `extent` repeat the last one, so that nothing that the
+def emit_l2bm_down(
+    builder: Builder, path: Path, source: Buffer, destination: Buffer, data: int, extent: int, start: int = 0
+) -> None:
+    """L2BM (from offset `start`) -> L1BM for `data` long words per L1B; blocks up to `extent` repeat the last one, so that nothing that the
     following step touches is left unwritten."""
     last = data // path.unit - 1
     for block in range(extent // path.unit):
         taken = min(block, last)
         target = upper(destination, block * path.unit)
         if path.sets is None:
-            builder.emit("l2bmd", [upper(source, taken * 256)], [target])
+            builder.emit("l2bmd", [upper(source, start + taken * 256)], [target])
             continue
         for number, representative in enumerate(path.sets):
             modifier = path.set_modifier(representative)
-            builder.emit("l2bmb", [upper(source, number * data + taken * 64)], [target], modifier=modifier)
+            builder.emit("l2bmb", [upper(source, start + number * data + taken * 64)], [target], modifier=modifier)
 
 
 def emit_l2bm_up(builder: Builder, path: Path, source: Buffer, destination: Buffer, data: int) -> None:

@@ -1,0 +1,139 @@
+"""Loading several tensors: small ones share MVs.
+
+An MV costs its latency whatever it moves, and two MVs into one L2BM follow each other (OPEN-38). So tensors that fit
+beside each other come in one transfer per MV form, and a tensor may take a finer form than it needs, with copies in
+DRAM, where that saves a transfer.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from mnc.mncore_backend import machine
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.movement.image import GROUPS, DramImage
+from mnc.mncore_backend.movement.load import (
+    DRAM_PER_L2BM,
+    Arrival,
+    dram_index,
+    emit_from_l2bm,
+    emit_mv,
+    plan_load,
+    prepare,
+)
+from mnc.mncore_backend.movement.paths import l1bm_extent
+from mnc.mncore_backend.movement.staging import staging
+from mnc.mncore_backend.movement.transfers import MV_UNIT
+from mnc.mncore_backend.program import Buffer, Builder
+
+Finish = Callable[[], DramImage]
+"""Emits what remains of a load and says how the tensor lies in DRAM."""
+
+LARGEST = 1024  # long words of one L2BM: larger tensors keep a transfer of their own
+BATCH = 8192  # long words of one L2BM that a shared transfer fills at most
+_FINER = {
+    "mvb": ("mvb", "mvb4", "mvb2", "mvp"),
+    "mvb4": ("mvb4", "mvp"),
+    "mvb2": ("mvb2", "mvp"),
+    "mvp": ("mvp",),
+}
+_LONGS_PER_CYCLE = {"mvb": 32, "mvb4": 16, "mvb2": 16, "mvp": 8}  # of one L2BM; mvp moves two halves (OPEN-48)
+
+
+def _assignment_cost(sizes: dict[str, int]) -> tuple[float, int]:
+    """Cycles of the transfers, then DRAM long words."""
+    latency = machine.MV_LATENCY_STEPS * machine.CYCLES_PER_STEP
+    cycles = sum(latency + size / _LONGS_PER_CYCLE[form] for form, size in sizes.items())
+    return cycles, sum(size * DRAM_PER_L2BM[form] for form, size in sizes.items())
+
+
+def choose_forms(loads: Sequence[tuple[str, int]]) -> list[str]:
+    """MV form of each load, given the coarsest form that serves it and its size in one L2BM (long words)."""
+    best: tuple[tuple[float, int], list[str]] | None = None
+    forms = tuple(_FINER["mvb"])
+    for count in range(1, len(forms) + 1):
+        for allowed in combinations(forms, count):
+            chosen = [next((f for f in _FINER[coarsest] if f in allowed), None) for coarsest, _ in loads]
+            if None in chosen:
+                continue
+            sizes: dict[str, int] = {}
+            for form, (_, size) in zip(chosen, loads, strict=True):
+                assert form is not None
+                sizes[form] = sizes.get(form, 0) + size
+            cost = _assignment_cost(sizes)
+            if best is None or cost < best[0]:
+                best = cost, [form for form in chosen if form is not None]
+    assert best is not None  # every form may be promoted to mvp
+    return best[1]
+
+
+def _groups(arrivals: Sequence[Arrival]) -> Iterator[list[int]]:
+    """Numbers of loads that come together: in order, as many as a batch holds."""
+    current: list[int] = []
+    filled = 0
+    for i, arrival in enumerate(arrivals):
+        if len(arrival.parts) > 1 or arrival.l2bm_size(0) > LARGEST:
+            continue
+        if current and filled + arrival.l2bm_size(0) > BATCH:
+            yield current
+            current, filled = [], 0
+        current.append(i)
+        filled += arrival.l2bm_size(0)
+    if current:
+        yield current
+
+
+def plan_loads(builder: Builder, requests: Sequence[tuple[Layout, Buffer]]) -> list[Finish]:
+    """Start the loads of several tensors; each is finished, in any order, by calling what is returned for it.
+
+    The shared transfers are emitted at once, everything else by the calls.
+    """
+    arrivals = [prepare(layout, buffer) for layout, buffer in requests]
+    finishes: dict[int, Finish] = {}
+    for group in _groups(arrivals):
+        if len(group) > 1:
+            for number, finish in zip(group, _batch(builder, requests, arrivals, group), strict=True):
+                finishes[number] = finish
+    return [
+        finishes.get(i) or (lambda layout=layout, buffer=buffer: plan_load(builder, layout, buffer))
+        for i, (layout, buffer) in enumerate(requests)
+    ]
+
+
+def _batch(
+    builder: Builder, requests: Sequence[tuple[Layout, Buffer]], arrivals: Sequence[Arrival], group: Sequence[int]
+) -> list[Finish]:
+    forms = choose_forms([(arrivals[i].spread, arrivals[i].l2bm_size(0)) for i in group])
+    finishes: dict[int, Finish] = {}
+    for form in dict.fromkeys(forms):
+        members = [i for i, own in zip(group, forms, strict=True) if own == form]
+        total = sum(arrivals[i].l2bm_size(0) for i in members)
+        size = total * DRAM_PER_L2BM[form] // GROUPS
+        dram = builder.program.buffer("images", size, (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
+        l2bm = staging(builder, Memory.L2BM, total, "shared")
+        emit_mv(builder, form, dram, 0, l2bm, total)
+        start = 0
+        for i in members:
+            finishes[i] = _finisher(builder, requests[i][0], arrivals[i], form, dram, l2bm, start, total)
+            start += arrivals[i].l2bm_size(0)
+    return [finishes[i] for i in group]
+
+
+def _finisher(
+    builder: Builder, layout: Layout, arrival: Arrival, form: str, dram: Buffer, l2bm: Buffer, start: int, total: int
+) -> Finish:
+    size = arrival.l2bm_size(0)
+
+    def finish() -> DramImage:
+        l1bm = staging(builder, Memory.L1BM, l1bm_extent(arrival.path, arrival.parts[0]), "down")
+        emit_from_l2bm(builder, arrival, 0, l2bm, start, l1bm)
+        index = dram_index(arrival.l2bm_index(0), form)
+        if form == "mvp":  # the halves of all tensors lie behind each other
+            segments = ((start, size), (total + start, size))
+        else:
+            segments = ((start * DRAM_PER_L2BM[form] // GROUPS, index.shape[1]),)
+        return DramImage(dram, layout.shape, np.asarray(index), tuple(range(GROUPS)), 0, segments)
+
+    return finish
