@@ -11,15 +11,24 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mnc.mncore_backend import machine
+from mnc.mncore_backend.assembly.cycles import (
+    ADDRESSES,
+    ALL_CYCLES,
+    ENTRY_PER_CYCLE,
+    Cycles,
+    block,
+    entry_cycles,
+    everywhere,
+    fixed_entry_cycles,
+    l1bm_cycles,
+    mask_cycles,
+    operand_cycles,
+    physical_rows,
+)
 from mnc.mncore_backend.assembly.modifiers import ALL_L1BS, l1b_selector, l1b_set
 from mnc.mncore_backend.assembly.records import Expression, Mask, Memory, Operand
 from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Unit
 
-Range = tuple[int, int]  # first address, address behind the last
-Cycle = tuple[Range, ...]  # what one cycle touches
-Cycles = tuple[Cycle, Cycle, Cycle, Cycle]
-
-ALL_CYCLES = 0b1111  # bit c: cycle c
 _ALL_INSTANCES = -1
 
 
@@ -60,14 +69,6 @@ class Access(NamedTuple):
     exact: bool = True
 
 
-def _everywhere(memory: Memory) -> Cycles:
-    whole: Cycle = ((0, machine.MEMORIES[memory].addresses),)
-    return (whole, whole, whole, whole)
-
-
-_NOWHERE: Cycles = ((), (), (), ())
-_ENTRY_PER_CYCLE: Cycles = (((0, 1),), ((1, 2),), ((2, 3),), ((3, 4),))
-_ADDRESSES = {m: facts.addresses for m, facts in machine.MEMORIES.items()}
 _BASE_REGISTER = {Memory.LM0: Memory.BAR0, Memory.LM1: Memory.BAR1}
 _WIDE = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)
 _LATCH_OF_UNIT = {Unit.ALU: Memory.ALUF, Unit.MAU: Memory.MAUF, Unit.MREAD: Memory.MREADF}
@@ -96,87 +97,19 @@ def produced_latch(expression: Expression) -> Memory | None:
     return _LATCH_OF_UNIT.get(info.unit)
 
 
-def mask_cycles(mask: Mask | None) -> int:
-    """Cycles in which a fixed mask lets something through, as a bit mask; all for run-time masks."""
-    if mask is None:
-        return ALL_CYCLES
-    if mask.pattern is not None:
-        return sum(1 << c for c, digit in enumerate(mask.pattern) if digit == "1")
-    return fixed_entry_cycles(mask.entry or 0)
-
-
-def fixed_entry_cycles(entry: int) -> int:
-    """Cycles of a mask register entry that is constant (0 and 16..31), all for writable ones (SDM 3.6.2)."""
-    pattern = entry - machine.CONSTANT_MASK_BASE
-    if 0 <= pattern < 15:
-        return sum(1 << c for c in range(4) if pattern >> (3 - c) & 1)
-    return ALL_CYCLES
-
-
-@lru_cache(1 << 16)
-def _operand_cycles(operand: Operand) -> tuple[Cycles, tuple[object, ...], bool]:
-    """Cycles, region and exactness of a PE memory operand."""
-    memory, width = operand.memory, operand.width
-    if memory is Memory.T:
-        return _ENTRY_PER_CYCLE, (), True
-    size = _ADDRESSES[memory]
-    mask = size - 1
-    a, b, c, d = operand.addresses()
-    align = -width
-    starts = (a & mask & align, b & mask & align, c & mask & align, d & mask & align)
-    region = (starts, width, operand.t_indirect, operand.pe_offset)
-    if operand.t_indirect:
-        return _everywhere(memory), region, False
-    if operand.pe_offset is not None:
-        first, last = (width if operand.pe_offset >= 3 else 0), 2 * width
-        cycles = tuple(_wrapped(s + first, s + last, size) for s in starts)
-        return (cycles[0], cycles[1], cycles[2], cycles[3]), region, operand.pe_offset >= 3
-    a, b, c, d = starts
-    return (((a, a + width),), ((b, b + width),), ((c, c + width),), ((d, d + width),)), region, True
-
-
-def _wrapped(first: int, last: int, size: int) -> Cycle:
-    """A range modulo the memory size, in one or two parts."""
-    length = last - first
-    first %= size
-    if first + length <= size:
-        return ((first, first + length),)
-    return ((0, first + length - size), (first, size))
-
-
-def _block(address: int, stride: int, length: int, size: int) -> Cycles:
-    """`length` addresses from `address` + stride * c in cycle c."""
-    a = [_wrapped(address + stride * c, address + stride * c + length, size) for c in range(4)]
-    return (a[0], a[1], a[2], a[3])
-
-
-def l1bm_cycles(family: str, address: int, two_long: bool) -> Cycles:
-    """Long words of L1BM that a transfer of a family touches per cycle (SDM 3.6.8.3 to 3.6.8.19)."""
-    facts = machine.L1BM_FAMILIES[family]
-    size = _ADDRESSES[Memory.L1BM]
-    if family == "p" and two_long:
-        parts = [
-            (*_wrapped(address + c, address + c + 1, size), *_wrapped(address + c + 4, address + c + 5, size))
-            for c in range(4)
-        ]
-        return (parts[0], parts[1], parts[2], parts[3])
-    rate = facts.rate_two_long if two_long and facts.rate_two_long else facts.rate
-    return _block(address, rate, rate, size)
-
-
 @lru_cache(1 << 16)
 def _source(operand: Operand, agent: Agent) -> tuple[Access, ...]:
     """Reads of one PE-side source operand."""
     memory = operand.memory
     if memory in _WIDE:
-        cycles, region, exact = _operand_cycles(operand)
+        cycles, region, exact = operand_cycles(operand)
         found = [Access(memory, False, agent, cycles, ALL_CYCLES, False, region, _ALL_INSTANCES, exact)]
         found += _implied(operand, agent)
         return tuple(found)
     if memory is Memory.T:
-        return (Access(memory, False, agent, _ENTRY_PER_CYCLE),)
+        return (Access(memory, False, agent, ENTRY_PER_CYCLE),)
     if memory in (Memory.MAUF, Memory.ALUF, Memory.LBF, Memory.MREADF):
-        return (Access(memory, False, agent, _ENTRY_PER_CYCLE),)
+        return (Access(memory, False, agent, ENTRY_PER_CYCLE),)
     return ()
 
 
@@ -184,15 +117,10 @@ def _implied(operand: Operand, agent: Agent) -> list[Access]:
     """Base register and T reads of a local memory operand."""
     found: list[Access] = []
     if operand.memory in _BASE_REGISTER:
-        found.append(Access(_BASE_REGISTER[operand.memory], False, agent, _ENTRY_PER_CYCLE))
+        found.append(Access(_BASE_REGISTER[operand.memory], False, agent, ENTRY_PER_CYCLE))
     if operand.t_indirect:
-        found.append(Access(Memory.T, False, agent, _ENTRY_PER_CYCLE))
+        found.append(Access(Memory.T, False, agent, ENTRY_PER_CYCLE))
     return found
-
-
-def _entry(entry: int) -> Cycles:
-    cycle: Cycle = ((entry, entry + 1),)
-    return (cycle, cycle, cycle, cycle)
 
 
 @lru_cache(1 << 12)
@@ -200,7 +128,7 @@ def _mask_read(mask: Mask | None) -> tuple[Access, ...]:
     """Read of a mask register entry; fixed patterns read nothing that can change."""
     if mask is None or mask.entry is None:
         return ()
-    return (Access(Memory.MASK, False, Agent.PE, _entry(mask.entry)),)
+    return (Access(Memory.MASK, False, Agent.PE, entry_cycles(mask.entry)),)
 
 
 @lru_cache(1 << 16)
@@ -213,22 +141,15 @@ def _destination(operand: Operand, agent: Agent) -> tuple[Access, ...]:
     conditional = (
         operand.mask is not None and operand.mask.pattern is None and operand.mask.entry in machine.WRITABLE_MASKS
     )
-    cycles, region, exact = _ENTRY_PER_CYCLE, (), True
+    cycles, region, exact = ENTRY_PER_CYCLE, (), True
     implied: list[Access] = []
     if memory in _WIDE:
-        cycles, region, exact = _operand_cycles(operand)
+        cycles, region, exact = operand_cycles(operand)
         implied = _implied(operand, agent)
     elif memory is Memory.MASK:
-        cycles = _entry(operand.address)
+        cycles = entry_cycles(operand.address)
     written = Access(memory, True, agent, cycles, active, conditional, region, _ALL_INSTANCES, exact)
     return (written, *implied, *_mask_read(operand.mask))
-
-
-def physical_rows(precision: str, row: int, count: int) -> Cycle:
-    """Rows of a bank in units of its 16 physical rows, wrapping at the logical row count."""
-    rows = machine.MATRIX_ROWS[precision]
-    scale = 16 // rows
-    return _wrapped(row % rows * scale, (row % rows + count) * scale, 16)
 
 
 def _matrix(expression: Expression, info: OpcodeInfo) -> tuple[Access, ...]:
@@ -239,7 +160,7 @@ def _matrix(expression: Expression, info: OpcodeInfo) -> tuple[Access, ...]:
         rows = [physical_rows(info.precision, bank.address + per_cycle * c, per_cycle) for c in range(4)]
         return (Access(bank.memory, True, Agent.PE, (rows[0], rows[1], rows[2], rows[3])),)
     bank = expression.sources[0]
-    return (Access(bank.memory, False, Agent.PE, _everywhere(bank.memory)),)
+    return (Access(bank.memory, False, Agent.PE, everywhere(bank.memory)),)
 
 
 def _calculation(expression: Expression, info: OpcodeInfo) -> list[Access]:
@@ -253,7 +174,7 @@ def _calculation(expression: Expression, info: OpcodeInfo) -> list[Access]:
     if info.unit is not Unit.MWRITE:
         for operand in expression.destinations:
             found += _destination(operand, Agent.PE)
-        found.append(Access(_LATCH_OF_UNIT[info.unit], True, Agent.PE, _ENTRY_PER_CYCLE))
+        found.append(Access(_LATCH_OF_UNIT[info.unit], True, Agent.PE, ENTRY_PER_CYCLE))
     return found
 
 
@@ -263,17 +184,17 @@ def _l1bm(expression: Expression, info: OpcodeInfo) -> list[Access]:
         if source.memory is Memory.TURNAROUND:
             agent = Agent.TURNAROUND
             region: tuple[object, ...] = (info.family, source.width)
-            found = [Access(Memory.TURNAROUND, False, agent, _ENTRY_PER_CYCLE, ALL_CYCLES, False, region)]
+            found = [Access(Memory.TURNAROUND, False, agent, ENTRY_PER_CYCLE, ALL_CYCLES, False, region)]
         else:
             agent = Agent.L1BM_DOWN
             found = [Access(Memory.L1BM, False, agent, l1bm_cycles(info.family, source.address, source.width == 4))]
         for operand in expression.destinations:
             found += _destination(operand, agent)
-        found.append(Access(Memory.LBF, True, agent, _ENTRY_PER_CYCLE))
+        found.append(Access(Memory.LBF, True, agent, ENTRY_PER_CYCLE))
         return found
     found = list(_source(source, Agent.L1BM_UP))
     found.append(
-        Access(Memory.TURNAROUND, True, Agent.L1BM_UP, _ENTRY_PER_CYCLE, ALL_CYCLES, False, (info.family, target.width))
+        Access(Memory.TURNAROUND, True, Agent.L1BM_UP, ENTRY_PER_CYCLE, ALL_CYCLES, False, (info.family, target.width))
     )
     if target.memory is Memory.L1BM:
         cycles = l1bm_cycles(info.family, target.address, target.width == 4)
@@ -283,16 +204,16 @@ def _l1bm(expression: Expression, info: OpcodeInfo) -> list[Access]:
 
 def _l2bm(expression: Expression, info: OpcodeInfo) -> list[Access]:
     if info.operation == "l2bmdarw":
-        return [Access(Memory.DAR, True, Agent.DAR, _everywhere(Memory.DAR), exact=False)]
+        return [Access(Memory.DAR, True, Agent.DAR, everywhere(Memory.DAR), exact=False)]
     source, target = expression.sources[0], expression.destinations[0]
     if info.operation == "l2bmdars":
         longs = machine.DAR_STAGED_LONGS_PER_CYCLE
-        cycles = _block(source.address, longs, longs, _ADDRESSES[Memory.L2BM])
+        cycles = block(source.address, longs, longs, ADDRESSES[Memory.L2BM])
         return [
             Access(
                 Memory.L2BM, False, Agent.DAR, cycles, instances=sum(1 << (2 * g + (source.l2b or 0)) for g in range(4))
             ),
-            Access(Memory.DAR, True, Agent.DAR, _everywhere(Memory.DAR), exact=False),
+            Access(Memory.DAR, True, Agent.DAR, everywhere(Memory.DAR), exact=False),
         ]
     facts = machine.L2BM_FAMILIES[info.family]
     if info.operation == "l2bm":
@@ -306,7 +227,7 @@ def _l2bm(expression: Expression, info: OpcodeInfo) -> list[Access]:
     for operand, write in ((source, False), (target, True)):
         near = operand.memory is Memory.L1BM
         rate = facts.l1bm_rate if near else facts.l2bm_rate
-        cycles = _block(operand.address, rate, rate, _ADDRESSES[operand.memory])
+        cycles = block(operand.address, rate, rate, ADDRESSES[operand.memory])
         found.append(Access(operand.memory, write, agent, cycles, instances=chosen if near else _ALL_INSTANCES))
     return found
 
@@ -327,3 +248,17 @@ def accesses(expression: Expression) -> tuple[Access, ...]:
     if expression.zero_flush is not None:
         found += _mask_read(expression.zero_flush)
     return tuple(found)
+
+
+__all__ = [
+    "ALL_CYCLES",
+    "Access",
+    "Agent",
+    "Cycles",
+    "accesses",
+    "fixed_entry_cycles",
+    "issue_group",
+    "mask_cycles",
+    "moves_down",
+    "produced_latch",
+]

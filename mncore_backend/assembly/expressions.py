@@ -1,5 +1,6 @@
 """One expression of a PE statement: text to `Expression`, memoised by text."""
 
+import difflib
 import re
 
 from mnc.mncore_backend.assembly.errors import TokenError
@@ -14,7 +15,7 @@ from mnc.mncore_backend.assembly.operands import (
     parse_source,
 )
 from mnc.mncore_backend.assembly.records import Expression, Literal, Mask, Operand
-from mnc.mncore_backend.isa import OpcodeInfo, Port, Unit, UnknownOpcode, split_mnemonic
+from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Port, Unit, UnknownOpcode, split_mnemonic
 
 _TOKEN = re.compile(r"[^ \t]+")
 _MNEMONIC = re.compile(r"[a-z][a-z0-9]*", re.ASCII)
@@ -64,7 +65,7 @@ def _parse(text: str) -> Expression:
     try:
         info, narrow = split_mnemonic(name)
     except UnknownOpcode:
-        raise TokenError(tokens[0], "a mnemonic") from None
+        raise TokenError(tokens[0], _suggestion(name)) from None
     rest = tokens[0][len(name) :]
     operands = tokens[1:]
     if info.unit in (Unit.NOP, Unit.NOFORWARD, Unit.WAIT, Unit.L2BMDARW):
@@ -76,6 +77,12 @@ def _parse(text: str) -> Expression:
     if info.unit is Unit.MV:
         raise TokenError(tokens[0], "an MV statement alone on its line, with its size")
     return _calculation(info, narrow, rest, operands)
+
+
+def _suggestion(name: str) -> str:
+    """What was expected, with the known ones that look like it."""
+    close = difflib.get_close_matches(name[:20], OPCODES, 3)
+    return f"a mnemonic (did you mean {' or '.join(close)}?)" if close else "a mnemonic"
 
 
 def _no_suffix(rest: str) -> None:

@@ -20,6 +20,7 @@ from mnc.mncore_backend.checker.expression_rules import expression_reports
 from mnc.mncore_backend.checker.findings import CheckOptions, Finding, Report, Severity
 from mnc.mncore_backend.checker.hazard_rules import HazardTracker
 from mnc.mncore_backend.checker.latch_rules import LatchTracker
+from mnc.mncore_backend.checker.matrix_rules import BankTracker
 from mnc.mncore_backend.checker.mv_rules import TransferTracker
 from mnc.mncore_backend.checker.rules import RULES
 from mnc.mncore_backend.checker.spelling import columns, spelling_findings
@@ -37,6 +38,7 @@ class _Checker:
         self._masks: MaskSetting | None = None
         self._hazards = HazardTracker()
         self._latches = LatchTracker()
+        self._banks = BankTracker()
         self._transfers = TransferTracker(vendor=options.vendor)
 
     def reports(self, statement: Statement) -> list[Report]:
@@ -62,6 +64,7 @@ class _Checker:
         found += step_reports(expressions, self._masks)
         found += self._hazards.step(expressions, self._step, line, self._masks)
         found += self._latches.step(expressions, line)
+        found += self._banks.step(expressions, line)
         found += self._transfers.step(expressions)
         self._step += 1
         return found

@@ -55,7 +55,8 @@ class CheckOptions:
     """
     strict   OPEN-nn points whose findings become errors, silent ones included; "all" for every point
     allow    OPEN-nn points whose findings are dropped
-    vendor   as the vendor's assembler and emulator: an MV completes where it stands, so a missing wait is a warning
+    vendor   as the vendor's emulator, where an MV completes where it stands: a missing wait is a warning, and MVs in
+             flight together are nothing to report
     source   text of the program, for columns and for checks of spelling
     """
 

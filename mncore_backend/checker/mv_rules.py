@@ -48,7 +48,8 @@ class TransferTracker:
             memory = _conflict(touched, other.accesses)
             if memory is not None:
                 message = f"this MV and that of line {other.transfer.line}, not waited for, use the same {memory.name}"
-                found.append(Report("mv-conflict", message, _wait_hint(other.transfer), -1, other.transfer.line))
+                line, severity = other.transfer.line, Severity.SILENT if self._vendor else None
+                found.append(Report("mv-conflict", message, _wait_hint(other.transfer), -1, line, severity))
                 break
         if touched:
             if len(self._running) >= _FOLLOWED:
@@ -96,7 +97,8 @@ class TransferTracker:
         verb = "writes" if access.write else "reads"
         if running.assumed:
             message = f"{expression.opcode} {verb} {memory} of the MV in line {line}; only a later MV was waited for"
-            return Report("mv-untagged", message, _wait_hint(running.transfer), index, line)
+            severity = Severity.SILENT if self._vendor else None
+            return Report("mv-untagged", message, _wait_hint(running.transfer), index, line, severity)
         message = f"{expression.opcode} {verb} {memory} while the MV of line {line} may still run"
         severity = Severity.WARNING if self._vendor else None
         return Report("mv-unwaited", message, _wait_hint(running.transfer), index, line, severity)

@@ -54,6 +54,7 @@ _RULES = (
     Rule("zero-flush-twice", E, "two zero-flush masks in a step", "SDM 3.6.2"),
     Rule("mask-conflict", E, "masks of a step differ in entry or word length", "SDM 3.6.2"),
     Rule("latch-idle", E, "a latch whose unit produced nothing in the last counted step", "tutorial", "OPEN-19"),
+    Rule("matrix-precision", E, "a bank read with another word length than it was written with", "SDM 3.6.10.3"),
     Rule("turnaround-empty", E, "the turnaround register read before a write", "SDM 3.6.8.2", "OPEN-20"),
     Rule("turnaround-kind", E, "the turnaround register read as another kind of transfer", "SDM 3.6.8.2", "OPEN-20"),
     Rule("turnaround-shift", E, "shifts of a turnaround pair differ", "SDM 3.6.8.20"),

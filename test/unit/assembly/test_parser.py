@@ -112,7 +112,9 @@ def test_immediates_mv_masks_and_debug_lines() -> None:
     assert parse_line("d getbh $lln4n0b1p3 2 # x") == DebugGet("bh", DebugOperand(Memory.LM1, 4, 4, scope), 2, 1)
     longs = (0x3FF0000000000000, 0xABCDEF)
     for payload in ("3ff00000000000000000000000ABCDEF", "l3ff0000000000000l0000000000abcdef"):
-        assert parse_line(f"d set $t 2 {payload}") == DebugSet(DebugOperand(Memory.T, 1, 0, (None,) * 5), 2, longs, 1)
+        assert parse_line(f"d set $t 2 {payload}") == DebugSet(
+            DebugOperand(Memory.T, 1, 0, (None, None, None, None, None)), 2, longs, 1
+        )
     assert parse_line("r 3 00000001f 001 0000000000abcdef") == DramPreset(3, 31, (0xABCDEF,), 1)
 
 
@@ -171,6 +173,11 @@ def test_errors_point_at_the_token(text: str, column: int, token: str | None) ->
         assert (error.column, error.token) == (column, token)
     assert error.render().startswith(f"x.vsm:2:{error.column}: error: expected ")
     assert error.expected
+
+
+def test_an_unknown_mnemonic_names_its_neighbours() -> None:
+    with pytest.raises(AsmSyntaxError, match="did you mean ladd"):
+        parse_line("laddd $lr0 $ls0 $ln0")
 
 
 def test_200_000_lines_in_three_seconds_of_processor_time() -> None:

@@ -9,6 +9,11 @@ SEQUENCE_CASES: dict[str, list[tuple[str, str]]] = {
         ("gmwrite $lr0 $lx0|lpassa $mreadf $lr0", "gmread $lx0 $nowrite|lpassa $mreadf $lr0"),
         ("l1bmm@0 $lr0 $lb0|lpassa $lbf $lr0", "l1bmm $lb0 $nowrite|lpassa $lbf $lr0"),
     ],
+    "matrix-precision": [
+        ("gmwrite $lr0v $lx0|nop|hmmul $lx $ls0v $nowrite", "gmwrite $lr0v $lx0|fmmul $lx $s0v $nowrite"),
+        ("hmwrite $lr0v $ly0|gmread $ly0 $t", "hmwrite $lr0v $lx0|hmread $llx0 $t; hmwrite $ls0v $ly0"),
+        ("dmwrite $lr0v $lx0|nop|gmmul $lx $ls0v $ln0", "dmwrite $lr0v $lx0|gmwrite $ls0v $lx0|gmmul $lx $ls0v $ln0"),
+    ],
     "turnaround-empty": [
         ("l1bmm $lbi $lr0", "l1bmm@0 $lr0 $lbi|l1bmm $lbi $ls0"),
         ("l1bmm $lbi $ls0; l1bmm@0 $lr0 $lbi", "l1bmm@0 $lr0 $lb0|nop/9|zero $t|l1bmm $lbi $ls0"),

@@ -42,6 +42,9 @@ def test_a_missing_wait_is_a_warning_where_an_mv_completes_at_issue() -> None:
     text = "mvp/n64 $p0@0 $lc0@0.0\nl2bmb $lc0 $lb0"
     assert [f.severity for f in check_text(text)] == [Severity.ERROR]
     assert [f.severity for f in check_text(text, options=CheckOptions(vendor=True))] == [Severity.WARNING]
+    together = "mvp/n64 $p0@0 $lc0@0.0\nmvp/n64 $lc0@0.0 $d0@0"
+    assert [f.rule for f in check_text(together)] == ["mv-conflict"]
+    assert not check_text(together, options=CheckOptions(vendor=True))
 
 
 def test_distances_count_steps_not_lines() -> None:
