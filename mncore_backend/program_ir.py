@@ -79,6 +79,7 @@ def _write_image(tensor: _HostTensor) -> None:
         shape=ir.DenseI64ArrayAttr.get(list(image.shape)),
         groups=ir.DenseI64ArrayAttr.get(list(image.groups)),
         padding=image.padding,
+        segments=ir.DenseI64ArrayAttr.get([number for segment in image.segments for number in segment]),
         index=ir.DenseElementsAttr.get(np.ascontiguousarray(image.index, dtype=np.int32)),
         value=None if value is None else ir.DenseElementsAttr.get(value.reshape(-1)),
     )
@@ -167,6 +168,11 @@ class Image:
     value: np.ndarray | None
 
 
+def _pairs(attribute: Any) -> tuple[tuple[int, int], ...]:
+    numbers = list(ir.DenseI64ArrayAttr(attribute))
+    return tuple(zip(numbers[::2], numbers[1::2], strict=True))
+
+
 def read_images(module: Any, buffers: dict[str, Buffer]) -> list[Image]:
     """Tensors that the host writes and reads, with the allocated DRAM buffers."""
     result = []
@@ -182,6 +188,7 @@ def read_images(module: Any, buffers: dict[str, Buffer]) -> list[Image]:
                 np.array(attributes["index"]),
                 tuple(ir.DenseI64ArrayAttr(attributes["groups"])),
                 _integer(operation, "padding"),
+                _pairs(attributes["segments"]),
             )
             value = np.array(attributes["value"]) if "value" in attributes else None
             names = (_string(operation, name) for name in ("sym_name", "role", "dtype"))

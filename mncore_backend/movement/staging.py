@@ -61,8 +61,8 @@ def selects(form: Form) -> bool:
 def emit_l2bm_down(
     builder: Builder, path: Path, source: Buffer, destination: Buffer, data: int, extent: int, start: int = 0
 ) -> None:
-    """L2BM (from offset `start`) -> L1BM for `data` long words per L1B; blocks up to `extent` repeat the last one, so that nothing that the
-    following step touches is left unwritten."""
+    """L2BM (from offset `start`) -> L1BM for `data` long words per L1B; blocks up to `extent` repeat the last one, so
+    that nothing that the following step touches is left unwritten."""
     last = data // path.unit - 1
     for block in range(extent // path.unit):
         taken = min(block, last)

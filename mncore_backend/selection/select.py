@@ -22,7 +22,7 @@ from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.movement import (
     DramImage,
     plan_gather,
-    plan_load,
+    plan_loads,
     plan_reduce,
     plan_relayout,
     plan_store,
@@ -32,6 +32,7 @@ from mnc.mncore_backend.program_ir import replace_function
 from mnc.mncore_backend.selection.matmul import matmul_specs
 from mnc.mncore_backend.selection.nests import NestReader
 
+SILENT = ("func.return", "arith.constant", "memref.alloc", "memref.memory_space_cast")
 Role = Literal["input", "constant", "output"]
 
 
@@ -75,9 +76,8 @@ class _Selector:
         self.buffers: dict[Any, Buffer] = {}
         self.sources: dict[Any, HostTensor | tuple[str, np.ndarray]] = {}
         self.names = self._argument_names()
+        self.loads: dict[Any, Any] | None = None
         self.handlers = {
-            "memref.alloc": self.allocate,
-            "memref.memory_space_cast": self.alias,
             "mncore.constant": self.constant,
             "mncore.dl": self.load,
             "mncore.ul": self.store,
@@ -98,13 +98,20 @@ class _Selector:
         return names
 
     def run(self) -> Selection:
-        for op in self.function.regions[0].blocks[0].operations:
-            operation = op.operation
-            if operation.name in ("func.return", "arith.constant"):
+        operations = [op.operation for op in self.function.regions[0].blocks[0].operations]
+        for operation in operations:
+            if operation.name == "memref.alloc":
+                self.allocate(operation)
+            elif operation.name == "memref.memory_space_cast":
+                self.alias(operation)
+        for operation in operations:
+            if operation.name in SILENT:
                 continue
             handler = self.handlers.get(operation.name)
             if handler is None:
-                raise error_at(op, "has no instructions for it")
+                raise error_at(operation, "has no instructions for it")
+            if operation.name == "mncore.dl" and self.loads is None:
+                self._start_loads()
             self.builder.location = node_name(operation.location) or ""
             handler(operation)
         return self.selection
@@ -125,9 +132,16 @@ class _Selector:
     def layout(value: Any) -> Layout:
         return placement_of(value.type).layout
 
+    def _start_loads(self) -> None:
+        """Plan all loads together, so that small ones share transfers; each is finished where it stands."""
+        operations = self.function.regions[0].blocks[0].operations
+        targets = [op.operation.operands[1] for op in operations if op.operation.name == "mncore.dl"]
+        requests = [(self.layout(target), self.buffers[target]) for target in targets]
+        self.loads = dict(zip(targets, plan_loads(self.builder, requests), strict=True))
+
     def load(self, op: Any) -> None:
         source, target = op.operands
-        image = plan_load(self.builder, self.layout(target), self.buffers[target])
+        image = self.loads.pop(target)()
         emit_zero_unused(self.builder, self.buffers[target], self.layout(target))
         if source in self.names:
             tensor = HostTensor(self.names[source], "input", _dtype(target.type), image)

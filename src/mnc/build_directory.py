@@ -31,6 +31,7 @@ def _entry(number: int, tensor: HostTensor) -> dict[str, Any]:
         "dtype": tensor.dtype,
         "shape": list(tensor.shape),
         "dram_address": tensor.address,
+        "segments": [[offset, part.stop - part.start] for offset, part in tensor.image.parts],
         "dram_groups": list(tensor.image.groups),
         "long_words_per_group": int(tensor.image.index.shape[1]),
         "padding_word": tensor.image.padding,
@@ -103,7 +104,9 @@ def _tensor(entry: dict[str, Any], arrays: Any) -> HostTensor:
     buffer = Buffer(entry["name"], entry["long_words_per_group"], (Memory.DRAM,))
     buffer.memory, buffer.base = Memory.DRAM, entry["dram_address"]
     index = arrays[entry["index"]].astype(np.int64)
-    image = DramImage(buffer, tuple(entry["shape"]), index, tuple(entry["dram_groups"]), entry["padding_word"])
+    segments = tuple((offset, size) for offset, size in entry["segments"])
+    shape, groups = tuple(entry["shape"]), tuple(entry["dram_groups"])
+    image = DramImage(buffer, shape, index, groups, entry["padding_word"], segments)
     value = arrays[entry["value"]] if entry["value"] else None
     return HostTensor(entry["name"], entry["role"], entry["dtype"], image, value)
 

@@ -111,7 +111,8 @@ class Executable:
             value = tensor.value if tensor.role == "constant" else check_input(tensor, inputs[tensor.name])
             assert value is not None  # constants carry their value
             for group, longs in tensor.image.pack(value).items():
-                machine.write_dram(group, tensor.address, longs)
+                for offset, part in tensor.image.parts:
+                    machine.write_dram(group, tensor.address + offset, longs[part])
 
     @staticmethod
     def _read(machine: Any, tensor: HostTensor) -> np.ndarray:
