@@ -69,14 +69,15 @@ def test_omitted_levels_mean_all_outermost_slowest():
 def test_matrix_register_and_block_float_dump():
     machine = Machine("vendor")
     machine.run('imm f"1.0" $lm0v\nnop/2\ngbfn $lm0v $lr0v\nnop\ngmwrite $lr0v $lx0')
-    machine.run("d getbg $lx0n0c0b0m0p0 1")
-    assert machine.dump == ["DEBUG-MATX(n0c0b0m0p0,0):(1, 1) (0x3fc00000, 0x3fc00000) #d getbg $lx0n0c0b0m0p0 1"]
+    machine.run("d getbg $lx0n0c0b0m0 1")
+    text = "(1, 1) (0x3fc00000, 0x3fc00000) #d getbg $lx0n0c0b0m0 1"
+    assert machine.dump == [f"DEBUG-MATX(n0c0b0m0p{pe},0):{text}" for pe in range(4)]
     with pytest.raises(EmulationError, match="dtype"):
-        machine.run("d get $lx0n0c0b0m0p0 1")
+        machine.run("d get $lx0n0c0b0m0 1")
 
 
-@pytest.mark.parametrize("text", ["d set $lm0 2 0000000000000000", "d set $p0 1 0000000000000000", "d set $d0n0 1 0000000000000000",
-                                  "d set $lm0 1 00", "d set $lm0 1 z"])  # fmt: skip
+@pytest.mark.parametrize("text", ["d set $lm0 2 0000000000000000", "d set $p0 1 0000000000000000", "d set $lm0 1 z",
+                                  "d set $d0n0 1 0000000000000000", "d set $lm0 1 00"])  # fmt: skip
 def test_illegal_debug_statements(text: str):
     with pytest.raises(CompileError):
         Machine("vendor").run(text)
