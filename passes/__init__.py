@@ -2,6 +2,8 @@
 
 PASSES: dict[str, str] = {
     "fold-constants": "mnc.passes.graph.fold_constants:FoldConstants",
+    "graph-autodiff": "mnc.passes.autodiff.graph_autodiff:GraphAutodiff",
+    "simplify-algebra": "mnc.passes.graph.simplify_algebra:SimplifyAlgebra",
     "fuse-loops": "mnc.passes.affine.fuse_loops:FuseLoops",
     "normalize-loops": "mnc.passes.affine.normalize_loops:NormalizeLoops",
     "promote-to-local": "mnc.passes.affine.promote_to_local:PromoteToLocal",

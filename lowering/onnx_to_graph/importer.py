@@ -14,7 +14,13 @@ from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.node import Node, element_type_of, shape_of
 from mnc.lowering.onnx_to_graph.onnx_file import LoadedModel, load_model
-from mnc.lowering.onnx_to_graph.support import OPERATORS, expand_functions, operator_version, unsupported_hint
+from mnc.lowering.onnx_to_graph.support import (
+    OPERATORS,
+    expand_functions,
+    find_operator,
+    operator_version,
+    unsupported_hint,
+)
 
 ENTRY = "main"
 
@@ -139,7 +145,7 @@ class _GraphImporter:
             raise node.error(f"its output '{missing[0]}' is not supported", hint="use only the first outputs")
 
     def _results(self, node: Node) -> list[Any]:
-        operator = OPERATORS.get(node.op_type) if node.proto.domain in ("", "ai.onnx") else None
+        operator = find_operator(node.proto)
         if operator is None or node.version not in operator.versions:
             return self._evaluated(node)
         try:

@@ -14,7 +14,16 @@ import onnx.inliner
 
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.node import Node
-from mnc.lowering.onnx_to_graph.ops import contraction, elementwise, normalization, reduction, selection, shape
+from mnc.lowering.onnx_to_graph.ops import (
+    contraction,
+    elementwise,
+    loss,
+    normalization,
+    optimizer,
+    reduction,
+    selection,
+    shape,
+)
 from mnc.lowering.onnx_to_graph.ops.elementwise import binary, unary, variadic, with_floats
 from mnc.lowering.onnx_to_graph.ops.reduction import arg_reduce, global_pool, pool, reduce, softmax
 
@@ -61,6 +70,7 @@ OPERATORS: dict[str, Operator] = {
     "Flatten": Operator(shape.flatten, (1, 9, 11, 13, *_STRUCTURAL)),
     "Floor": Operator(unary(graph.Floor), (6, 13)),
     "Gather": Operator(selection.gather, (1, 11, 13)),
+    "GatherElements": Operator(selection.gather_elements, (11, 13)),
     "Gelu": Operator(elementwise.gelu, (20,)),
     "Gemm": Operator(contraction.gemm, (7, 9, 11, 13)),
     "GlobalAveragePool": Operator(global_pool("mean"), (1, 22)),
@@ -90,6 +100,7 @@ OPERATORS: dict[str, Operator] = {
     "Mod": Operator(elementwise.modulo, (10, 13, 28)),
     "Mul": Operator(binary(graph.Mul), (7, 13, 14)),
     "Neg": Operator(unary(graph.Neg), (6, 13)),
+    "NegativeLogLikelihoodLoss": Operator(loss.negative_log_likelihood, (12, 13, 22)),
     "Not": Operator(unary(graph.Not), (1,)),
     "OneHot": Operator(selection.one_hot, (9, 11, 28), "depth known at compile time"),
     "Or": Operator(binary(graph.Or), (7,)),
@@ -120,6 +131,7 @@ OPERATORS: dict[str, Operator] = {
     "Size": Operator(selection.size_of_operand, (1, 13, 19, *_STRUCTURAL)),
     "Slice": Operator(selection.slice_, (1, 10, 11, 13), "ranges known at compile time"),
     "Softmax": Operator(softmax(graph.Softmax), (1, 11, 13)),
+    "SoftmaxCrossEntropyLoss": Operator(loss.softmax_cross_entropy, (12, 13)),
     "Softplus": Operator(unary(graph.Softplus), (1, 22)),
     "SpaceToDepth": Operator(shape.space_to_depth, (1, 13, 28)),
     "Split": Operator(selection.split, (2, 11, 13, 18), "sizes known at compile time"),
@@ -135,6 +147,14 @@ OPERATORS: dict[str, Operator] = {
     "Where": Operator(elementwise.where, (9, 16)),
     "Xor": Operator(binary(graph.Xor), (7,)),
 }
+
+TRAINING_DOMAIN = "ai.onnx.preview.training"
+TRAINING_OPERATORS: dict[str, Operator] = {
+    "Adagrad": Operator(optimizer.adagrad, (1,)),
+    "Adam": Operator(optimizer.adam, (1,)),
+    "Momentum": Operator(optimizer.momentum, (1,)),
+}
+"""The operators of the training domain, whose versions are counted by themselves."""
 
 _HINTS = {
     "If": "fix the condition when exporting the model, so that only one branch is left",
@@ -158,8 +178,17 @@ def unsupported_hint(op_type: str) -> str:
     return f"{nearest}docs/supported-ops.md lists all of them"
 
 
+def find_operator(node: onnx.NodeProto) -> Operator | None:
+    """Row of the tables for this node, or None."""
+    if node.domain == TRAINING_DOMAIN:
+        return TRAINING_OPERATORS.get(node.op_type)
+    return OPERATORS.get(node.op_type) if node.domain in ("", "ai.onnx") else None
+
+
 def operator_version(node: onnx.NodeProto, opset: int) -> int:
     """Opset in which the definition of the node's operator last changed, or 0 if there is none."""
+    if node.domain == TRAINING_DOMAIN and onnx.defs.has(node.op_type, 1, TRAINING_DOMAIN):
+        return 1
     if node.domain not in ("", "ai.onnx") or not onnx.defs.has(node.op_type, opset, ""):
         return 0
     return onnx.defs.get_schema(node.op_type, opset, "").since_version

@@ -76,6 +76,25 @@ def gather(node: Node) -> Any:
     return graph.Gather.build(x, node.operand(1), axis=axis).result
 
 
+def gather_elements(node: Node) -> Any:
+    """GatherElements: compare the indices with every place along the axis, keep the element that is hit."""
+    x, indices = node.operand(0), node.operand(1)
+    shape, wanted = shape_of(x), shape_of(indices)
+    axis = node.axis(node.attribute("axis", 0), len(shape))
+    limits = [extent if i == axis else wanted[i] for i, extent in enumerate(shape)]
+    if limits != shape:
+        x = graph.Slice.build(x, starts=[0] * len(shape), limits=limits, steps=[1] * len(shape)).result
+    extent = constant(shape[axis], like=indices)
+    negative = graph.Less.build(indices, constant(0, like=indices)).result
+    places = graph.Where.build(negative, graph.Add.build(indices, extent).result, indices).result
+    candidates = np.arange(shape[axis]).reshape([-1 if i == axis + 1 else 1 for i in range(len(shape) + 1)])
+    places = reshape(places, [*wanted[: axis + 1], 1, *wanted[axis + 1 :]])
+    hit = graph.Equal.build(places, constant(candidates, like=indices)).result
+    spread = reshape(x, [*limits[:axis], 1, *limits[axis:]])
+    kept = graph.Where.build(hit, spread, constant(0, like=x)).result
+    return graph.Reduce.build(kept, kind="sum", axes=[axis + 1], keepdims=False).result
+
+
 def pad(node: Node) -> Any:
     """Pad; a negative padding cuts."""
     x = node.operand(0)
