@@ -5,124 +5,20 @@ are taken as records hold them, without suffixes (the ``r`` of an opcode, ``@k``
 `Expression.modifier`); `split_mnemonic` takes a mnemonic as written in the text, with its ``r``.
 """
 
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from functools import cache
 
 from mnc.mncore_backend import machine
+from mnc.mncore_backend.opcode_info import (
+    ELEMENT_BITS,
+    FLOAT_PRECISIONS,
+    INTEGER_PRECISIONS,
+    Flag,
+    OpcodeInfo,
+    Port,
+    Unit,
+)
 
-
-class Unit(StrEnum):
-    """Issue groups of a step (summary 7.1.1), plus MV. An L1BM->PE transfer that reads the turnaround register
-    belongs to `TURNAROUND`; that is decided by its operand, see `accesses.issue_group`."""
-
-    NOP = "nop"
-    NOFORWARD = "noforward"
-    WAIT = "wait"
-    L2BM = "l2bm"
-    L2BMDARW = "l2bmdarw"
-    L1BM = "l1bm"
-    TURNAROUND = "l1bm-turnaround"
-    MAU = "mau-calc"
-    MWRITE = "mau-mwrite"
-    MREAD = "mau-mread"
-    ALU = "alu"
-    MV = "mv"
-
-
-class Port(StrEnum):
-    """Kind of a source position: what may stand there."""
-
-    ALU_X = "first ALU input"  # PE memory, any latch, fixed value; r where halves are expected
-    ALU_Y = "second ALU input"  # PE memory, mauf, aluf, lbf
-    LITERAL = "immediate"
-    MATRIX = "matrix bank"  # $lx or $ly without address
-    VECTOR = "matrix-vector input"  # - allowed, no e, no r
-    PRODUCT = "product input"  # - and e (OPEN-32) allowed, r where halves are expected
-    ADDEND = "addend"  # - and e allowed
-    WRITE = "matrix write source"  # - and e (OPEN-32), r where halves are expected
-    ROW = "matrix bank with address"
-    PE = "PE source of a transfer"
-    L1BM = "L1BM address"
-    L2BM = "L2BM address"
-    MV = "MV operand"
-
-
-class Flag(StrEnum):
-    """What the flags say that an ``$omr`` destination receives (summary 5.3)."""
-
-    NONE = ""
-    SIGN_CLEAR = "sign bit of the result is 0"
-    ZERO = "result element is all zero"
-    NON_NEGATIVE = "result is non-negative"  # OPEN-18: top bit of the wrapped result is 0
-    NO_CARRY = "no carry or borrow"
-    X_BIT = "bit `flag_bit` (0 = MSB) of x is 0"
-    X_SELECTED = "x was selected or equals y"
-    Y_SIGN = "MSB of y is 0"
-
-
-@dataclass(frozen=True, slots=True)
-class OpcodeInfo:
-    """One opcode.
-
-    operation     the opcode without precision, ``u``/``d`` and reduction: passa, vfma, mmul, mwrite, l1bmr, l2bmb,
-    mvp... precision     d f g h (float), l i s (integer) or "" (none); of reductions: the lane type
-    element_bits  width of one element of that precision, 0 without precision
-    unsigned      leading ``u``
-    half          ``u`` or ``d`` of the double MAU operations that run on two of four PEs or rows
-    reduction     name of the reduction after the lane type: fadd max min iadd band and bor or
-    ports         what stands at each source position, in order
-    widths        words consumed per cycle at each source position, without ``e``/``r`` (0: not a PE-side access)
-    result_words  words produced per cycle before narrowing to the destination; halved by the opcode suffix ``r``
-    flags         results per cycle that raise a flag: 1, 2 or 4, 0 if none
-    narrows       the opcode suffix ``r`` exists
-    family        key of machine.L1BM_FAMILIES or machine.L2BM_FAMILIES
-    directions    of L1BM and L2BM transfers: d down (towards the PEs), u up, du both, i inside L1BM
-    """
-
-    mnemonic: str
-    unit: Unit
-    operation: str
-    precision: str = ""
-    unsigned: bool = False
-    half: str = ""
-    reduction: str = ""
-    ports: tuple[Port, ...] = ()
-    widths: tuple[int, ...] = ()
-    result_words: int = 0
-    flags: int = 0
-    flag: Flag = Flag.NONE
-    flag_bit: int = 0
-    narrows: bool = False
-    family: str = ""
-    directions: str = ""
-
-    @property
-    def sources(self) -> int:
-        return len(self.ports)
-
-    @property
-    def element_bits(self) -> int:
-        return ELEMENT_BITS.get(self.precision, 0)
-
-    @property
-    def is_float(self) -> bool:
-        return self.precision in FLOAT_PRECISIONS
-
-    @property
-    def half_inputs(self) -> bool:
-        """Normal halves are expected at ALU inputs, products or the matrix write source, so ``r`` may stand there."""
-        return self.precision == "h" and self.operation not in ("mfma", "mmul")
-
-    @property
-    def is_calculation(self) -> bool:
-        """Produces a result for a forwarding latch and destinations in the PE (ALU, MAU, mread)."""
-        return self.unit in (Unit.ALU, Unit.MAU, Unit.MREAD)
-
-
-FLOAT_PRECISIONS = "dfgh"
-INTEGER_PRECISIONS = "lis"
-ELEMENT_BITS = {"d": 64, "l": 64, "f": 32, "g": 32, "i": 32, "h": 16, "s": 16}
 _FLOAT = "dfh"
 _ALL = "dfhlis"
 
@@ -197,40 +93,45 @@ def _alu() -> dict[str, OpcodeInfo]:
     return table
 
 
+# operation -> (precisions, inputs); SDM 3.6.9
+_MAU: dict[str, tuple[str, tuple[Port, ...]]] = {
+    "mfma": ("dfgh", (Port.MATRIX, Port.VECTOR, Port.ADDEND)),
+    "mmul": ("dfgh", (Port.MATRIX, Port.VECTOR)),
+    "vfma": ("dfh", (Port.PRODUCT, Port.PRODUCT, Port.ADDEND)),
+    "vmul": ("dfh", (Port.PRODUCT, Port.PRODUCT)),
+    "vadd": ("dfh", (Port.PRODUCT, Port.ADDEND)),
+    "vpassa": ("dfh", (Port.PRODUCT,)),
+}
+_MAU_RESULTS = {"d": 1, "f": 2, "g": 2, "h": 4}  # elements per cycle, each with its flag
+
+
 def _mau() -> dict[str, OpcodeInfo]:
-    """SDM 3.6.9: inputs and widths of matrix-vector and vector operations."""
+    """Matrix-vector and vector operations; those of doubles that multiply come in halves ``u`` and ``d``."""
     table: dict[str, OpcodeInfo] = {}
-    shapes = {
-        "fma": (Port.PRODUCT, Port.PRODUCT, Port.ADDEND),
-        "mul": (Port.PRODUCT, Port.PRODUCT),
-        "add": (Port.PRODUCT, Port.ADDEND),
-        "passa": (Port.PRODUCT,),
-    }
-    for p in "dfgh":
-        for kind in "mv":
-            for suffix, vector_ports in shapes.items():
-                if (kind == "m" and suffix not in ("fma", "mul")) or (kind == "v" and p == "g"):
-                    continue
-                ports = vector_ports
-                if kind == "m":
-                    ports = (Port.MATRIX, Port.VECTOR, Port.ADDEND)[: 3 if suffix == "fma" else 2]
-                out = 4 if p == "h" else 2
-                width_of = {Port.MATRIX: 0, Port.VECTOR: 1 if p == "f" else 2, Port.PRODUCT: 2, Port.ADDEND: out}
-                info = OpcodeInfo(
-                    p + kind + suffix,
-                    Unit.MAU,
-                    kind + suffix,
-                    p,
-                    ports=ports,
-                    widths=tuple(width_of[port] for port in ports),
-                    result_words=out,
-                    flags={"d": 1, "f": 2, "g": 2, "h": 4}[p],
-                    flag=Flag.SIGN_CLEAR,
-                    narrows=True,
-                )
-                halves = "ud" if p == "d" and suffix in ("fma", "mul") else ("",)
-                for half in halves:
-                    table[info.mnemonic + half] = replace(info, mnemonic=info.mnemonic + half, half=half)
+    rows = [(o, p, ports) for o, (precisions, ports) in _MAU.items() for p in precisions]
+    for operation, p, ports in rows:
+        out = 4 if p == "h" else 2
+        width_of = {Port.MATRIX: 0, Port.VECTOR: 1 if p == "f" else 2, Port.PRODUCT: 2, Port.ADDEND: out}
+        for half in "ud" if p == "d" and operation not in ("vadd", "vpassa") else ("",):
+            table[p + operation + half] = OpcodeInfo(
+                p + operation + half,
+                Unit.MAU,
+                operation,
+                p,
+                half=half,
+                ports=ports,
+                widths=tuple(width_of[port] for port in ports),
+                result_words=out,
+                flags=_MAU_RESULTS[p],
+                flag=Flag.SIGN_CLEAR,
+                narrows=True,
+            )
+    return table
+
+
+def _matrix() -> dict[str, OpcodeInfo]:
+    """Matrix writes and transposed reads (SDM 3.6.10, 3.6.11)."""
+    table: dict[str, OpcodeInfo] = {}
     for p in "dfgh":
         words = 4 if p == "h" else 2
         table[p + "mwrite"] = OpcodeInfo(p + "mwrite", Unit.MWRITE, "mwrite", p, ports=(Port.WRITE,), widths=(2,))
@@ -286,7 +187,7 @@ def _control() -> dict[str, OpcodeInfo]:
     }
 
 
-OPCODES: dict[str, OpcodeInfo] = {**_control(), **_alu(), **_mau(), **_transfers()}
+OPCODES: dict[str, OpcodeInfo] = {**_control(), **_alu(), **_mau(), **_matrix(), **_transfers()}
 
 
 class UnknownOpcode(KeyError):
@@ -313,3 +214,20 @@ def split_mnemonic(text: str) -> tuple[OpcodeInfo, str]:
         if info is not None and info.narrows:
             return info, "r"
     raise UnknownOpcode(text)
+
+
+__all__ = [
+    "ELEMENT_BITS",
+    "FLOAT_PRECISIONS",
+    "INTEGER_PRECISIONS",
+    "OPCODES",
+    "REDUCTIONS",
+    "TWO_LONG_ALU",
+    "Flag",
+    "OpcodeInfo",
+    "Port",
+    "Unit",
+    "UnknownOpcode",
+    "lookup",
+    "split_mnemonic",
+]
