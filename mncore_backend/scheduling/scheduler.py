@@ -90,10 +90,11 @@ class _ListScheduler:
 
     def run(self) -> Schedule:
         """Place everything."""
-        while not self.window.exhausted or self.window.unplaced or not self.table.is_empty_from(self.step):
+        while self._is_unfinished():
             self._extend()
             self._fill_step()
-            self._finish_step()
+            if self._is_unfinished() or self.table[self.step].wait is not None:
+                self._finish_step()
         while self.options.wait_at_end and self.transfers.finish:
             index = self.transfers.first_to_finish()
             assert index is not None
@@ -102,6 +103,10 @@ class _ListScheduler:
         self.writer.transfers_at_end(self.table[self.step])
         statements, locations = self.writer.result()
         return Schedule(statements, locations, self.step, self.timeline.cycles)
+
+    def _is_unfinished(self) -> bool:
+        """Something is left to be placed, or stands in the current step or later."""
+        return bool(self.window.unplaced) or not self.window.exhausted or not self.table.is_empty_from(self.step)
 
     def _extend(self) -> None:
         if self.window.wants_more():

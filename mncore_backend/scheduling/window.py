@@ -128,7 +128,7 @@ class Window:
             for row, offset in zip(bundle.rows, bundle.offsets, strict=True):
                 for node in row:
                     latency = node.timing.duration if node.timing is not None else 0
-                    for other, distance, _ in node.successors:
+                    for other, _, distance in node.successors:
                         target = other.bundle
                         lead = latency or distance
                         best = max(best, target.priority + offset + lead - target.offsets[other.row])

@@ -120,6 +120,14 @@ class ProgramMaker:
             self.builder.emit("ipassa", [self._operand(self._any())], [Operand(Memory.T, 2)])
             self.t_written = True
 
+    def gather(self) -> None:
+        """Through T out of the first input, whose home is LM0."""
+        index = Literal("i", str(2 * self.random.randrange(12)))
+        self.builder.emit("imm", (), [Operand(Memory.T, 2)], literal=index)
+        self.t_written = True
+        source = local(self.inputs[0], range(4), t_indirect=True)
+        self.builder.emit("ipassa", [source], [local(self._new(self.inputs[0]), range(4))])
+
     def matrix(self) -> None:
         bank = self.random.choice([Memory.MATRIX_X, Memory.MATRIX_Y])
         self.builder.emit("fmwrite", [self._operand(self._any())], [Operand(bank, 2, 0)])
@@ -187,8 +195,10 @@ class ProgramMaker:
                           size=STAGE)
         return None
 
-    KINDS = ("unary", "binary", "binary", "flag", "immediate", "chain", "fork", "through_t", "matrix", "load", "down",
-             "to_pe", "to_pe", "to_l1bm", "turnaround", "up", "store")
+    KINDS = (
+        "unary", "binary", "binary", "flag", "immediate", "chain", "fork", "through_t", "gather", "matrix",
+        "load", "down", "to_pe", "to_pe", "to_l1bm", "turnaround", "up", "store",
+    )  # fmt: skip
 
     def make(self, count: int) -> Program:
         """Program of `count` random groups of operations."""

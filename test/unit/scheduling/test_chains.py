@@ -1,0 +1,164 @@
+"""Latches: chains stay together, several consumers share a step, and what cannot be is refused."""
+
+import pytest
+
+from mnc.core.diagnostics import InternalError
+from mnc.mncore_backend.allocation import allocate
+from mnc.mncore_backend.assembly import print_statement
+from mnc.mncore_backend.assembly.records import Memory, Operand
+from mnc.mncore_backend.checker import check_program
+from mnc.mncore_backend.program import Builder, Program, local
+from mnc.mncore_backend.scheduling import ScheduleOptions, schedule
+from mnc.mncore_backend.scheduling.chains import find_chains
+
+NOWHERE = (Operand(Memory.NOWRITE),)
+ALUF, MAUF = Operand(Memory.ALUF), Operand(Memory.MAUF)
+
+
+def program() -> tuple[Program, Builder]:
+    made = Program()
+    return made, Builder(made)
+
+
+def lines(made: Program, **options: bool) -> list[str]:
+    allocate(made)
+    statements = schedule(made, ScheduleOptions(**options)).statements
+    assert check_program(statements) == []
+    return [print_statement(s) for s in statements]
+
+
+def test_members_follow_one_another() -> None:
+    made, builder = program()
+    result = builder.temporary(4, (Memory.GRF0,))
+    builder.emit("zero", (), NOWHERE)
+    builder.emit("fvpassa", [ALUF], NOWHERE)
+    builder.emit("iinc", [MAUF], [local(result, range(4))])
+    assert lines(made) == ["zero $nowrite", "fvpassa $aluf $nowrite", "iinc $mauf $lr0v"]
+
+
+def test_two_consumers_share_a_step() -> None:
+    made, builder = program()
+    a, b = (builder.temporary(4, (f,)) for f in (Memory.GRF0, Memory.GRF1))
+    builder.emit("zero", (), NOWHERE)
+    builder.emit("fvpassa", [ALUF], [local(a, range(4))])
+    builder.emit("iinc", [ALUF], [local(b, range(4))])
+    assert lines(made) == ["zero $nowrite", "fvpassa $aluf $lr0v; iinc $aluf $ls0v"]
+
+
+def test_two_producers_share_a_step() -> None:
+    made, builder = program()
+    x, y = (builder.temporary(4, (f,)) for f in (Memory.GRF0, Memory.GRF1))
+    for buffer in (x, y):
+        builder.emit("zero", (), [local(buffer, range(4))])
+    builder.emit("iinc", [local(x, range(4))], NOWHERE)
+    builder.emit("fvpassa", [local(y, range(4))], NOWHERE)
+    builder.emit("iadd", [ALUF, MAUF], [local(x, range(4))])
+    assert lines(made)[-2:] == ["fvpassa $ls0v $nowrite; iinc $lr0v $nowrite", "iadd $aluf $mauf $lr0v"]
+
+
+def test_nops_hold_the_latch_where_a_member_is_not_ready() -> None:
+    """The consumer also reads what the producer wrote to a local memory: three steps, the latch kept over two nops."""
+    made, builder = program()
+    x = builder.temporary(4, (Memory.LM0,))
+    other = builder.temporary(4, (Memory.GRF1,))
+    builder.emit("zero", (), [local(x, range(4))])
+    builder.emit("iadd", [local(x, range(4)), ALUF], NOWHERE)
+    for i in range(8):  # nothing may slip in between
+        builder.emit("fvpassa", [Operand(Memory.T, 2)], [local(other, range(4))]) if i else builder.emit(
+            "zero", (), [Operand(Memory.T, 2)]
+        )
+    text = lines(made)
+    start = next(i for i, line in enumerate(text) if "$lm0v" in line and "zero" in line)
+    assert text[start + 1] == "nop/2"
+    assert "iadd $lm0v $aluf $nowrite" in text[start + 2]
+
+
+def test_chains_of_different_units_overlap() -> None:
+    """Matrix writes from the ALU's latch run beside products with the other bank."""
+    made, builder = program()
+    x = made.buffer("x", 64, (Memory.LM0,), pinned=True)
+    for i in range(8):
+        builder.emit("gbfn", [local(x, range(4 * i, 4 * i + 4))], NOWHERE)
+        builder.emit("gmwrite", [ALUF], [Operand(Memory.MATRIX_X, 2, 4 * (i % 2))])
+    assert len(lines(made)) == 9
+
+
+def test_unfilled_latch() -> None:
+    made, builder = program()
+    builder.emit("iinc", [Operand(Memory.LBF)], NOWHERE)
+    with pytest.raises(InternalError, match=r"operation 0 \(iinc\) reads \$lbf before any result"):
+        find_chains(made.operations)
+
+
+def test_consumers_of_one_unit() -> None:
+    made, builder = program()
+    builder.emit("zero", (), NOWHERE)
+    builder.emit("fvpassa", [ALUF], NOWHERE)
+    builder.emit("fvpassa", [ALUF], NOWHERE)
+    with pytest.raises(InternalError, match="must share a step because of their latches, but use one unit"):
+        find_chains(made.operations)
+
+
+def test_latches_of_different_steps() -> None:
+    made, builder = program()
+    builder.emit("zero", (), NOWHERE)
+    builder.emit("fvpassa", [ALUF], NOWHERE)
+    builder.emit("fvadd", [MAUF, ALUF], NOWHERE)
+    with pytest.raises(InternalError, match="cannot be one step behind all its latch operands"):
+        find_chains(made.operations)
+
+
+def test_operation_between_members_that_depends_on_both_sides() -> None:
+    made, builder = program()
+    x, y = (made.buffer(n, 4, (f,), pinned=True) for n, f in (("x", Memory.GRF0), ("y", Memory.GRF1)))
+    builder.emit("zero", (), [local(x, range(4))])
+    builder.emit("fvpassa", [local(x, range(4))], [local(y, range(4))])
+    builder.emit("iadd", [local(y, range(4)), ALUF], NOWHERE)
+    allocate(made)
+    with pytest.raises(InternalError, match="no order of steps exists"):
+        schedule(made)
+
+
+def test_operation_that_no_step_takes() -> None:
+    made, builder = program()
+    x, y = (made.buffer(n, 4, (Memory.GRF0,), pinned=True) for n in "xy")
+    x.memory = y.memory = Memory.GRF0
+    x.base, y.base = 0, 4
+    builder.emit("iadd", [local(x, range(4)), local(y, range(4))], NOWHERE)
+    with pytest.raises(InternalError, match="iadd reads GRF0 at two places"):
+        schedule(made)
+
+
+def test_a_result_is_taken_from_the_latch_when_that_is_sooner() -> None:
+    made, builder = program()
+    a, b = (builder.temporary(4, (f,)) for f in (Memory.GRF0, Memory.GRF1))
+    builder.emit("zero", (), [local(a, range(4))])
+    builder.emit("iinc", [local(a, range(4))], [local(b, range(4))])
+    assert lines(made) == ["zero $lr0v", "iinc $aluf $ls0v"]
+    assert lines(made, forwarding=False) == ["zero $lr0v", "nop", "iinc $lr0v $ls0v"]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (local, lambda b, _: local(b, [0])),  # only the last cycle stays in memory
+        (lambda b, _: local(b, [0]), local),
+        (local, lambda b, o: local(b, reversed(list(o)))),
+    ],
+)
+def test_no_latch_where_memory_holds_something_else(written, read) -> None:
+    made, builder = program()
+    a, b = (made.buffer(n, 8, (f,), pinned=True) for n, f in (("a", Memory.GRF0), ("b", Memory.GRF1)))
+    builder.emit("zero", (), [local(a, range(4))])
+    builder.emit("iinc", [Operand(Memory.PEID)], [written(a, range(4))])
+    builder.emit("iinc", [read(a, list(range(4)))], [local(b, range(4))])
+    assert not any("aluf" in line for line in lines(made))
+
+
+def test_no_latch_for_two_longs_out_of_one() -> None:
+    """passa moves the upper long too, which memory reads as zero and the latch does not."""
+    made, builder = program()
+    a, b = (made.buffer(n, 8, (f,), pinned=True) for n, f in (("a", Memory.GRF0), ("b", Memory.GRF1)))
+    builder.emit("zero", (), [local(a, range(4))])
+    builder.emit("ipassa", [local(a, range(4))], [local(b, range(0, 8, 2), two_long=True)])
+    assert not any("aluf" in line for line in lines(made))

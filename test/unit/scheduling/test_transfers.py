@@ -1,0 +1,145 @@
+"""MV transfers: issued early, waited for late, told apart by tags, hidden behind work; the turnaround register."""
+
+from mnc.mncore_backend.allocation import allocate
+from mnc.mncore_backend.assembly import print_statement
+from mnc.mncore_backend.assembly.records import Memory, Operand, Statement, Step, Transfer
+from mnc.mncore_backend.checker import check_program
+from mnc.mncore_backend.cost import cost_of
+from mnc.mncore_backend.machine import MV_LATENCY_STEPS
+from mnc.mncore_backend.program import Buffer, Builder, Program, local, upper
+from mnc.mncore_backend.scheduling import ScheduleOptions, schedule
+
+SIZE = 256
+
+
+def with_work(loads: int, work: int, size: int = SIZE) -> Program:
+    """`loads` independent loads into L2BM, each used by one instruction, and `work` unrelated operations."""
+    made = Program()
+    builder = Builder(made)
+    image = made.buffer("image", size * loads, (Memory.DRAM,), alignment=64, pinned=True)
+    result = builder.temporary(4, (Memory.GRF0,))
+    for i in range(loads):
+        stage = builder.temporary(size, (Memory.L2BM,), f"stage{i}", 64)
+        l1bm = builder.temporary(64, (Memory.L1BM,), f"l1bm{i}", 64)
+        builder.emit("mvb2", [upper(image, size * i)], [upper(stage)], size=size)
+        builder.emit("l2bmb", [upper(stage)], [upper(l1bm)])
+    for _ in range(work):
+        builder.emit("zero", (), [local(result, range(4))])
+    allocate(made)
+    return made
+
+
+def statements(made: Program, **options: bool) -> list[Statement]:
+    result = schedule(made, ScheduleOptions(**options)).statements
+    assert [f for f in check_program(result) if not (options.get("share_memories") and f.rule == "mv-conflict")] == []
+    return result
+
+
+def positions(found: list[Statement], text: str) -> list[int]:
+    return [i for i, s in enumerate(found) if text in print_statement(s)]
+
+
+def test_work_hides_a_transfer() -> None:
+    found = statements(with_work(1, 100))
+    assert isinstance(found[0], Transfer)
+    cost = cost_of(found)
+    assert cost.stall_cycles == 0 and cost.steps == 100  # the use of what was loaded shares a step
+    assert positions(found, "wait")[0] > 65
+    assert "l2bmb" in print_statement(found[positions(found, "wait")[0]])
+
+
+def test_without_work_issue_stalls_and_no_nops_are_added() -> None:
+    cost = cost_of(statements(with_work(1, 0)))
+    assert cost.steps == 1
+    assert cost.stall_cycles == 4 * (MV_LATENCY_STEPS + SIZE // 64)
+
+
+def test_short_work_goes_before_the_stall() -> None:
+    found = statements(with_work(1, 20))
+    assert positions(found, "wait")[0] == 21
+    assert cost_of(found).cycles == 4 * (MV_LATENCY_STEPS + SIZE // 64 + 1)
+
+
+def test_more_transfers_than_tags() -> None:
+    found = statements(with_work(150, 0, 64))
+    tags = [s.tag for s in found if isinstance(s, Transfer)]
+    assert len(tags) == 150 and None not in tags and all(1 <= t <= 63 for t in tags if t)
+
+
+def test_issue_interval_is_kept_while_there_is_work() -> None:
+    found = statements(with_work(6, 300), share_memories=True)
+    issued = [i - k for k, i in enumerate(i for i, s in enumerate(found) if isinstance(s, Transfer))]
+    assert issued[1:] == [issued[0] + 4 * k for k in range(1, 6)]
+    assert cost_of(found).stall_cycles == 0
+
+
+def test_same_memory_in_flight() -> None:
+    """By default the next MV into the same L2BM follows the wait for the one before (OPEN-38)."""
+    apart, together = (cost_of(statements(with_work(4, 0), share_memories=share)) for share in (False, True))
+    assert apart.cycles > 4 * 4 * MV_LATENCY_STEPS
+    assert together.cycles < 2 * 4 * MV_LATENCY_STEPS
+
+
+def test_the_program_ends_when_its_transfers_have_finished() -> None:
+    made = Program()
+    builder = Builder(made)
+    image, copy = (made.buffer(n, 64, (Memory.DRAM,), alignment=64, pinned=True) for n in ("image", "copy"))
+    stage = builder.temporary(64, (Memory.L2BM,), "stage", 64)
+    builder.emit("mvb2", [upper(image)], [upper(stage)], size=64)
+    builder.emit("mvp", [upper(stage, l2b=0)], [upper(copy)], size=64)
+    allocate(made)
+    text = [print_statement(s) for s in statements(made)]
+    assert text == ["mvb2/n64i01 $d0 $lc0", "nop; wait i01", "mvp/n64i02 $lc0@.0 $d64", "nop; wait i02"]
+    assert isinstance(schedule(made, ScheduleOptions(wait_at_end=False)).statements[-1], Transfer)
+
+
+def test_one_step_between_upward_transfer_and_mv() -> None:
+    made = Program()
+    builder = Builder(made)
+    copy = made.buffer("copy", 64, (Memory.DRAM,), alignment=64, pinned=True)
+    l1bm, stage = builder.temporary(64, (Memory.L1BM,), "l1bm", 64), builder.temporary(64, (Memory.L2BM,), "stage", 64)
+    builder.emit("zero", (), [Operand(Memory.T, 2)])
+    for block in range(4):
+        builder.emit("l1bmm", [Operand(Memory.T, 2)], [upper(l1bm, 16 * block)], modifier="@0")
+    builder.emit("l2bm", [upper(l1bm)], [upper(stage)], modifier="@0")
+    builder.emit("mvp", [upper(stage, l2b=0)], [upper(copy)], size=64)
+    allocate(made)
+    text = [print_statement(s) for s in statements(made)]
+    up = next(i for i, line in enumerate(text) if line.startswith("l2bm@0"))
+    assert text[up + 1] == "nop" and text[up + 2].startswith("mvp")
+
+
+def turnaround(builder: Builder, value: Buffer) -> Buffer:
+    builder.emit("l1bmriiadd", [local(value, range(4))], [Operand(Memory.TURNAROUND, 2)])
+    made = builder.temporary(4, (Memory.GRF1,), "sum")
+    builder.emit("l1bmm", [Operand(Memory.TURNAROUND, 2)], [local(made, range(4))])
+    return made
+
+
+def test_turnarounds_run_one_a_step() -> None:
+    """Reduce, reduce and read, ..., read: no gaps (SDM 3.6.8.2)."""
+    made = Program()
+    builder = Builder(made)
+    value = made.buffer("value", 4, (Memory.GRF0,), pinned=True)
+    for _ in range(10):
+        turnaround(builder, value)
+    allocate(made)
+    found = statements(made)
+    assert len(found) == 11 and all(isinstance(s, Step) and len(s.expressions) == 2 for s in found[1:-1])
+
+
+def test_no_upward_transfer_between_turnaround_write_and_read() -> None:
+    made = Program()
+    builder = Builder(made)
+    value = made.buffer("value", 4, (Memory.GRF0,), pinned=True)
+    l1bm = made.buffer("l1bm", 512, (Memory.L1BM,), alignment=256, pinned=True)
+    for i in range(6):
+        turnaround(builder, value)
+        builder.emit("l1bmd", [local(value, range(4))], [upper(l1bm, 256 * (i % 2))])
+    allocate(made)
+    last = ""
+    for statement in statements(made):
+        text = print_statement(statement)
+        if "$lbi $" in text:
+            assert "l1bmriiadd" in last
+        last = text if "l1bmd" in text or "l1bmriiadd" in text else last
