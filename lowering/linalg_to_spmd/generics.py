@@ -1,6 +1,7 @@
 """linalg.generic -> loops over the local share, matrix kernels and reductions across PEs."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from mnc.core.bindings import arith, ir
@@ -13,12 +14,12 @@ from mnc.lowering.linalg_to_spmd.assign_layouts import (
     iteration_access,
     operand_shape,
 )
-from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body
+from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body, combination_of, combine
 from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, gather, make_local
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input
 from mnc.lowering.linalg_to_spmd.rearranging import window_map
 from mnc.lowering.linalg_to_spmd.words import word_attribute, word_bits, word_type
-from mnc.mncore_backend.distribution import Digits, iteration_digits
+from mnc.mncore_backend.distribution import Digits, iteration_digits, project
 from mnc.mncore_backend.layout import Axis, Layout, parse
 
 NEUTRAL = {
@@ -101,10 +102,14 @@ class GenericWriter:
         neutral = word_attribute(NEUTRAL[generic.combiner or "", not isinstance(element, ir.IntegerType)], element)
         self._check_init(generic, neutral)
         reduced = [d for d, is_parallel in enumerate(generic.parallel) if not is_parallel]
-        for source, access in zip(sources, accesses, strict=True):
-            if isinstance(source, Local) and any(d in access for d in reduced):
-                self.values.fill_padding(source, word_bits(neutral))
-        partial = self._nest(generic, digits, sources, accesses, layout, neutral)
+        is_padded = any(prod(x.size for x in digits[d]) != generic.extents[d] for d in reduced)
+        if is_padded and not self._is_plain(generic):
+            partial = self._reduce_values(generic, digits, sources, accesses, layout, neutral)
+        else:
+            for source, access in zip(sources, accesses, strict=True):
+                if isinstance(source, Local) and any(d in access for d in reduced):
+                    self.values.fill_padding(source, word_bits(neutral))
+            partial = self._nest(generic, digits, sources, accesses, layout, neutral)
         axes = {x.axis: 0 for d in reduced for x in digits[d] if x.axis is not Axis.ADDRESS and x.size > 1}
         for d in reduced:
             for x in digits[d]:
@@ -115,6 +120,47 @@ class GenericWriter:
         if not combines_across_pes(generic):
             raise error_at(generic.op, f"cannot combine '{generic.combiner}' across processing elements")
         return self.reduce(partial, generic.combiner or "sum", axes)
+
+    @staticmethod
+    def _is_plain(generic: Generic) -> bool:
+        """Whether the body combines its operand as it is, so that a neutral operand has no effect."""
+        block = generic.op.operation.regions[0].blocks[0]
+        return isinstance(combination_of(block)[1].owner, ir.Block)
+
+    def _reduce_values(
+        self,
+        generic: Generic,
+        digits: Sequence[Digits],
+        sources: Sequence[Local | Splat],
+        accesses: Sequence[Any],
+        layout: Layout,
+        neutral: Any,
+    ) -> Local:
+        """Write out what is reduced, then reduce it: only there can padding be made neutral, as e**x of it is not."""
+        block = generic.op.operation.regions[0].blocks[0]
+        element = word_type(combination_of(block)[1].type)
+        access = tuple(range(len(generic.extents)))
+        values = make_local(project(generic.extents, digits, access), element)
+        pairs = zip(sources, accesses, strict=True)
+        reads = [Buffered(source.buffer, source.layout, a) for source, a in pairs if isinstance(source, Local)]
+
+        def body(loaded: Sequence[Any], _: Any) -> Any:
+            return clone_body(block, [*self._arguments(generic, sources, loaded), None], uncombined=True)
+
+        nest = Nest(digits, [True] * len(access))
+        nest.emit(reads, Buffered(values.buffer, values.layout, access), body)
+        self.values.fill_padding(values, word_bits(neutral))
+        target = make_local(layout, element)
+        read = Buffered(values.buffer, values.layout, access)
+        write = Buffered(target.buffer, target.layout, generic.result)
+        Nest(digits, generic.parallel).emit([read], write, lambda v, total: combine(block, v[0], total), neutral)
+        return target
+
+    def _arguments(self, generic: Generic, sources: Sequence[Local | Splat], loaded: Sequence[Any]) -> list[Any]:
+        """Values of the block arguments before the accumulator."""
+        remaining = iter(loaded)
+        values = [self._splat(s) if isinstance(s, Splat) else next(remaining) for s in sources]
+        return [values[a] if isinstance(a, int) else None for a in generic.arguments]
 
     def _check_init(self, generic: Generic, neutral: Any) -> None:
         state = self.values.states.get(generic.init)
@@ -137,10 +183,7 @@ class GenericWriter:
         reads = [Buffered(source.buffer, source.layout, a) for source, a in pairs if isinstance(source, Local)]
 
         def body(loaded: Sequence[Any], accumulator: Any) -> Any:
-            remaining = iter(loaded)
-            values = [self._splat(s) if isinstance(s, Splat) else next(remaining) for s in sources]
-            arguments = [values[a] if isinstance(a, int) else None for a in generic.arguments]
-            return clone_body(block, [*arguments, accumulator])
+            return clone_body(block, [*self._arguments(generic, sources, loaded), accumulator])
 
         nest = Nest(digits, generic.parallel)
         nest.emit(reads, Buffered(target.buffer, target.layout, generic.result), body, neutral)

@@ -114,8 +114,25 @@ class Nest:
         return affine.AffineLoadOp(read.buffer.type.element_type, read.buffer, indices, map_).result
 
 
-def clone_body(block: Any, arguments: Sequence[Any]) -> Any:
-    """Copy the scalar body of a linalg operation to the insertion point; returns the value it yields."""
+def combination_of(block: Any) -> tuple[Any, Any]:
+    """The operation that combines a value with the accumulator of a reduction body, and that value."""
+    combiner = list(block.operations)[-1].operands[0].owner
+    accumulator = list(block.arguments)[-1]
+    a, b = combiner.operands
+    return combiner, b if a == accumulator else a
+
+
+def combine(block: Any, value: Any, accumulator: Any) -> Any:
+    """Emit only the combination of a reduction body."""
+    combiner, _ = combination_of(block)
+    return _machine_copy(combiner, [value, accumulator])
+
+
+def clone_body(block: Any, arguments: Sequence[Any], uncombined: bool = False) -> Any:
+    """Copy the scalar body of a linalg operation to the insertion point; returns the value it yields.
+
+    `uncombined` stops before the combination with the accumulator and returns what would be combined.
+    """
     mapping = dict(zip(block.arguments, arguments, strict=True))
 
     def mapped(value: Any) -> Any:
@@ -127,8 +144,11 @@ def clone_body(block: Any, arguments: Sequence[Any]) -> Any:
         mapping[value] = _constant(owner.attributes["value"])
         return mapping[value]
 
+    combiner, summand = combination_of(block) if uncombined else (None, None)
     for op in block.operations:
         operation = op.operation
+        if combiner is not None and operation == combiner.operation:
+            return mapped(summand)
         if operation.name == "linalg.yield":
             return mapped(operation.operands[0])
         if operation.name == "arith.constant":
