@@ -16,6 +16,7 @@ from mnc.mncore_backend.movement.paths import (
     l1bm_index,
     l1bm_size,
     l2bm_index,
+    mv_groups,
     paths,
     slices,
     used_addresses,
@@ -33,7 +34,10 @@ def plan_load(builder: Builder, layout: Layout, destination: Buffer, *, padding:
     """
     arrival = prepare(layout, destination)
     spread = arrival.spread
-    images = [dram_index(arrival.l2bm_index(i), spread) for i in range(len(arrival.parts))]
+    images = [
+        dram_index(np.concatenate([arrival.l2bm_index(i) for i in group], axis=1), spread)
+        for group in mv_groups([arrival.l2bm_size(i) for i in range(len(arrival.parts))])
+    ]
     index = np.concatenate(images, axis=1)
     dram = builder.program.buffer("image", index.shape[1], (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
     _emit(builder, arrival, dram)
@@ -115,15 +119,20 @@ def dram_index(l2bm: Index, spread: str) -> Index:
 
 def _emit(builder: Builder, arrival: Arrival, dram: Buffer) -> None:
     parts, spread = arrival.parts, arrival.spread
-    wide = [arrival.l2bm_size(i) for i in range(len(parts))]
+    sizes = [arrival.l2bm_size(i) for i in range(len(parts))]
+    groups = mv_groups(sizes)
+    wide = [sum(sizes[i] for i in group) for group in groups]
     l2bm = alternating(builder, Memory.L2BM, wide, "down")
     l1bm = alternating(builder, Memory.L1BM, [l1bm_extent(arrival.path, part) for part in parts], "down")
-    starts = [sum(wide[:i]) * DRAM_PER_L2BM[spread] // GROUPS for i in range(len(parts))]
+    starts = [sum(wide[:g]) * DRAM_PER_L2BM[spread] // GROUPS for g in range(len(groups))]
     emit_mv(builder, spread, dram, starts[0], l2bm[0], wide[0])
-    for i in range(len(parts)):
-        if i + 1 < len(parts):  # ahead of the PE work of this slice, which it may overlap
-            emit_mv(builder, spread, dram, starts[i + 1], l2bm[i + 1], wide[i + 1])
-        emit_from_l2bm(builder, arrival, i, l2bm[i], 0, l1bm[i])
+    for g, group in enumerate(groups):
+        if g + 1 < len(groups):  # ahead of the PE work of these slices, which it may overlap
+            emit_mv(builder, spread, dram, starts[g + 1], l2bm[g + 1], wide[g + 1])
+        start = 0
+        for i in group:
+            emit_from_l2bm(builder, arrival, i, l2bm[g], start, l1bm[i])
+            start += sizes[i]
 
 
 def emit_mv(builder: Builder, spread: str, dram: Buffer, start: int, l2bm: Buffer, size: int) -> None:

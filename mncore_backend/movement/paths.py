@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.movement.transfers import CYCLES, PE_FAMILIES, Family, PeStep, pe_steps, placed
 
-# Long words of L1BM that one slice of a large tensor takes: two slices of eight times that in L2BM leave half of it
-# free for others.
-SLICE = 1024
+# Long words of L1BM that one slice of a large tensor takes; in L2BM a slice takes up to eight times that.
+SLICE = 512
+# Long words of one L2BM that one MV of a large tensor fills: every MV costs its latency, and two such transfers leave a
+# quarter of L2BM to others.
+MV_SLICE = 3 * 4096
 
 Index = NDArray[np.integer]
 
@@ -73,6 +75,18 @@ def slices(path: Path, addresses: list[int], *, two_long: bool) -> list[list[PeS
         result[-1].append(step)
         filled += step.form.block
     return result
+
+
+def mv_groups(sizes: list[int]) -> list[range]:
+    """Slices that share an MV, given the long words of L2BM that each takes."""
+    groups: list[range] = []
+    first, filled = 0, 0
+    for i, size in enumerate(sizes):
+        if i > first and filled + size > MV_SLICE:
+            groups.append(range(first, i))
+            first, filled = i, 0
+        filled += size
+    return [*groups, range(first, len(sizes))]
 
 
 def l1bm_size(path: Path, steps: list[PeStep]) -> int:

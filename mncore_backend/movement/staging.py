@@ -75,13 +75,15 @@ def emit_l2bm_down(
             builder.emit("l2bmb", [upper(source, start + number * data + taken * 64)], [target], modifier=modifier)
 
 
-def emit_l2bm_up(builder: Builder, path: Path, source: Buffer, destination: Buffer, data: int) -> None:
-    """L1BM -> L2BM, one copy of every set."""
+def emit_l2bm_up(
+    builder: Builder, path: Path, source: Buffer, destination: Buffer, data: int, start: int = 0
+) -> None:
+    """L1BM -> L2BM (from offset `start`), one copy of every set."""
     for block in range(data // path.unit):
         origin = upper(source, block * path.unit)
         if path.sets is None:
-            builder.emit("l2bmd", [origin], [upper(destination, block * 256)])
+            builder.emit("l2bmd", [origin], [upper(destination, start + block * 256)])
             continue
         for number, representative in enumerate(path.sets):
-            target = upper(destination, number * data + block * 64)
+            target = upper(destination, start + number * data + block * 64)
             builder.emit("l2bm", [origin], [target], modifier=f"@{representative}")

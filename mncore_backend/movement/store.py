@@ -14,6 +14,7 @@ from mnc.mncore_backend.movement.paths import (
     l1bm_index,
     l1bm_size,
     l2bm_index,
+    mv_groups,
     paths,
     slices,
     used_addresses,
@@ -36,24 +37,26 @@ def plan_store(builder: Builder, layout: Layout, source: Buffer) -> DramImage:
     candidates = [(path, slices(path, addresses, two_long=two_long)) for path in paths(layout, upward=True)]
     path, parts = min(candidates, key=lambda c: _cost(c[0], c[1]))
     data = [l1bm_size(path, part) for part in parts]
-    images = [
-        _dram_index(l2bm_index(path, l1bm_index(held, part, size)), keep)
-        for part, size in zip(parts, data, strict=True)
-    ]
+    l2bm_sizes = [size * path.widening for size in data]
+    groups = mv_groups(l2bm_sizes)
+    indices = [l2bm_index(path, l1bm_index(held, part, size)) for part, size in zip(parts, data, strict=True)]
+    images = [_dram_index(np.concatenate([indices[i] for i in group], axis=1), keep) for group in groups]
     index = np.concatenate(images, axis=1)
     dram = builder.program.buffer("image", index.shape[1], (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
     extents = [max(size, l1bm_extent(path, part)) for size, part in zip(data, parts, strict=True)]
-    l2bm = alternating(builder, Memory.L2BM, [size * path.widening for size in data], "up")
+    wide = [sum(l2bm_sizes[i] for i in group) for group in groups]
+    l2bm = alternating(builder, Memory.L2BM, wide, "up")
     l1bm = alternating(builder, Memory.L1BM, extents, "up")
     start = 0
-    for i, part in enumerate(parts):
-        _emit_pe(builder, part, source, l1bm[i], data[i])
-        emit_l2bm_up(builder, path, l1bm[i], l2bm[i], data[i])
-        size = data[i] * path.widening
-        _emit_mv(builder, keep, l2bm[i], dram, start, size)
-        start += size * _halves(keep)
-    groups = tuple(sorted({L >> 1 for L in keep}))
-    return DramImage(dram, layout.shape, index, groups)
+    for g, group in enumerate(groups):
+        filled = 0
+        for i in group:
+            _emit_pe(builder, parts[i], source, l1bm[i], data[i])
+            emit_l2bm_up(builder, path, l1bm[i], l2bm[g], data[i], filled)
+            filled += l2bm_sizes[i]
+        _emit_mv(builder, keep, l2bm[g], dram, start, filled)
+        start += filled * _halves(keep)
+    return DramImage(dram, layout.shape, index, tuple(sorted({L >> 1 for L in keep})))
 
 
 def _halves(keep: list[int]) -> int:
