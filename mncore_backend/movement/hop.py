@@ -1,6 +1,7 @@
 """One trip from the PEs to the lowest memory that the exchange needs, and down again as a load comes down."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -80,14 +81,17 @@ def _slice(own: _Hop, held: Index) -> Emit:
     same_l2b = not (origin.wanted & (origin.at[Axis.L2B] != np.arange(8).reshape(8, 1, 1))).any()
     same_l1b = not (origin.wanted & (origin.at[Axis.L1B] != np.arange(8).reshape(1, 8, 1))).any()
     if same_l2b and same_l1b:
-        return _within_l1b(own, granules(origin, own.low(origin), (0, 1)))
+        # Also fails when L1Bs take different parts of a replicated source: then they part in L2BM.
+        with suppress(NoWay):
+            return _within_l1b(own, granules(origin, own.low(origin), (0, 1)))
     image = l2bm_index(own.path, l1bm)
     padding = np.full((L2BS, -image.shape[1] % MV_UNIT, 2), -1, image.dtype)
     image = np.concatenate([image, padding], axis=1)
     origin = origins(own.source, image, l1b_axis=False)
     codes = origin.at[Axis.L1B] * own.span + own.low(origin)
     if same_l2b:
-        return _within_l2b(own, granules(origin, codes, (0,)), size)
+        with suppress(NoWay):
+            return _within_l2b(own, granules(origin, codes, (0,)), size)
     codes = origin.at[Axis.L2B] * (own.span * 8) + codes
     return _across_l2b(own, granules(origin, codes, ()), size)
 

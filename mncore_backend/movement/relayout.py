@@ -22,6 +22,7 @@ from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder
 Move = tuple[int, Layout, Emit]  # cost in steps, where it leads, how
 
 MOVES = 4  # longest chain that is looked for
+EXPANDED = 40  # layouts from which the search goes on before it gives up
 DEAR = 250  # steps above which detours are looked at as well
 
 
@@ -62,7 +63,9 @@ def find_chain(source: Layout, target: Layout) -> tuple[Move, ...] | None:
     found = _search(source, target, stops)
     if found is None or sum(move[0] for move in found) > DEAR:
         # A detour: an axis collected in every PE, and spread again.
-        stops += [detour for end in (source, target) for detour in collected(end)]
+        for end, other in ((source, target), (target, source)):
+            for detour in collected(end):
+                stops += [detour, *variants(detour, other)]
         found = _search(source, target, stops)
     return found
 
@@ -75,7 +78,7 @@ def _search(source: Layout, target: Layout, stops: list[Layout]) -> tuple[Move, 
         cost, _, here, chain = heappop(queue)
         if here == target and chain:
             return chain
-        if here in best or len(chain) == MOVES:
+        if here in best or len(chain) == MOVES or len(best) == EXPANDED:
             continue
         best[here] = cost
         for move in _moves(here, stops, target, set(best)):
