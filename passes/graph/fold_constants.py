@@ -32,7 +32,7 @@ class FoldConstant(Pattern):
             return None
         size = _bytes(op.operation.results)
         if size > self.limit and size > _bytes(operands):
-            return refuse(f"the result has {size} bytes, more than its operands and more than the limit of {self.limit}")
+            return refuse(f"the result has {size} bytes, more than its operands and than the limit of {self.limit}")
         arrays = [constant_of(operand) for operand in operands]
         if any(array is None for array in arrays):
             return refuse("a constant cannot be read back")
@@ -47,6 +47,14 @@ class FoldConstant(Pattern):
         rewriter.replace_op(op, values)
 
 
+LIMIT = 65536
+
+
+def folding_patterns(limit: int = LIMIT) -> list[Pattern]:
+    """One pattern per graph operation; results above `limit` bytes are not stored unless operands were larger."""
+    return [FoldConstant(name, limit) for name in graph.OPERATIONS if name != "graph.constant"]
+
+
 @dataclass(frozen=True)
 class FoldConstants(Pass):
     """Evaluate operations whose operands are all constants.
@@ -58,9 +66,8 @@ class FoldConstants(Pass):
     """
 
     name: ClassVar[str] = "fold-constants"
-    limit: int = 65536
+    limit: int = LIMIT
 
     def run(self, module: ir.Module) -> None:
         """Fold until nothing changes; refusals are explained."""
-        names = [name for name in graph.OPERATIONS if name != "graph.constant"]
-        apply_greedily(module, [FoldConstant(name, self.limit) for name in names])
+        apply_greedily(module, folding_patterns(self.limit))

@@ -31,7 +31,7 @@ func.func @not_of_arguments(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %1 : tensor<2xf32>
 }
 
-// WHY-DAG: FoldConstant refused 'graph.broadcast_to': the result has 24 bytes, more than its operands and more than the limit of 16
+// WHY-DAG: FoldConstant refused 'graph.broadcast_to': the result has 24 bytes, more than its operands and than the limit of 16
 func.func @huge() -> tensor<2x3xf32> {
   %0 = "graph.constant"() {value = dense<[1.0, 2.0, 3.0]> : tensor<3xf32>} : () -> tensor<3xf32>
   %1 = "graph.broadcast_to"(%0) : (tensor<3xf32>) -> tensor<2x3xf32>
