@@ -36,7 +36,7 @@ def choose_chunks(spec: MatmulSpec) -> list[Chunk]:
         row_chunks, n_chunks = -(-rows // (LANES * groups)), -(-n_blocks // width)
         width = -(-n_blocks // n_chunks)
         groups_even = -(-rows // (LANES * row_chunks))
-        conversions = (2 if spec.letter == "g" else 6) * width + groups_even
+        conversions = (2 if spec.letter == "g" else 4) * width + groups_even
         products = (1 if spec.letter == "g" else 2) * width * max(2, groups_even)
         cost = row_chunks * n_chunks * (max(conversions, products) + 0.01 * groups_even)
         if best is None or cost < best[0]:

@@ -17,10 +17,11 @@ from mnc.mncore_backend.kernels.matmul.chunks import Chunk, choose_chunks
 from mnc.mncore_backend.kernels.matmul.spec import BLOCK, LANES, MatmulSpec
 from mnc.mncore_backend.kernels.matmul.transpose import BANKS, bank_operand, transposed_copy
 from mnc.mncore_backend.kernels.vector.constants import ConstantPool
-from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local
+from mnc.mncore_backend.program import REGISTER_FILE, Buffer, BufferOperand, Builder, local
 
 _ALUF = Operand(Memory.ALUF)
 _NOWRITE = Operand(Memory.NOWRITE)
+_FEW_GROUPS = 3  # groups of four rows per matrix up to which the ALU, not the MAU, bounds single precision
 
 
 def emit_matmul(builder: Builder, spec: MatmulSpec, constants: ConstantPool | None = None) -> None:
@@ -54,7 +55,9 @@ class _ProductEmitter:
     def __init__(self, builder: Builder, spec: MatmulSpec, constants: ConstantPool) -> None:
         self._builder = builder
         self._spec = spec
-        self._swap_amount = constants.operand(32, Memory.LM1) if spec.letter == "f" else None
+        single = spec.letter == "f"
+        self._swap_amount = constants.operand(32, Memory.LM1) if single else None
+        self._kept_rows = builder.temporary(BLOCK, REGISTER_FILE, "rows_of_w") if single else None
 
     def emit_chunk(self, chunk: Chunk) -> None:
         spec, builder = self._spec, self._builder
@@ -69,7 +72,7 @@ class _ProductEmitter:
                 for half in (None,) if spec.letter == "g" else (0, 1):
                     product = _Product(k, n, half, BANKS[number % 2])
                     number += 1
-                    self._write_matrix(product)
+                    self._write_matrix(product, keep=chunk.groups <= _FEW_GROUPS)
                     self._multiply_rows(chunk, pending, vectors, accumulators)
                     pending = product
         self._multiply_rows(chunk, pending, vectors, accumulators)
@@ -87,18 +90,25 @@ class _ProductEmitter:
             source = local(self._spec.x, [int(o) for o in offsets])
             self._builder.emit(f"{self._spec.letter}bfn", (source,), (local(vectors, target),))
 
-    def _write_matrix(self, product: _Product) -> None:
+    def _write_matrix(self, product: _Product, *, keep: bool) -> None:
         """Rows of W of one block, to block float and into the bank. Single precision multiplies the even columns of
-        the bank: for the odd k the words of every long are exchanged."""
+        the bank: for the odd k the words of every long are exchanged. With `keep` the rows converted for the even k
+        are kept for that in a register file instead of being converted again: with few rows of X the ALU is the
+        bottleneck, with many its access to the file would hold up the products."""
         spec, builder = self._spec, self._builder
         block = spec.w_offset[product.n_block * BLOCK : (product.n_block + 1) * BLOCK, product.k_block]
         offsets = np.where(block >= 0, block, block[block >= 0][-1])
         for half in range(0, BLOCK, LANES):
-            source = local(spec.w, [int(o) for o in offsets[half : half + LANES]])
-            builder.emit(f"{spec.letter}bfn", (source,), (_NOWRITE,))
+            source: BufferOperand | Operand = local(spec.w, [int(o) for o in offsets[half : half + LANES]])
+            kept = local(self._kept_rows, range(half, half + LANES)) if keep and self._kept_rows else None
+            if product.half == 1 and kept is not None:
+                source = kept
+            else:
+                builder.emit(f"{spec.letter}bfn", (source,), (_NOWRITE if kept is None else kept,))
+                source = _ALUF
             if product.half == 1:
                 assert self._swap_amount is not None
-                builder.emit("lbsl", (_ALUF, self._swap_amount), (_NOWRITE,))
+                builder.emit("lbsl", (source, self._swap_amount), (_NOWRITE,))
             builder.emit(f"{spec.letter}mwrite", (_ALUF,), (bank_operand(product.bank, half),))
 
     def _multiply_rows(

@@ -6,13 +6,14 @@ from mnc.mncore_backend.kernels.vector.cleanup import registers_read
 from mnc.mncore_backend.program import REGISTER_FILE
 
 
-def chain_three_register_operations(instructions: list[Instruction]) -> None:
-    """Let operations that read three registers take the newest from the latch where that is possible."""
+def chain_dependent_operations(instructions: list[Instruction]) -> None:
+    """Let an operation take the result of the one before it from the latch if both belong to the same unit, which
+    spares a register-file port, or if it reads three registers, which two files cannot deliver."""
     previous: Instruction | None = None
     for instruction in instructions:
         read = set(registers_read(instruction))
-        if len(read) == 3 and previous is not None and previous.result in read and previous.write_flag is None:
-            instruction.chained = True
+        if previous is not None and previous.result in read and previous.write_flag is None:
+            instruction.chained = instruction.is_mau == previous.is_mau or len(read) == 3
         previous = instruction
 
 

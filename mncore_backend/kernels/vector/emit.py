@@ -18,8 +18,8 @@ from mnc.mncore_backend.kernels.vector.registers import MASK_ENTRIES, assign_slo
 from mnc.mncore_backend.program import REGISTER_FILE, AnyOperand, Buffer, BufferOperand, Builder, local, with_mask
 
 LANES = 4  # cycles of a step
-GROUPS = 8  # groups side by side, at most
-REGISTER_BUDGET = 192  # long words of each register file for temporaries
+GROUPS = 6  # groups side by side, at most
+REGISTER_BUDGET = 144  # long words of each register file for temporaries; accumulators and constants need the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,8 @@ class MapEmitter:
         instructions, values = coalesce_copies(expander.m.instructions, values)
         instructions = remove_unused(instructions, {value.number for value in values if value.kind == "register"})
         placed_outputs = [(access, value) for (access, _), value in zip(self.outputs, values, strict=True)]
-        self._units = Placer(instructions, self.inputs, placed_outputs).units
+        floats = {number for number, (_, scalar) in enumerate(self.outputs) if scalar.type == "f32"}
+        self._units = Placer(instructions, self.inputs, placed_outputs, floats).units
         self._sequence = flatten(self._units)
 
     def emit(self, groups: Sequence[Group]) -> None:

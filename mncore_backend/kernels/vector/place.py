@@ -5,7 +5,7 @@ Constants go where the operation has a free port. What still collides travels th
 copy in the step before. The result is a list of units: placed operations that belong in consecutive steps.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from mnc.core.diagnostics import InternalError
@@ -13,7 +13,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.kernels.math.micro import Instruction, Value
 from mnc.mncore_backend.kernels.vector.body import Access
 from mnc.mncore_backend.kernels.vector.cleanup import registers_read
-from mnc.mncore_backend.kernels.vector.colour import chain_length, chain_three_register_operations, two_colour
+from mnc.mncore_backend.kernels.vector.colour import chain_dependent_operations, chain_length, two_colour
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE
 
 _HEAVY = 10  # instructions from which constants of the MAU live in LM1, to leave the GRF ports to the ALU
@@ -43,16 +43,21 @@ Unit = list[Placed]
 
 
 class Placer:
-    """Places the instructions of one kernel. `outputs` gives the value of each output access."""
+    """Places the instructions of one kernel. `outputs` gives the value of each output access, `floats` the outputs
+    that are floating-point numbers."""
 
     def __init__(
-        self, instructions: list[Instruction], inputs: tuple[Access, ...], outputs: list[tuple[Access, Value]]
+        self,
+        instructions: list[Instruction],
+        inputs: tuple[Access, ...],
+        outputs: list[tuple[Access, Value]],
+        floats: Collection[int] = (),
     ) -> None:
         self._inputs = inputs
         self._outputs = outputs
         self._instructions = self._load_inputs(instructions)
         self._outputs = [(access, self._moved_input(value)) for access, value in outputs]
-        chain_three_register_operations(self._instructions)
+        chain_dependent_operations(self._instructions)
         self._heavy = len(self._instructions) >= _HEAVY
         self.files = self._colour()
         self._homeless = self._registers_without_home()
@@ -62,7 +67,7 @@ class Placer:
             self._place(instruction)
         for number, (_, value) in enumerate(self._outputs):
             if number not in self._direct.values():
-                copy = Instruction("ipassa", (value,))
+                copy = Instruction(self._copy_opcode(value, number in floats), (value,))
                 self._append(copy, [Place("output", number)])
 
     # ---- preparation ---------------------------------------------------------------------------------------------
@@ -94,7 +99,7 @@ class Placer:
         for instruction in instructions:
             met: set[Memory] = set()
             for number in dict.fromkeys(s.number for s in instruction.sources if s.kind == "input"):
-                choices = set(self._inputs[number].buffer.choices)
+                choices = memories(self._inputs[number])
                 if number in busy or met & choices:
                     busy.add(number)
                 else:
@@ -120,9 +125,9 @@ class Placer:
                 neighbours[read[0]].add(read[1])
                 neighbours[read[1]].add(read[0])
             for source in instruction.sources:
-                if source.kind == "input" and self._inputs[source.number].buffer.choices[0] in REGISTER_FILE:
+                if source.kind == "input" and memories(self._inputs[source.number]) & set(REGISTER_FILE):
                     for register in read:
-                        taken.setdefault(register, set()).update(self._inputs[source.number].buffer.choices)
+                        taken.setdefault(register, set()).update(memories(self._inputs[source.number]))
             previous = instruction
         return two_colour(neighbours, taken)
 
@@ -139,6 +144,14 @@ class Placer:
             if simple and value.number not in direct and self._may_write(value.number, access, read_buffers):
                 direct[value.number] = number
         return direct
+
+    def _copy_opcode(self, value: Value, is_float: bool) -> str:
+        """The copy of a float goes through the less busy unit. The MAU normalises, so only results of arithmetic,
+        maximum and minimum may take it."""
+        busy = sum(1 if instruction.is_mau else -1 for instruction in self._instructions)
+        writers = [i.opcode for i in self._instructions if value.kind == "register" and i.result == value.number]
+        normal = bool(writers) and all(opcode.startswith("fv") or opcode in ("fmax", "fmin") for opcode in writers)
+        return "fvpassa" if is_float and normal and busy < 0 else "ipassa"
 
     def _may_write(self, register: int, access: Access, read_buffers: set[int]) -> bool:
         """An output may be written early unless inputs are still to be read from its buffer, and only by an operation
@@ -255,17 +268,23 @@ class Placer:
 
     def _choices(self, source: Value, instruction: Instruction, written: set[Memory]) -> list[set[Memory]]:
         if source.kind == "input":
-            return [set(self._inputs[source.number].buffer.choices)]
+            return [memories(self._inputs[source.number])]
         if source.kind == "register":
             return [{file} for file in self.files[source.number]]
-        local = [] if Memory.LM1 in written else [{Memory.LM1}]
+        preferred = LOCAL_MEMORY[::-1] if instruction.is_mau else LOCAL_MEMORY
+        local = [{memory} for memory in preferred if memory not in written]
         files = [{file} for file in REGISTER_FILE]
-        return [*local, *files] if self._heavy and instruction.is_mau else [*files, *local]
+        return [*local, *files] if self._heavy else [*files, *local]
+
+
+def memories(access: Access) -> set[Memory]:
+    """Memories the access may end up in."""
+    buffer = access.buffer
+    return set(buffer.choices) if buffer.memory is None else {buffer.memory}
 
 
 def _local(access: Access) -> set[Memory]:
-    """Local memories the access may end up in."""
-    return set(access.buffer.choices) & set(LOCAL_MEMORY)
+    return memories(access) & set(LOCAL_MEMORY)
 
 
 def flatten(units: Iterable[Unit]) -> list[Placed]:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnc.core.diagnostics import InternalError
-from mnc.mncore_backend.kernels.vector import Access, Body, Output, Scalar, VectorKernel, emit_vector
+from mnc.mncore_backend.kernels.vector import Access, Body, ConstantPool, Output, Scalar, VectorKernel, emit_vector
 
 from .harness import PE_COUNT, Bench, apply, random_singles, ulp_error
 
@@ -132,6 +132,29 @@ def test_one_value_to_several_outputs() -> None:
     bench.run()
     for target, expected in zip(targets, (2 * data, 2 * data, data, np.full_like(data, 3)), strict=True):
         np.testing.assert_array_equal(bench.words(target).view(np.float32), expected)
+
+
+def test_kernels_of_a_program_can_share_constants() -> None:
+    bench = Bench()
+    data = RANDOM.integers(-9, 9, (PE_COUNT, 10)).astype(np.float32)
+    x, y, z = bench.buffer(5, data), bench.buffer(5), bench.buffer(5)
+    pool, i = ConstantPool(bench.builder), np.arange(5)
+    for source, target in ((x, y), (y, z)):
+        body = Body()
+        value = body.op("mulf", body.input(), body.constant(3.0))
+        kernel = VectorKernel(5, (Access(source, i),), body, (Output(Access(target, i), value),))
+        emit_vector(bench.builder, kernel, pool)
+    bench.run()
+    np.testing.assert_array_equal(bench.words(z).view(np.float32), 9 * data)
+    assert sum(op.opcode == "imm" for op in bench.program.operations) == 1
+
+
+def test_no_iterations_emit_nothing() -> None:
+    bench, body = Bench(), Body()
+    none = np.array([], int)
+    x = bench.buffer(1)
+    emit_vector(bench.builder, VectorKernel(0, (Access(x, none),), body, (Output(Access(x, none), body.input()),)))
+    assert not bench.program.operations
 
 
 def test_reading_what_another_iteration_writes_is_refused() -> None:
