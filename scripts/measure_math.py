@@ -162,7 +162,7 @@ def render() -> str:
         "",
         "## Cost",
         "",
-        "Per four long words in each PE (32,768 elements on the chip), with 64 long words in a kernel.",
+        "Per four long words in each PE (32,768 elements on the chip), in steady state.",
         "",
     ]
     lines += ["| operation | MAU operations | ALU operations | steps |", "| --- | --- | --- | --- |"]
