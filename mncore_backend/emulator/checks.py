@@ -105,7 +105,7 @@ class Checker:
             if _SAME_BANK_FORMAT[written] != _SAME_BANK_FORMAT[precision]:
                 self._fail(
                     f"row {row} of $l{bank} was written with {written}mwrite and is used with precision {precision}",
-                    "bank-precision",
+                    "matrix-precision",
                 )
 
     # ---- transfers ----

@@ -3,10 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Rows
 from mnc.mncore_backend.emulator.geometry import BLOCKS, PES
+from mnc.mncore_backend.emulator.plan import Access
 
+OPERAND_LIMIT = 1 << 15
 ELEMENT_BITS = {"d": 64, "l": 64, "f": 32, "g": 32, "i": 32, "h": 16, "s": 16, "": 64}
 
 
@@ -22,6 +24,14 @@ class Constants:
     def __init__(self) -> None:
         self._keep: dict[object, NDArray[np.uint8] | NDArray[np.uint64]] = {}
         self.zero = self.splat(0)
+        self.operand_rows: dict[int, tuple[Operand, Access, Rows]] = {}
+        """Checked sources by identity of their record: the parser shares records of equal text."""
+
+    def keep_operand(self, operand: Operand, access: Access, rows: Rows) -> None:
+        """Remember where a source with unchanging addresses lies."""
+        if len(self.operand_rows) >= OPERAND_LIMIT:
+            self.operand_rows.clear()
+        self.operand_rows[id(operand)] = (operand, access, rows)
 
     def at(self, address: int, stride: int) -> NDArray[np.uint64]:
         """Contents [block or 1, PE] of constant rows by their address."""

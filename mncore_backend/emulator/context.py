@@ -16,6 +16,7 @@ class Context:
     """Static machine state.
 
     latches      value held per unit, None when the unit was idle in the last counted step (SDM 3.6.1.18)
+    buffers      buffer (0, 1) that holds the latch of each unit
     turnaround   buffer number (0, 1) and kind of the last PE -> L1BM transfer
     masks        default write mask (entry, 2-long) per memory letter, from the last mask statement
     bars         base register of LM0 and LM1 where all PEs agree, else None
@@ -24,7 +25,7 @@ class Context:
     """
 
     latches: dict[str, Value | None] = field(default_factory=lambda: dict.fromkeys(UNITS))
-    buffers: dict[str, int] = field(default_factory=lambda: dict.fromkeys(UNITS, 0))
+    buffers: dict[str, int] = field(default_factory=lambda: dict.fromkeys(UNITS, 1))
     turnaround: tuple[int, str] | None = None
     masks: dict[str, tuple[int, bool]] = field(default_factory=dict)
     bars: list[int | None] = field(default_factory=lambda: [0, 0])

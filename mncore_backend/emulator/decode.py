@@ -1,6 +1,6 @@
 """From a PE statement to a plan: dispatch of its expressions to the units."""
 
-from mnc.mncore_backend.assembly.records import Expression, Step
+from mnc.mncore_backend.assembly.records import Expression, Memory, Step
 from mnc.mncore_backend.emulator.arena import Arena
 from mnc.mncore_backend.emulator.constants import Constants
 from mnc.mncore_backend.emulator.context import Context
@@ -58,6 +58,9 @@ def decode_step(arena: Arena, context: Context, constants: Constants, statement:
     """Decode a PE statement against the static machine state. Raises ValueError when it cannot be executed."""
     suspended = any(d.mask is not None for e in statement.expressions for d in e.destinations)
     step = StepDecoder(arena, context, constants, strict, suspended)
+    step.keeps_turnaround = any(
+        e.opcode == "noforward" or any(s.memory is Memory.TURNAROUND for s in e.sources) for e in statement.expressions
+    )
     units = tuple(unit_of(expression.opcode) for expression in statement.expressions)
     for expression, unit in zip(statement.expressions, units, strict=True):
         _decode_expression(step, expression, unit)

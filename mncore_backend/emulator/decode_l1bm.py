@@ -137,7 +137,8 @@ def _up(step: StepDecoder, expression: Expression) -> None:
     port = Port(family, destination.width == 4)
     if port.family not in ("m", "m4", "d") or (port.family == "d" and port.two_long):
         raise StaticError(f"{opcode} has no such form")
-    buffer = 1 - step.context.turnaround[0] if step.context.turnaround else 0
+    held = step.context.turnaround
+    buffer = 1 - held[0] if held is not None and step.keeps_turnaround else 0
     shift = 0
     if reduction:
         _reduce(step, port, reduction, source, buffer, reduces="r" in expression.modifier)

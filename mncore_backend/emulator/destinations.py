@@ -11,7 +11,14 @@ from mnc.mncore_backend.emulator.constants import Constants
 from mnc.mncore_backend.emulator.context import Context
 from mnc.mncore_backend.emulator.indirect import DynamicTarget, dynamic_words, is_dynamic, store_dynamic
 from mnc.mncore_backend.emulator.masks import OPEN_MASK, ResolvedMask, bits_of, resolve, resolve_entry
-from mnc.mncore_backend.emulator.operands import REGION, WORDS, StaticError, check_static, static_words
+from mnc.mncore_backend.emulator.operands import (
+    REGION,
+    WORDS,
+    StaticError,
+    check_static,
+    following_rows,
+    static_words,
+)
 from mnc.mncore_backend.emulator.plan import Access, PlanBuilder, Value
 from mnc.mncore_backend.emulator.transfer_kernels import store_flags
 
@@ -88,8 +95,7 @@ class Writer:
         self._store_rows(out, value.msb, "long", 0, mask, mask.cycles)
         if operand.width == 4:
             cycles = mask.cycles if mask.two_long else (True,) * CYCLES
-            lsb = self.builder.rows(region, [long + 1 for long in longs])
-            self._store_rows(lsb, value.lsb, "lsb", 0, mask, cycles)
+            self._store_rows(following_rows(out), value.lsb, "lsb", 0, mask, cycles)
 
     def _store_rows(
         self, out: Rows, x: Rows, width: str, word: int | tuple[int, ...], mask: ResolvedMask, cycles: tuple[bool, ...]
@@ -97,9 +103,11 @@ class Writer:
         """One store kernel; cycles that a fixed mask silences go to a trash row."""
         if not any(cycles):
             return
-        trash = self.builder.rows("trash", range(CYCLES))
-        a, b, c, d = (out[i] if cycles[i] else trash[i] for i in range(CYCLES))
-        operands: dict[str, tuple[int, ...]] = {"out": (a, b, c, d, out[4]), "x": x}
+        if not all(cycles):
+            trash = self.builder.rows("trash", range(CYCLES))
+            a, b, c, d = (out[i] if cycles[i] else trash[i] for i in range(CYCLES))
+            out = (a, b, c, d, out[4])
+        operands: dict[str, tuple[int, ...]] = {"out": out, "x": x}
         if isinstance(word, tuple):
             operands["word"] = word
         if mask.entry is None or (width == "lsb" and not mask.two_long):
@@ -117,6 +125,8 @@ class Writer:
             self.builder.writes.append(Access(operand.memory, lsb, 2, operand))
             kept = tuple(w for w, on in zip(words, mask.cycles, strict=True) if on)
             access = Access(operand.memory, kept, 2, operand)
+        elif all(mask.cycles):
+            access = Access(operand.memory, words, width, operand)
         else:
             kept = tuple(w for w, on in zip(words, mask.cycles, strict=True) if on)
             access = Access(operand.memory, kept, width, operand)

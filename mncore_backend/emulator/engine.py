@@ -158,8 +158,8 @@ class Engine:
             for unit in context.latches:
                 value = plan.results.get(unit)
                 context.latches[unit] = value
-                if value is not None:
-                    context.buffers[unit] ^= 1
+                # An idle unit falls back to one canonical buffer, so that repeated code finds its plans again.
+                context.buffers[unit] = 1 if value is None else 1 - context.buffers[unit]
             if plan.turnaround is not None:
                 context.turnaround = plan.turnaround
         for bank, precision, rows in plan.bank_writes:

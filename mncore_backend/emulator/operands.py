@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import FIXED_VALUES, Memory, Operand
 from mnc.mncore_backend.emulator import kernels
-from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, Rows
+from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, ROW_BYTES, Rows
 from mnc.mncore_backend.emulator.context import LATCH_OF, Context
 from mnc.mncore_backend.emulator.geometry import LOCAL_LONGS, REGISTER_LONGS
 from mnc.mncore_backend.emulator.indirect import fetch_dynamic, is_dynamic
@@ -24,6 +24,15 @@ WORDS = {
     Memory.GRF1: 2 * REGISTER_LONGS,
 }
 REGION = {Memory.LM0: "m", Memory.LM1: "n", Memory.GRF0: "r", Memory.GRF1: "s"}
+
+
+NO_DISPLACEMENT = [0, 0]
+
+
+def following_rows(rows: Rows) -> Rows:
+    """The rows one long word behind: the LSB longs of a 2-long access."""
+    a, b, c, d, stride = rows
+    return (a + ROW_BYTES, b + ROW_BYTES, c + ROW_BYTES, d + ROW_BYTES, stride)
 
 
 class StaticError(ValueError):
@@ -95,6 +104,10 @@ class Reader:
             return Value(rows, rows)
         if memory not in WORDS:
             raise StaticError(f"${memory.value} cannot be read here")
+        known = self.constants.operand_rows.get(id(operand))
+        if known is not None and known[0] is operand and self.context.bars == NO_DISPLACEMENT:
+            self.builder.reads.append(known[1])
+            return self._value_of_rows(known[2], operand.width, known[1].words)
         check_static(operand, self.strict)
         if is_dynamic(operand, self.context):
             return self._dynamic(operand)
@@ -112,12 +125,17 @@ class Reader:
 
     def _static(self, operand: Operand) -> Value:
         words = static_words(operand, self.context, self.strict)
-        self.builder.reads.append(Access(operand.memory, words, operand.width, operand))
-        longs = [word >> 1 for word in words]
-        rows = self.builder.rows(REGION[operand.memory], longs)
-        if operand.width == 4:
-            return Value(rows, self.builder.rows(REGION[operand.memory], [long + 1 for long in longs]))
-        if operand.width == 2:
+        access = Access(operand.memory, words, operand.width, operand)
+        self.builder.reads.append(access)
+        rows = self.builder.rows(REGION[operand.memory], [word >> 1 for word in words])
+        if self.context.bars == NO_DISPLACEMENT:
+            self.constants.keep_operand(operand, access, rows)
+        return self._value_of_rows(rows, operand.width, words)
+
+    def _value_of_rows(self, rows: Rows, width: int, words: tuple[int, ...]) -> Value:
+        if width == 4:
+            return Value(rows, following_rows(rows))
+        if width == 2:
             return Value(rows, self.builder.zero)
         out = self.builder.scratch()
         self.builder.call(kernels.fetch_word(), out=out, x=rows, word=tuple(word & 1 for word in words))

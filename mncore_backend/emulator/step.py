@@ -20,6 +20,7 @@ class StepDecoder:
         self.context = context
         self.constants = constants
         self.strict = strict
+        self.keeps_turnaround = False  # the step needs the old contents of the turnaround register, too
         self.reader = Reader(self.builder, context, constants, strict)
         self.writer = Writer(self.builder, context, constants, strict, suspended)
 

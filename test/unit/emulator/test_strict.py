@@ -130,11 +130,11 @@ RUN_TIME = [
     ('imm i"4094" $mb\nnop/3\nlpassa $lm0v $ls0v', "wrap-around"),
     ('imm i"3" $mb\nnop/3\nlpassa $lm0v $ls0v', "misaligned"),
     ("l1bmd $lb8128 $ls0v", "wrap-around"),
-    ("dmwrite $lm0v $lx0\ngmread $lx0 $lr0v", "bank-precision"),
-    ("gmwrite $lm0v $lx0\ngmwrite $lm8v $lx4\nhmmul $lx $lm0v $llr0v", "bank-precision"),
+    ("dmwrite $lm0v $lx0\ngmread $lx0 $lr0v", "matrix-precision"),
+    ("gmwrite $lm0v $lx0\ngmwrite $lm8v $lx4\nhmmul $lx $lm0v $llr0v", "matrix-precision"),
     (
         "gbfn $lm0v $lr0v\ngbfn $lm8v $lr8v\nnop\ndmwrite $lr0v $lx0\ngmwrite $lr8v $lx4\ngmmul $lx $lr0v $ls0v",
-        "bank-precision",
+        "matrix-precision",
     ),
 ]
 
