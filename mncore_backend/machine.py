@@ -311,6 +311,7 @@ def mv_peak_bytes_per_second(longs_per_cycle: int) -> int:
 # ---- assumptions -----------------------------------------------------------------------------------------------------
 
 MV_LATENCY_STEPS = 64  # OPEN-48: fixed part of an MV's duration, in steps, before its data phase
+MV_LATENCY_OVERLAPS = True  # OPEN-48: MVs over one port queue with their data phases only, not with their latencies
 MV_ISSUE_INTERVAL_STEPS = 4  # summary 7.1: at most one MV per 4 steps; OPEN-48: who pads the stream
 PE_STEPS_PER_MV_SLOT = 3  # OPEN-48: packed streams have one MV slot per 3 PE statements in auto-stride mode
 NOPS_AFTER_WAIT = 0  # OPEN-48: third-party code adds up to 5
@@ -332,6 +333,7 @@ class Assumption:
 
 ASSUMPTIONS = (
     Assumption("OPEN-48", "MV_LATENCY_STEPS", str(MV_LATENCY_STEPS), "fixed part of an MV's duration in steps"),
+    Assumption("OPEN-48", "MV_LATENCY_OVERLAPS", str(MV_LATENCY_OVERLAPS), "latencies of queued MVs overlap"),
     Assumption("OPEN-48", "MV_ISSUE_INTERVAL_STEPS", str(MV_ISSUE_INTERVAL_STEPS), "steps between two MV issues"),
     Assumption("OPEN-48", "PE_STEPS_PER_MV_SLOT", str(PE_STEPS_PER_MV_SLOT), "PE statements per MV slot when packed"),
     Assumption("OPEN-48", "NOPS_AFTER_WAIT", str(NOPS_AFTER_WAIT), "statements between a wait and the first use"),

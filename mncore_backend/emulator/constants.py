@@ -1,5 +1,7 @@
 """Rows whose contents never change: zeros, immediates, fixed values and fixed cycle masks."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +24,7 @@ class Constants:
     """Owner of the buffers; a record refers to them by address."""
 
     def __init__(self) -> None:
-        self._keep: dict[object, NDArray[np.uint8] | NDArray[np.uint64]] = {}
+        self._keep: dict[object, NDArray[Any]] = {}
         self.zero = self.splat(0)
         self.operand_rows: dict[int, tuple[Operand, Access, Rows]] = {}
         """Checked sources by identity of their record: the parser shares records of equal text."""

@@ -1,5 +1,6 @@
 """``d set``, ``d get`` and DRAM presets (SDM 3.4.3, 3.4.4): access to every memory in the units of the statement."""
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -60,8 +61,13 @@ Unit = tuple[int, ...]
 def units_of(operand: DebugOperand) -> list[Unit]:
     """Coordinates the scope names, outermost level slowest; omitted levels run over all values."""
     levels = LEVELS.get(operand.memory, 5)
-    ranges = [range(COUNTS[i]) if operand.scope[i] is None else (operand.scope[i],) for i in range(levels)]
-    return list(product(*ranges))
+    return list(product(*(_level(operand, i) for i in range(levels))))
+
+
+def _level(operand: DebugOperand, index: int) -> Sequence[int]:
+    """Values of one scope level."""
+    value = operand.scope[index]
+    return range(COUNTS[index]) if value is None else (value,)
 
 
 def _longs_per_unit(operand: DebugOperand) -> int:
@@ -200,7 +206,7 @@ def _mark_upper(shadow: Shadow, memory: Memory, unit: Unit, longs: NDArray[np.in
 
 def _selection(operand: DebugOperand) -> tuple[list[int], list[int]]:
     """(blocks, PEs of a block) of a scope."""
-    n, c, b, m, p = (range(COUNTS[i]) if s is None else (s,) for i, s in enumerate(operand.scope))
+    n, c, b, m, p = (_level(operand, i) for i in range(5))
     return [16 * x + 8 * y + z for x in n for y in c for z in b], [4 * x + y for x in m for y in p]
 
 
@@ -228,7 +234,7 @@ def _set_words(state: State, shadow: Shadow, operand: DebugOperand, values: NDAr
         if len(blocks) == 1 and len(pes) == 1:
             region[blocks[0], longs, pes[0]] = values
         else:
-            region[np.ix_(blocks, longs, pes)] = values[None, :, None]
+            region[np.ix_(blocks, longs.tolist(), pes)] = values[None, :, None]
         words = 2 * len(values)
     first = operand.address % size
     _mark_words(shadow, operand.memory, range(first, min(first + words, size)), blocks, pes)

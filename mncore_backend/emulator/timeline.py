@@ -4,7 +4,12 @@ from dataclasses import dataclass, field
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator.mv import MvPlan, Run
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
+from mnc.mncore_backend.machine import (
+    CYCLES_PER_STEP,
+    MV_ISSUE_INTERVAL_STEPS,
+    MV_LATENCY_OVERLAPS,
+    MV_LATENCY_STEPS,
+)
 
 Port = tuple[Memory, int, bool]
 """(memory, instance, is a write): what a data phase occupies."""
@@ -52,8 +57,9 @@ class Timeline:
         ports |= {(memory, instance, True) for memory, instance, _, _ in plan.writes}
         start = max([self.now, *(self.ports.get(port, 0) for port in ports)])
         end = start + -(-plan.data_cycles // CYCLES_PER_STEP)
-        self.ports.update(dict.fromkeys(ports, end))
-        transfer = InFlight(tag, line, end + MV_LATENCY_STEPS, plan.reads, plan.writes, ports)
+        finish = end + MV_LATENCY_STEPS
+        self.ports.update(dict.fromkeys(ports, end if MV_LATENCY_OVERLAPS else finish))
+        transfer = InFlight(tag, line, finish, plan.reads, plan.writes, ports)
         self.last_finish = max(self.last_finish, transfer.finish)
         self.in_flight.append(transfer)
         return transfer
