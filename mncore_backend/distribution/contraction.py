@@ -11,13 +11,15 @@ from mnc.mncore_backend.distribution.space import (
     LANE_COUNT,
     LANES,
     Access,
+    Bits,
     Digits,
+    bits_of,
     project,
     same_places,
-    spread,
+    spread_bits,
     with_addresses,
 )
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Digit, Layout
+from mnc.mncore_backend.layout import Axis, Digit, Layout
 
 SPLIT_AXES = (Axis.L2B, Axis.L1B, Axis.MAB)
 
@@ -68,20 +70,22 @@ class ContractionPlan:
     cost: float
 
 
+def _lane_dim(extents: Sequence[int], dims: Sequence[int]) -> int | None:
+    """The dimension of a role that carries the lanes: the best filled, then the last."""
+    return max(dims, key=lambda d: (extents[d] / (-(-extents[d] // LANE_COUNT) * LANE_COUNT), d), default=None)
+
+
 def _role_digits(
-    extents: Sequence[int], dims: Sequence[int], axes: Sequence[Axis], lanes: bool
-) -> tuple[dict[int, Digits], int | None]:
-    """Digits of the dimensions of one role and which of them carries the lanes (the best filled, then the last)."""
-    lane_dim = None
-    if lanes and dims:
-        lane_dim = max(dims, key=lambda d: (extents[d] / (-(-extents[d] // LANE_COUNT) * LANE_COUNT), d))
+    extents: Sequence[int], dims: Sequence[int], bits: Bits, lane_dim: int | None
+) -> tuple[dict[int, Digits], Bits]:
+    """Digits of the dimensions of one role, and the coordinate bits that it has no use for."""
     units = [LANE_COUNT if d == lane_dim else 1 for d in dims]
-    hardware = spread([extents[d] for d in dims], axes, units)
+    hardware, rest = spread_bits([extents[d] for d in dims], bits, units)
     digits = {
         d: with_addresses(extents[d], hw, LANES if d == lane_dim else ())
         for d, hw in zip(dims, hardware, strict=True)
     }
-    return digits, lane_dim
+    return digits, rest
 
 
 def _lanes_to_addresses(digits: Digits) -> Digits:
@@ -108,11 +112,17 @@ def _plan(
 ) -> tuple[ContractionPlan, dict[str, int]]:
     extents = problem.extents
     column = "m" if swapped else "n"
+    lane_dim = {role: _lane_dim(extents, by_role[role]) if role in (column, "k") else None for role in "bmnk"}
+    bits = {role: bits_of(axes[role]) for role in "bmnk"}
+    spare = "m" if column == "n" else "n"
+    for role in "bnmk":  # MABs that one role leaves over go to the rows; higher levels hold replicas, which is cheaper
+        rest = _role_digits(extents, by_role[role], bits[role], lane_dim[role])[1]
+        if role != spare and rest and all(axis is Axis.MAB for axis, _ in rest):
+            bits[role] = bits[role][: len(bits[role]) - len(rest)]
+            bits[spare] = bits[spare] + rest
     digits: dict[int, Digits] = {}
-    lane_dim: dict[str, int | None] = {}
     for role in "bmnk":
-        own, lane_dim[role] = _role_digits(extents, by_role[role], axes[role], role in (column, "k"))
-        digits.update(own)
+        digits.update(_role_digits(extents, by_role[role], bits[role], lane_dim[role])[0])
     matrix_digits = dict(digits)
     if (lane := lane_dim[column]) is not None:
         matrix_digits[lane] = _lanes_to_addresses(digits[lane])
@@ -144,37 +154,49 @@ def _compute_steps(counts: dict[str, int], precision: str) -> float:
     return blocks * (rows + 1) + convert
 
 
-def _copies(layout: Layout, axis: Axis) -> int:
-    return (AXIS_SIZE[axis] - 1 & layout.replicated_bits(axis)).bit_count()
+def _distinct_mabs(layout: Layout) -> int:
+    """MABs of an L1B that get data of their own on the way down: none, one of each quad, or all of them, because only
+    the broadcasts to all MABs and to quads make replicas."""
+    bits = layout.selected_bits(Axis.MAB)
+    return 1 if bits == 0 else 4 if bits & 3 == 0 else 16
 
 
 def arrival_steps(layout: Layout) -> float:
-    """Steps to bring a tensor from DRAM: MV at 256 long words per step over the chip, L2BM to L1BM, L1BM to PE."""
-    local = layout.local_size
-    distinct = {axis: AXIS_SIZE[axis] >> _copies(layout, axis) for axis in SPLIT_AXES}
-    per_l1b = local * 4 * distinct[Axis.MAB]
-    per_l2b = per_l1b * distinct[Axis.L1B]
-    transfer = per_l2b * distinct[Axis.L2B] / (256 if distinct[Axis.L2B] > 1 else 128)
-    down = per_l1b / 32 if distinct[Axis.L1B] > 1 else per_l1b / 64
-    return transfer + down + local / (4 if distinct[Axis.MAB] > 1 else 8)
+    """Steps to bring a tensor from DRAM: MV at 64 long words per cycle over the chip (half of that when groups share),
+    L2BM to L1BM, L1BM to PE."""
+    mabs = _distinct_mabs(layout)
+    l1bs = 1 << layout.selected_bits(Axis.L1B).bit_count()
+    l2b_bits = layout.selected_bits(Axis.L2B)
+    per_l1b = layout.local_size * 4 * mabs
+    from_l2bm, per_l2b = min((per_l1b * l1bs / 64, per_l1b * l1bs), (per_l1b / 32, per_l1b * 8))
+    l2bs = 8 if l2b_bits & 1 and l2b_bits & 6 else 4 if l2b_bits & 6 else 2 if l2b_bits else 1
+    transfer = per_l2b * l2bs / (256 if l2bs > 2 else 128)
+    return transfer + from_l2bm + layout.local_size / (4 if mabs == 16 else 8)
 
 
 def relayout_steps(source: Layout, target: Layout) -> float:
-    """A rough price of moving a tensor on the chip; the highest level that changes decides."""
+    """A rough price of moving a tensor on the chip; the highest level that changes decides.
+
+    Inside an L1B a trip through L1BM costs a few steps per long word. Between L1Bs everything passes L2BM; between L2Bs
+    it passes PDM, one transfer per L2B with its latency, and one per piece where L2Bs exchange different pieces.
+    """
     if same_places(source, target):
         return 0.0
-    steps = (source.local_size + target.local_size) / 4 + 10
-    for axis, price, fixed in ((Axis.L1B, 8, 20), (Axis.L2B, 8, 160)):
-        if any((a.axis is axis) != (b.axis is axis) for a, b in _paired_digits(source, target)):
-            steps += price * max(source.local_size, target.local_size) + fixed
+    steps = 10 + (source.local_size + target.local_size) / 2
+    largest = max(source.local_size, target.local_size)
+    if _changes(source, target, Axis.L1B):
+        steps += 60 + 8 * largest
+    if _changes(source, target, Axis.L2B):
+        exchange = bool(target.selected_bits(Axis.L2B)) and bool(source.selected_bits(Axis.L2B))
+        steps += 700 + 8 * largest + (20_000 if exchange else 0)
     return steps
 
 
-def _paired_digits(source: Layout, target: Layout) -> Iterator[tuple[Digit, Digit]]:
-    blank = Digit(1)
-    for a, b in zip(source.dims, target.dims, strict=True):
-        for i in range(max(len(a), len(b))):
-            yield (a[i] if i < len(a) else blank, b[i] if i < len(b) else blank)
+def _changes(source: Layout, target: Layout, axis: Axis) -> bool:
+    """Whether an axis selects other digits afterwards. Spreading replicas over an axis is a matter of choosing."""
+    before = [(f.dim, f.weight, f.size, f.stride) for f in source.fields if f.axis is axis]
+    after = [(f.dim, f.weight, f.size, f.stride) for f in target.fields if f.axis is axis]
+    return bool(before) and before != after
 
 
 def reduce_steps(result: Layout, partial: Sequence[Axis]) -> float:
@@ -184,6 +206,13 @@ def reduce_steps(result: Layout, partial: Sequence[Axis]) -> float:
     return sum(prices[axis] for axis in partial)
 
 
+def _outlook(result: Layout) -> float:
+    """What the consumers are likely to pay: most reduce or contract the last dimension, and that is dear across L1Bs
+    and dearer across L2Bs."""
+    last = {f.axis for f in result.fields if f.dim == len(result.shape) - 1}
+    return 400 * (Axis.L2B in last) + 15 * (Axis.L1B in last)
+
+
 def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int]) -> float:
     steps = _compute_steps(counts, problem.precision) + reduce_steps(plan.result, plan.partial)
     for operand, layout in ((problem.left, plan.left), (problem.right, plan.right)):
@@ -191,6 +220,7 @@ def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int]) -
         steps += layout.local_size / 1000  # of two equal plans the one with more room
     if plan.swapped:  # the result's lanes run along its rows; what comes next mostly wants its columns there
         steps += 20 + 2 * plan.result.local_size
+    steps += _outlook(plan.result)
     steps += 1e6 * sum(max(0, x.local_size - 1024) for x in (plan.left, plan.right, plan.result))
     return steps
 

@@ -14,7 +14,10 @@ LANES: Digits = (Digit(AXIS_SIZE[Axis.PE], Axis.PE), Digit(AXIS_SIZE[Axis.W], Ax
 LANE_COUNT = prod(d.size for d in LANES)
 
 
-def _bits(axes: Sequence[Axis]) -> list[tuple[Axis, int]]:
+Bits = list[tuple[Axis, int]]
+
+
+def bits_of(axes: Sequence[Axis]) -> Bits:
     """Coordinate bits of hardware axes, most significant first."""
     return [(axis, 1 << bit) for axis in axes for bit in reversed(range(AXIS_SIZE[axis].bit_length() - 1))]
 
@@ -30,12 +33,16 @@ def _merge_bits(bits: Sequence[tuple[Axis, int]]) -> Digits:
 
 
 def spread(extents: Sequence[int], axes: Sequence[Axis], units: Sequence[int] | None = None) -> list[Digits]:
-    """Hand out the bits of `axes` to dimensions, outermost dimension and most significant bit first.
+    """Hand out the bits of `axes` to dimensions, see `spread_bits`; what nobody takes holds replicas."""
+    return spread_bits(extents, bits_of(axes), units)[0]
+
+
+def spread_bits(extents: Sequence[int], bits: Bits, units: Sequence[int] | None = None) -> tuple[list[Digits], Bits]:
+    """Hand out coordinate bits to dimensions, outermost dimension and first bit first; also the bits left over.
 
     `units[i]` elements of dimension i stay together (8 for a dimension whose lanes are spread already). A dimension
-    takes bits while it has more units than places; what nobody takes holds replicas.
+    takes bits while it has more units than places.
     """
-    bits = _bits(axes)
     result: list[Digits] = []
     for i, extent in enumerate(extents):
         blocks = -(-extent // (units[i] if units else 1))
@@ -44,7 +51,7 @@ def spread(extents: Sequence[int], axes: Sequence[Axis], units: Sequence[int] | 
             taken += 1
         result.append(_merge_bits(bits[:taken]))
         bits = bits[taken:]
-    return result
+    return result, bits
 
 
 def with_addresses(extent: int, hardware: Digits, lanes: Digits = ()) -> Digits:
