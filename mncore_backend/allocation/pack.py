@@ -10,6 +10,7 @@ from bisect import insort
 from mnc.mncore_backend.allocation.lifetimes import Life
 
 Placed = dict[Life, int]
+_PERIODS = 512
 
 
 def pack(lives: list[Life], capacity: int) -> Placed | None:
@@ -74,12 +75,23 @@ def _expired(active: list[tuple[int, int, Life]], life: Life) -> bool:
 def _largest_first(fixed: list[Life], free: list[Life], capacity: int) -> Placed | None:
     """Greedy by size: each buffer at the lowest address free during its life."""
     placed = _fixed_places(fixed)
+    width = 1 + max((life.last for life in (*fixed, *free)), default=0) // _PERIODS
+    periods: dict[int, list[Life]] = {}  # so that only buffers of about the same time are looked at
+
+    def note(life: Life) -> None:
+        for period in range(life.first // width, life.last // width + 1):
+            periods.setdefault(period, []).append(life)
+
+    for life in fixed:
+        note(life)
     for life in sorted(free, key=lambda l: (-l.buffer.size, l.first)):
-        blocked = sorted((placed[o], placed[o] + o.buffer.size) for o in placed if o.overlaps(life))
+        near = {o for p in range(life.first // width, life.last // width + 1) for o in periods.get(p, ())}
+        blocked = sorted((placed[o], placed[o] + o.buffer.size) for o in near if o.overlaps(life))
         at = _gap(blocked, life.buffer.size, life.buffer.alignment, 0, capacity)
         if at is None:
             return None
         placed[life] = at
+        note(life)
     return placed
 
 

@@ -6,6 +6,7 @@ such sets may share one. All rules of parallel issue are here and nowhere else i
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.accesses import Access, Agent, Cycles, accesses, issue_group
@@ -24,6 +25,7 @@ _BANKS = (Memory.MATRIX_X, Memory.MATRIX_Y)
 NOWHERE: Cycles = ((), (), (), ())
 AGENT_BIT = {agent: 1 << i for i, agent in enumerate(Agent)}
 Region = tuple[object, ...]
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,10 @@ def _mask_key(mask: Mask) -> tuple[int, bool]:
     return entry, mask.two_long
 
 
-def _single(values: set, expression: Expression, what: str):
+def _single(values: set[Value], expression: Expression, what: str) -> Value:
     if len(values) > 1:
         raise InternalError(f"one {expression.opcode} {what}: {sorted(map(str, values))}")
-    return next(iter(values), None)
+    return next(iter(values))
 
 
 @lru_cache(1 << 16)
@@ -95,7 +97,7 @@ def needs_of(expression: Expression) -> Needs:
         UNIT_BIT[unit],
         tuple((m, _single(r, expression, f"reads {m.name} at two places")) for m, r in reads.items()),
         tuple((m, r[0]) for m, r in writes.items()),
-        _single(masks, expression, "uses two masks"),
+        _single(masks, expression, "uses two masks") if masks else None,
         info.precision if UNIT_BIT[unit] & _MAU_BITS else "",
         banks,
         expression.sources[1] if info.operation in ("vfma", "vmul") else None,

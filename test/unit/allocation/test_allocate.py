@@ -5,13 +5,24 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scheduling.programs import ProgramMaker
+
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.allocation import CapacityError, allocate
 from mnc.mncore_backend.assembly.records import Literal, Memory, Operand
 from mnc.mncore_backend.machine import MEMORIES
-from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, BufferOperand, Builder, Program, local, upper
-from scheduling.programs import ProgramMaker
+from mnc.mncore_backend.program import (
+    LOCAL_MEMORY,
+    REGISTER_FILE,
+    Buffer,
+    BufferOperand,
+    Builder,
+    Program,
+    local,
+    upper,
+)
 
+SHAPES = st.tuples(st.integers(1, 60), st.integers(0, 30), st.sampled_from([1, 2, 4, 16]))
 ANYWHERE = (*REGISTER_FILE, *LOCAL_MEMORY)
 
 
@@ -28,16 +39,19 @@ def uses(program: Program) -> dict:
 def assert_legal(program: Program) -> None:
     """Written independently of the allocator: ranges of buffers that are live at the same time are disjoint."""
     found, end = uses(program), len(program.operations)
-    lives = {b: (-1, end) if b.pinned else (found[b][0], found[b][-1]) for b in program.buffers if b.pinned or b in found}
+    used = [b for b in program.buffers if b.pinned or b in found]
+    lives = {b: (-1, end) if b.pinned else (found[b][0], found[b][-1]) for b in used}
+    placed: dict[Buffer, range] = {}
     for buffer in lives:
-        assert buffer.memory in buffer.choices
+        assert buffer.memory is not None and buffer.memory in buffer.choices
         assert buffer.base is not None and buffer.base % buffer.alignment == 0
-        assert 0 <= buffer.base and buffer.base + buffer.size <= MEMORIES[buffer.memory].longs
+        assert buffer.base >= 0 and buffer.base + buffer.size <= MEMORIES[buffer.memory].longs
+        placed[buffer] = range(buffer.base, buffer.base + buffer.size)
     known = list(lives)
     for i, a in enumerate(known):
         for b in known[i + 1 :]:
             if a.memory is b.memory and lives[a][0] < lives[b][1] and lives[b][0] < lives[a][1]:
-                assert a.base + a.size <= b.base or b.base + b.size <= a.base, (a.name, b.name)
+                assert placed[a].stop <= placed[b].start or placed[b].stop <= placed[a].start, (a.name, b.name)
 
 
 @settings(max_examples=60, deadline=None)
@@ -49,7 +63,7 @@ def test_live_buffers_are_disjoint(seed: int, count: int) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 60), st.integers(0, 30), st.sampled_from([1, 2, 4, 16])), min_size=1, max_size=60))
+@given(st.lists(SHAPES, min_size=1, max_size=60))
 def test_sizes_and_alignments(shapes: list[tuple[int, int, int]]) -> None:
     """Either an allocation is found and legal, or the register files are overfull by what the message says."""
     program = Program()

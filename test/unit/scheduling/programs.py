@@ -7,7 +7,16 @@ allocator does not see the homes and has to find one by itself.
 from random import Random
 
 from mnc.mncore_backend.assembly.records import Literal, Mask, Memory, Operand
-from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, Builder, Program, local, upper
+from mnc.mncore_backend.program import (
+    LOCAL_MEMORY,
+    REGISTER_FILE,
+    Buffer,
+    BufferOperand,
+    Builder,
+    Program,
+    local,
+    upper,
+)
 
 NOWHERE = (Operand(Memory.NOWRITE),)
 STAGE = 256  # long words of a staging buffer
@@ -21,7 +30,7 @@ class ProgramMaker:
         self.program = Program()
         self.builder = Builder(self.program, "start")
         self.inputs = [self.program.buffer(f"in{i}", 16, LOCAL_MEMORY, pinned=True) for i in range(2)]
-        self.home = dict(zip(self.inputs, LOCAL_MEMORY, strict=True))
+        self.home: dict[Buffer, Memory] = dict(zip(self.inputs, LOCAL_MEMORY, strict=True))
         self.values: list[Buffer] = []
         self.dram = self.program.buffer("image", 4 * STAGE, (Memory.DRAM,), alignment=64, pinned=True)
         self.results = self.program.buffer("results", 4 * STAGE, (Memory.DRAM,), alignment=64, pinned=True)
@@ -89,6 +98,30 @@ class ProgramMaker:
         self.builder.emit("imax", sources, [Operand(Memory.MASK, address=entry)])
         self.masks = sorted({*self.masks, entry})
 
+    def word(self) -> None:
+        """A single word in, a long out: the second word of the input counts as zero."""
+        source = self._any()
+        first = self._new(source)
+        self.builder.emit("inot", [self._operand(source)], [local(first, range(4))])
+        narrow = BufferOperand(first, (0, 2, 4, 6), 1)
+        self.builder.emit("inot", [Operand(Memory.PEID)], [narrow])
+        self.builder.emit("iinc", [narrow], [local(self._new(first), range(4))])
+
+    def masked(self) -> None:
+        """Two independent writes under different fixed masks."""
+        for pattern in self.random.sample(["1000", "0110", "1101", "0011"], 2):
+            made = self._new()
+            self.builder.emit("zero", (), [local(made, range(4))])
+            opcode = self.random.choice(["iinc", "fvpassa"])
+            source = Operand(Memory.T, 2) if self.t_written else local(made, range(4))
+            self.builder.emit(opcode, [source], [local(made, range(4), mask=Mask(pattern=pattern))])
+
+    def joined(self) -> None:
+        """A chain whose later member also reads a buffer."""
+        extra = self._any()
+        self.builder.emit("fvpassa", [self._operand(self._any())], NOWHERE)
+        self.builder.emit("iadd", [Operand(Memory.MAUF), self._operand(extra)], [local(self._new(extra), range(4))])
+
     def immediate(self) -> None:
         made = self._new(self.inputs[0])  # not in LM0
         self.builder.emit("imm", (), [local(made, range(4))], literal=Literal("i", str(self.random.randrange(100))))
@@ -102,7 +135,7 @@ class ProgramMaker:
             if i + 1 == length or self.random.random() < 0.3:
                 self._write(opcode, source)
             else:
-                self.builder.emit(opcode, [self._operand(source) if latch is None else source], NOWHERE)
+                self.builder.emit(opcode, [self._operand(source) if isinstance(source, Buffer) else source], NOWHERE)
             latch = result
 
     def fork(self) -> None:
@@ -196,8 +229,9 @@ class ProgramMaker:
         return None
 
     KINDS = (
-        "unary", "binary", "binary", "flag", "immediate", "chain", "fork", "through_t", "gather", "matrix",
-        "load", "down", "to_pe", "to_pe", "to_l1bm", "turnaround", "up", "store",
+        "unary", "binary", "binary", "word", "masked", "masked", "flag", "immediate", "chain", "joined", "joined",
+        "fork", "through_t", "gather", "matrix", "load", "down", "to_pe", "to_pe", "to_l1bm", "turnaround",
+        "up", "store",
     )  # fmt: skip
 
     def make(self, count: int) -> Program:

@@ -37,7 +37,7 @@ def run(statements: list[Statement], maker: ProgramMaker) -> tuple[dict[str, NDA
         assert buffer.memory is not None and buffer.base is not None
         machine.poke(buffer.memory, buffer.base, bits(random, buffer.size))
     statistics = machine.run(statements)
-    state = {memory.name: machine.longs(memory).copy() for memory in COMPARED}
+    state: dict[str, NDArray] = {memory.name: machine.longs(memory).copy() for memory in COMPARED}
     state["MASK"] = machine.masks().copy()
     for group in range(4):
         state[f"DRAM{group}"] = machine.read_dram(group, maker.results.base, maker.results.size)

@@ -7,7 +7,7 @@ from mnc.mncore_backend.allocation import allocate
 from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.checker import check_program
-from mnc.mncore_backend.program import Builder, Program, local
+from mnc.mncore_backend.program import Builder, Program, local, upper
 from mnc.mncore_backend.scheduling import ScheduleOptions, schedule
 from mnc.mncore_backend.scheduling.chains import find_chains
 
@@ -143,7 +143,7 @@ def test_a_result_is_taken_from_the_latch_when_that_is_sooner() -> None:
     [
         (local, lambda b, _: local(b, [0])),  # only the last cycle stays in memory
         (lambda b, _: local(b, [0]), local),
-        (local, lambda b, o: local(b, reversed(list(o)))),
+        (local, lambda b, o: local(b, list(reversed(o)))),
     ],
 )
 def test_no_latch_where_memory_holds_something_else(written, read) -> None:
@@ -162,3 +162,14 @@ def test_no_latch_for_two_longs_out_of_one() -> None:
     builder.emit("zero", (), [local(a, range(4))])
     builder.emit("ipassa", [local(a, range(4))], [local(b, range(0, 8, 2), two_long=True)])
     assert not any("aluf" in line for line in lines(made))
+
+
+def test_a_write_keeps_clear_of_a_read_that_a_chain_has_reserved() -> None:
+    """The second member reads LM0 in step 1, so nothing may write LM0 in step 0."""
+    made, builder = program()
+    x, y = (made.buffer(n, 4, (Memory.LM0,), pinned=True) for n in "xy")
+    l1bm = made.buffer("l1bm", 64, (Memory.L1BM,), alignment=64, pinned=True)
+    builder.emit("zero", (), NOWHERE)
+    builder.emit("fvadd", [ALUF, local(x, range(4))], NOWHERE)
+    builder.emit("l1bmp", [upper(l1bm)], [local(y, range(4))])
+    assert lines(made) == ["zero $nowrite", "fvadd $aluf $lm0v $nowrite", "l1bmp $lb0 $lm8v"]
