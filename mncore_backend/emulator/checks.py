@@ -1,5 +1,6 @@
 """Run-time checks of strict mode: memories never written, banks, latches, transfers in flight."""
 
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ class Checker:
     """Checks a decoded statement before it runs and notes what it writes."""
 
     def __init__(self, engine: "Engine") -> None:
-        self.engine = engine
+        self.engine: Engine = weakref.proxy(engine)  # no cycle: the memory of a machine goes with its last user
         self._checked: Sequence[Statement] | None = None
 
     def _fail(self, message: str, rule: str, hint: str | None = None) -> None:

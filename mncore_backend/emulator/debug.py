@@ -108,9 +108,19 @@ def _read_unit(state: State, operand: DebugOperand, unit: Unit, count: int) -> l
     return view[words[::2] % size >> 1].tolist()
 
 
+def _check_count(operand: DebugOperand, count: int) -> None:
+    """Raise ValueError for a count beyond the memory (DRAM: beyond 2^20 long words, which no dump needs)."""
+    limit = {Memory.T: CYCLES, Memory.MASK: 32 - operand.address, Memory.DRAM: 1 << 20}.get(operand.memory)
+    if limit is None:
+        limit = 2 * SIZES[operand.memory] if operand.memory in _WORD_MEMORIES else SIZES[operand.memory]
+    if count > limit:
+        raise ValueError(f"count {count} is beyond the {limit} units of {NAMES[operand.memory]}")
+
+
 def get_lines(state: State, statement: DebugGet) -> list[str]:
-    """The lines a ``d get`` prints."""
+    """The lines a ``d get`` prints. Raises ValueError when the memory or the count is wrong."""
     operand, count = statement.operand, statement.count
+    _check_count(operand, count)
     echo = _echo(statement)
     if operand.memory is Memory.MASK:
         return [line for unit in units_of(operand) for line in _mask_lines(state, operand, unit, count, echo)]
@@ -137,6 +147,7 @@ def get_lines(state: State, statement: DebugGet) -> list[str]:
 def read_values(state: State, statement: DebugGet) -> list[int]:
     """Payload longs a ``d get`` would print, units in order; for programs that compare instead of reading text."""
     operand = statement.operand
+    _check_count(operand, statement.count)
     return [value for unit in units_of(operand) for value in _read_unit(state, operand, unit, statement.count)]
 
 

@@ -163,6 +163,12 @@ class MvPlan:
         self.opcode = transfer.opcode
         self.size = transfer.size
         repeat = transfer.repeat or 1
+        for operand, count in (
+            (transfer.source, self.form.source_longs(transfer.size)),
+            (transfer.destination, self.form.destination_longs(transfer.size)),
+        ):
+            if operand.memory in _SIZES and count > _SIZES[operand.memory]:
+                raise ValueError(f"size {transfer.size} is larger than {operand.memory.name}")
         self.source_instances = instances_of(transfer.source)
         self.destination_instances = instances_of(transfer.destination)
         self.same_group = transfer.source.group == transfer.destination.group

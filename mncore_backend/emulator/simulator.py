@@ -17,6 +17,18 @@ from mnc.mncore_backend.emulator.trace import Trace, read_part
 Program = str | Sequence[Statement]
 
 
+def _printer(dump: list[str], listener: Callable[[str], None] | None) -> Callable[[str], None]:
+    """What `d get` prints goes to the list and to the listener."""
+    if listener is None:
+        return dump.append
+
+    def write(line: str) -> None:
+        dump.append(line)
+        listener(line)
+
+    return write
+
+
 class Machine:
     """MN-Core 2, all 4096 PEs.
 
@@ -36,15 +48,9 @@ class Machine:
         self.mode = mode
         self.engine = Engine(mode, threads)
         self.dump: list[str] = []
-        self._listener = output
-        self.engine.output = self._print
+        self.engine.output = _printer(self.dump, output)
         self._program: Sequence[Statement] = []
         self._position = 0
-
-    def _print(self, line: str) -> None:
-        self.dump.append(line)
-        if self._listener is not None:
-            self._listener(line)
 
     # ---- programs ----
 

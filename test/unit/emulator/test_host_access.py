@@ -1,5 +1,7 @@
 """The host's side: snapshots, single steps, traces, counters and time."""
 
+import gc
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -146,3 +148,17 @@ def test_determinism_over_threads():
         machine.run(text)
         states.append(machine.snapshot())
     assert states[0].differences(states[1]) == states[0].differences(states[2]) == []
+
+
+def test_a_machine_is_freed_with_its_last_reference():
+    """Two hundred mebibytes must not wait for the cycle collector."""
+    gc.collect()
+    gc.disable()
+    try:
+        machine = Machine("strict", output=lambda line: None)
+        machine.run(PROGRAM + "\nlpassa $lmt0v $ln0v")
+        alive = weakref.ref(machine.engine)
+        del machine
+        assert alive() is None
+    finally:
+        gc.enable()
