@@ -13,8 +13,8 @@ from mnc.mncore_backend.emulator.plan import Plan
 
 SMALLEST_SHARED_TABLE = 24
 """Kernel calls below which handing blocks to other threads costs more than it saves."""
-SEGMENT_ROWS = 1500
-"""Kernel calls after which a segment is handed over: long enough to stay in the cache of one block at a time."""
+SEGMENT_ROWS = 4000
+"""Kernel calls after which a segment is handed over: long segments use the cache of a block best."""
 LARGEST_BACKLOG = 4
 
 
