@@ -25,15 +25,15 @@ from mnc.mncore_backend.movement.load import (
     prepare,
 )
 from mnc.mncore_backend.movement.paths import l1bm_extent
-from mnc.mncore_backend.movement.staging import staging
+from mnc.mncore_backend.movement.staging import alternating, staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT
 from mnc.mncore_backend.program import Buffer, Builder
 
 Finish = Callable[[], DramImage]
 """Emits what remains of a load and says how the tensor lies in DRAM."""
 
-LARGEST = 1024  # long words of one L2BM: larger tensors keep a transfer of their own
-BATCH = 8192  # long words of one L2BM that a shared transfer fills at most
+LARGEST = 8192  # long words of one L2BM: larger tensors keep transfers of their own
+BATCH = 12288  # long words of one L2BM that a shared transfer fills at most
 _FINER = {
     "mvb": ("mvb", "mvb4", "mvb2", "mvp"),
     "mvb4": ("mvb4", "mvp"),
@@ -75,13 +75,13 @@ def _groups(arrivals: Sequence[Arrival]) -> Iterator[list[int]]:
     current: list[int] = []
     filled = 0
     for i, arrival in enumerate(arrivals):
-        if len(arrival.parts) > 1 or arrival.l2bm_size(0) > LARGEST:
+        if arrival.l2bm_total > LARGEST:
             continue
-        if current and filled + arrival.l2bm_size(0) > BATCH:
+        if current and filled + arrival.l2bm_total > BATCH:
             yield current
             current, filled = [], 0
         current.append(i)
-        filled += arrival.l2bm_size(0)
+        filled += arrival.l2bm_total
     if current:
         yield current
 
@@ -106,11 +106,11 @@ def plan_loads(builder: Builder, requests: Sequence[tuple[Layout, Buffer]]) -> l
 def _batch(
     builder: Builder, requests: Sequence[tuple[Layout, Buffer]], arrivals: Sequence[Arrival], group: Sequence[int]
 ) -> list[Finish]:
-    forms = choose_forms([(arrivals[i].spread, arrivals[i].l2bm_size(0)) for i in group])
+    forms = choose_forms([(arrivals[i].spread, arrivals[i].l2bm_total) for i in group])
     finishes: dict[int, Finish] = {}
     for form in dict.fromkeys(forms):
         members = [i for i, own in zip(group, forms, strict=True) if own == form]
-        total = sum(arrivals[i].l2bm_size(0) for i in members)
+        total = sum(arrivals[i].l2bm_total for i in members)
         size = total * DRAM_PER_L2BM[form] // GROUPS
         dram = builder.program.buffer("images", size, (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
         l2bm = staging(builder, Memory.L2BM, total, "shared")
@@ -118,19 +118,24 @@ def _batch(
         start = 0
         for i in members:
             finishes[i] = _finisher(builder, requests[i][0], arrivals[i], form, dram, l2bm, start, total)
-            start += arrivals[i].l2bm_size(0)
+            start += arrivals[i].l2bm_total
     return [finishes[i] for i in group]
 
 
 def _finisher(
     builder: Builder, layout: Layout, arrival: Arrival, form: str, dram: Buffer, l2bm: Buffer, start: int, total: int
 ) -> Finish:
-    size = arrival.l2bm_size(0)
+    size = arrival.l2bm_total
+    numbers = range(len(arrival.parts))
 
     def finish() -> DramImage:
-        l1bm = staging(builder, Memory.L1BM, l1bm_extent(arrival.path, arrival.parts[0]), "down")
-        emit_from_l2bm(builder, arrival, 0, l2bm, start, l1bm)
-        index = dram_index(arrival.l2bm_index(0), form)
+        extents = [l1bm_extent(arrival.path, part) for part in arrival.parts]
+        l1bm = alternating(builder, Memory.L1BM, extents, "down")
+        at = start
+        for i in numbers:
+            emit_from_l2bm(builder, arrival, i, l2bm, at, l1bm[i])
+            at += arrival.l2bm_size(i)
+        index = dram_index(np.concatenate([arrival.l2bm_index(i) for i in numbers], axis=1), form)
         if form == "mvp":  # the halves of all tensors lie behind each other
             segments = ((start, size), (total + start, size))
         else:

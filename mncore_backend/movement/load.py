@@ -60,6 +60,11 @@ class Arrival:
         """What each word of the L2BMs holds when a slice has arrived: [L2B, long word, word]."""
         return l2bm_index(self.path, l1bm_index(self.held, self.parts[part], self.data[part]))
 
+    @property
+    def l2bm_total(self) -> int:
+        """Long words of one L2BM that the whole tensor takes."""
+        return sum(self.data) * self.path.widening
+
     def l2bm_size(self, part: int) -> int:
         """Long words of one L2BM that a slice takes."""
         return self.data[part] * self.path.widening

@@ -32,7 +32,8 @@ class ReadyQueues:
         if arrival > now:
             heappush(self.stalled, (arrival, bundle.index, bundle))
         elif bundle.is_transfer:
-            heappush(self.transfers, (-bundle.priority, bundle.index, bundle))
+            # In program order: transfers into one memory follow each other, and what is loaded first is used first.
+            heappush(self.transfers, (0, bundle.index, bundle))
         else:
             self.push(bundle)
 
@@ -60,7 +61,7 @@ class ReadyQueues:
 
     def renew(self) -> None:
         """Priorities have changed."""
-        for queue in (*self.units.values(), self.transfers):
+        for queue in self.units.values():
             queue[:] = [(-b.priority, i, b) for _, i, b in queue]
             heapify(queue)
 
