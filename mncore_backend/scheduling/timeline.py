@@ -1,7 +1,7 @@
 """How long MV transfers take and when issue stalls (OPEN-48): the model behind priorities and reported cycles.
 
 A transfer starts when the ports it uses are free, its data phase occupies them, and it is finished MV_LATENCY_STEPS
-after the end of its data phase. Times are steps.
+after the end of its data phase (unless MV_LATENCY_OVERLAPS is off: then the ports stay busy until then). Times are steps.
 """
 
 from dataclasses import dataclass, field
@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.mv_accesses import mv_form, transfer_accesses
 from mnc.mncore_backend.assembly.records import Memory, Transfer
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
+from mnc.mncore_backend.machine import (
+    CYCLES_PER_STEP,
+    MV_ISSUE_INTERVAL_STEPS,
+    MV_LATENCY_OVERLAPS,
+    MV_LATENCY_STEPS,
+)
 
 Port = tuple[Memory, int, bool]
 """Memory, instance and whether it is written: what a data phase occupies."""
@@ -73,8 +78,8 @@ class Timeline:
         self._last_issue = self.now
         start = max([self.now, *(self._ports.get(port, 0) for port in timing.ports)])
         end = start + timing.data_steps
-        self._ports.update(dict.fromkeys(timing.ports, end))
         finish = end + MV_LATENCY_STEPS
+        self._ports.update(dict.fromkeys(timing.ports, end if MV_LATENCY_OVERLAPS else finish))
         self.last_finish = max(self.last_finish, finish)
         return finish
 
