@@ -93,10 +93,14 @@ class Executable:
         from mnc.mncore_backend.emulator import Machine
 
         machine = Machine(mode=mode)
-        self.load(machine, inputs)
-        machine.run(self.text)
-        outputs = {tensor.name: self._read(machine, tensor) for tensor in self.outputs}
+        outputs = self.run_on(machine, self.text, inputs)
         return RunResult(outputs, machine.statistics)
+
+    def run_on(self, machine: Any, program: Any, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Run on a machine that exists already; `program` is the text, or its statements if it is run many times."""
+        self.load(machine, inputs)
+        machine.run(program)
+        return {tensor.name: self._read(machine, tensor) for tensor in self.outputs}
 
     def load(self, machine: Any, inputs: Mapping[str, Any]) -> None:
         """Write constants and inputs to the DRAM of a machine."""

@@ -1,0 +1,93 @@
+"""Checkpoints: everything that the next step depends on, in one .npz file that is replaced at once or not at all."""
+
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mnc.core.diagnostics import CompileError
+from mnc.training.npz import UNREADABLE
+
+FORMAT = 1
+_PREFIX = "state/"
+_HINT = "start again without --resume, or give another checkpoint"
+
+
+@dataclass
+class Progress:
+    """How far a run has come, and what it saw on the way.
+
+    Attributes:
+        epoch: epochs that are finished.
+        position: steps done in the epoch after them.
+        losses: loss of every step.
+        accuracies: share of test images that are classified correctly, after each epoch.
+    """
+
+    epoch: int = 0
+    position: int = 0
+    losses: list[float] = field(default_factory=list)
+    accuracies: list[float] = field(default_factory=list)
+
+
+def save_checkpoint(path: Path, state: dict[str, np.ndarray], progress: Progress, settings: dict[str, Any]) -> None:
+    """Write a checkpoint; an older one of the same name survives any failure.
+
+    Raises:
+        CompileError: the file cannot be written.
+    """
+    header = json.dumps({"format": FORMAT, "progress": asdict(progress), "settings": settings})
+    arrays = {f"{_PREFIX}{name}": value for name, value in state.items()}
+    scratch = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, suffix=".tmp", delete=False) as file:
+            scratch = file.name
+            np.savez(file, header=np.array(header), **arrays)  # pyright: ignore[reportArgumentType]
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(scratch, path)
+    except OSError as error:
+        if scratch is not None and os.path.exists(scratch):
+            os.unlink(scratch)
+        raise CompileError(f"cannot write checkpoint '{path}': {error.strerror}", hint="choose another place") from None
+
+
+def load_checkpoint(
+    path: Path, state: dict[str, np.ndarray], settings: dict[str, Any]
+) -> tuple[dict[str, np.ndarray], Progress]:
+    """Read a checkpoint that continues a run with this `state` (for names and shapes) and these `settings`.
+
+    Raises:
+        CompileError: the file is missing or damaged, or belongs to another run.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            header = json.loads(str(file["header"]))
+            arrays = {key.removeprefix(_PREFIX): file[key] for key in file.files if key.startswith(_PREFIX)}
+        progress = Progress(**header["progress"])
+        found, version = header["settings"], header["format"]
+    except FileNotFoundError:
+        raise CompileError(f"there is no checkpoint '{path}'", hint="start without --resume") from None
+    except UNREADABLE as error:
+        raise CompileError(f"checkpoint '{path}' is damaged: {error}", hint=_HINT) from None
+    if version != FORMAT:
+        raise CompileError(f"checkpoint '{path}' has format {version}, this version reads {FORMAT}", hint=_HINT)
+    _compare(path, found, settings)
+    for name in sorted(set(state) | set(arrays)):
+        if name not in arrays or name not in state or arrays[name].shape != state[name].shape:
+            raise CompileError(f"checkpoint '{path}' is of another model: '{name}' differs", hint=_HINT)
+        if arrays[name].dtype != state[name].dtype:
+            raise CompileError(f"checkpoint '{path}' is damaged: '{name}' is {arrays[name].dtype}", hint=_HINT)
+    return arrays, progress
+
+
+def _compare(path: Path, found: dict[str, Any], settings: dict[str, Any]) -> None:
+    for key in sorted(set(found) | set(settings)):
+        if found.get(key) != settings.get(key):
+            message = f"checkpoint '{path}' was made with {key} {found.get(key)}, this run has {settings.get(key)}"
+            raise CompileError(message, hint="a run continues with the settings it was started with")

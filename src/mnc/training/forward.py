@@ -1,0 +1,173 @@
+"""A forward model made ready for training: parameters as inputs, a batch size, and a loss behind its output."""
+
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any, Literal
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from mnc.core.diagnostics import CompileError
+from mnc.lowering.onnx_to_graph.onnx_file import read_proto
+
+LossName = Literal["cross-entropy", "mse"]
+_OLDEST_OPSET = {"cross-entropy": 12, "mse": 7}
+
+
+@dataclass(frozen=True)
+class ForwardModel:
+    """A model with its parameters among its inputs.
+
+    Attributes:
+        proto: the model.
+        file_name: how messages call it.
+        data: name of the input with the samples.
+        shape: shape of that input, batch first.
+        output: name of the result.
+        classes: extent of the result's last dimension.
+        parameters: values of the parameters by name.
+    """
+
+    proto: onnx.ModelProto
+    file_name: str
+    data: str
+    shape: tuple[int, ...]
+    output: str
+    classes: int
+    parameters: dict[str, np.ndarray]
+
+    @property
+    def batch(self) -> int:
+        """Samples per run."""
+        return self.shape[0]
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shape of the data input, as the importer takes it."""
+        return {self.data: self.shape}
+
+
+def _trainable(graph: onnx.GraphProto) -> list[str]:
+    """Float initializers that nodes read, in order, without the statistics of batch normalisations."""
+    statistics = {name for node in graph.node if node.op_type == "BatchNormalization" for name in node.input[3:]}
+    used = {name for node in graph.node for name in node.input}
+    return [
+        tensor.name
+        for tensor in graph.initializer
+        if tensor.data_type == TensorProto.FLOAT and tensor.name in used and tensor.name not in statistics
+    ]
+
+
+def _data_input(graph: onnx.GraphProto, file_name: str) -> onnx.ValueInfoProto:
+    initialized = {tensor.name for tensor in graph.initializer}
+    inputs = [value for value in graph.input if value.name not in initialized]
+    if len(inputs) != 1 or len(graph.output) != 1:
+        found = f"inputs {[v.name for v in inputs]} and outputs {[v.name for v in graph.output]}"
+        message = f"training needs a model with one input and one output, this one has {found}"
+        raise CompileError(message, location=file_name)
+    return inputs[0]
+
+
+def _bind_batch(value: onnx.ValueInfoProto, batch: int, file_name: str) -> tuple[int, ...]:
+    dims = value.type.tensor_type.shape.dim
+    if not dims:
+        raise CompileError(f"input '{value.name}' has no batch dimension", location=file_name)
+    if batch < 1:
+        raise CompileError(f"a batch of {batch} samples is not possible", hint="use at least 1")
+    fixed = dims[0].dim_value if dims[0].HasField("dim_value") else batch
+    if fixed != batch:
+        message = f"the model is fixed to {fixed} samples, but the batch is {batch}"
+        raise CompileError(message, location=file_name, hint=f"train with a batch of {fixed}")
+    rest = [dim.dim_value if dim.HasField("dim_value") else 0 for dim in dims[1:]]
+    if 0 in rest:
+        message = f"input '{value.name}' has dynamic extents besides the batch"
+        raise CompileError(message, location=file_name, hint="export the model with fixed image sizes")
+    return (batch, *rest)
+
+
+def prepare(model: onnx.ModelProto | str | PathLike[str], batch: int) -> ForwardModel:
+    """Read a model, turn its parameters into inputs and fix its batch size.
+
+    Raises:
+        CompileError: more than one input or output, no parameters, another fixed batch.
+    """
+    proto = onnx.ModelProto()
+    proto.CopyFrom(model if isinstance(model, onnx.ModelProto) else read_proto(model))
+    file_name = "<model>" if isinstance(model, onnx.ModelProto) else fspath(model)
+    graph = proto.graph
+    data = _data_input(graph, file_name)
+    shape = _bind_batch(data, batch, file_name)
+    names = _trainable(graph)
+    if not names:
+        raise CompileError("the model has no float initializers to train", location=file_name)
+    values = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer if tensor.name in names}
+    _promote(graph, values)
+    output = graph.output[0]
+    extents = [dim.dim_value for dim in output.type.tensor_type.shape.dim]
+    if len(extents) != 2 or not extents[-1]:
+        message = f"the output '{output.name}' must be [batch, classes] with a fixed number of classes"
+        raise CompileError(message, location=file_name, hint="flatten it and declare its shape in the model")
+    return ForwardModel(proto, file_name, data.name, shape, output.name, extents[-1], values)
+
+
+def _promote(graph: onnx.GraphProto, values: dict[str, np.ndarray]) -> None:
+    for tensor in [tensor for tensor in graph.initializer if tensor.name in values]:
+        graph.initializer.remove(tensor)
+    declared = {value.name for value in graph.input}
+    for name, value in values.items():
+        if name not in declared:
+            graph.input.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, value.shape))
+
+
+def _fresh(graph: onnx.GraphProto, name: str) -> str:
+    taken = {n for node in graph.node for n in (*node.input, *node.output)} | {v.name for v in graph.input}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _opset(forward: ForwardModel) -> int:
+    return next((entry.version for entry in forward.proto.opset_import if entry.domain in ("", "ai.onnx")), 0)
+
+
+def with_loss(forward: ForwardModel, loss: LossName) -> tuple[onnx.ModelProto, str, str]:
+    """The model with a loss as its only output; also the names of the labels and of the loss.
+
+    Raises:
+        CompileError: an unknown loss, an opset without it, or cross entropy of probabilities.
+    """
+    if loss not in _OLDEST_OPSET:
+        raise CompileError(f"there is no loss '{loss}'", hint=f"use {' or '.join(_OLDEST_OPSET)}")
+    if _opset(forward) < _OLDEST_OPSET[loss]:
+        message = f"loss '{loss}' needs opset {_OLDEST_OPSET[loss]}, the model has {_opset(forward)}"
+        hint = "convert the model with onnx.version_converter.convert_version"
+        raise CompileError(message, location=forward.file_name, hint=hint)
+    proto = onnx.ModelProto()
+    proto.CopyFrom(forward.proto)
+    graph = proto.graph
+    labels, result = _fresh(graph, "labels"), _fresh(graph, "loss")
+    last = next((node for node in graph.node if forward.output in node.output), None)
+    if loss == "cross-entropy":
+        if last is not None and last.op_type in ("Softmax", "LogSoftmax"):
+            message = f"its output is that of {last.op_type}, but cross entropy is computed from logits"
+            raise CompileError(message, last.name, last.op_type, "leave the last node out", forward.file_name)
+        nodes = [helper.make_node("SoftmaxCrossEntropyLoss", [forward.output, labels], [result], name=result)]
+        entry = helper.make_tensor_value_info(labels, TensorProto.INT32, [forward.batch])
+    else:
+        nodes = _mean_square(graph, forward.output, labels, result)
+        entry = helper.make_tensor_value_info(labels, TensorProto.FLOAT, [forward.batch, forward.classes])
+    graph.node.extend(nodes)
+    graph.input.append(entry)
+    del graph.output[:]
+    graph.output.append(helper.make_tensor_value_info(result, TensorProto.FLOAT, []))
+    return proto, labels, result
+
+
+def _mean_square(graph: onnx.GraphProto, output: str, labels: str, result: str) -> list[Any]:
+    difference, square = _fresh(graph, "difference"), _fresh(graph, "square")
+    return [
+        helper.make_node("Sub", [output, labels], [difference], name=difference),
+        helper.make_node("Mul", [difference, difference], [square], name=square),
+        helper.make_node("ReduceMean", [square], [result], name=result, keepdims=0),
+    ]

@@ -1,0 +1,160 @@
+"""The training loop: seeded batches, one program run per step, accuracy after each epoch, checkpoints."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mnc.core.diagnostics import CompileError
+from mnc.options import Options
+from mnc.training.backends import compile_program
+from mnc.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from mnc.training.data import Dataset
+from mnc.training.step import TrainingStep, forward_module
+
+StepListener = Callable[["Trainer"], None]
+
+
+class Trainer:
+    """Trains one model on one data set; the same arguments give the same bits, also across an interruption.
+
+    Samples are drawn without replacement in an order that depends on seed and epoch; those that do not fill a batch
+    at the end of an epoch are left out of it.
+    """
+
+    def __init__(
+        self,
+        step: TrainingStep,
+        data: Dataset,
+        *,
+        seed: int = 0,
+        backend: str = "emulator",
+        options: Options | None = None,
+        checkpoint: Path | None = None,
+    ) -> None:
+        """Compile the step and its forward model; raises CompileError where data and model do not fit."""
+        self.step, self.data, self.seed, self.checkpoint = step, data, seed, checkpoint
+        self._check()
+        chosen = options or Options()
+        self.settings = {**step.settings, "seed": seed, "backend": backend, "precision": chosen.precision,
+                         "data": data.name, "samples": _digest(data)}  # fmt: skip
+        # One assignment replaces both, so that an interruption never separates them.
+        self._now = dict(step.initial), Progress()
+        self._program = compile_program(step.module(), backend, chosen)
+        self._forward = compile_program(forward_module(step.forward), backend, chosen)
+
+    def _check(self) -> None:
+        forward, data = self.step.forward, self.data
+        wanted = int(np.prod(forward.shape[1:]))
+        if data.elements != wanted:
+            shape = "x".join(map(str, forward.shape[1:]))
+            message = f"the model takes {shape} = {wanted} values per image, the images have {data.elements}"
+            raise CompileError(message, hint="give a fitting --image-size, or a model of that input width")
+        if self.step.settings["loss"] != "cross-entropy":
+            raise CompileError("a data set of labels is trained with cross entropy", hint="use loss='cross-entropy'")
+        data.check_classes(forward.classes)
+        if len(data.train_images) < self.step.batch:
+            message = f"a batch of {self.step.batch} is more than the {len(data.train_images)} training images"
+            raise CompileError(message, hint="choose a smaller batch")
+
+    @property
+    def state(self) -> dict[str, np.ndarray]:
+        """Parameters and optimizer state by input name, after the last complete step."""
+        return self._now[0]
+
+    @property
+    def progress(self) -> Progress:
+        """Finished epochs, steps, losses and accuracies."""
+        return self._now[1]
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Full batches in the training images."""
+        return len(self.data.train_images) // self.step.batch
+
+    def resume(self) -> None:
+        """Continue from the checkpoint; raises CompileError if it does not fit this run."""
+        assert self.checkpoint is not None
+        self._now = load_checkpoint(self.checkpoint, self.state, self.settings)
+
+    def save(self) -> None:
+        """Write the checkpoint, where one is wanted."""
+        if self.checkpoint is not None:
+            save_checkpoint(self.checkpoint, self.state, self.progress, self.settings)
+
+    def run(self, epochs: int, on_step: StepListener | None = None, on_epoch: StepListener | None = None) -> None:
+        """Train until `epochs` epochs are finished, counting those before a resumption.
+
+        An interruption (Ctrl-C) leaves a checkpoint of the last complete step.
+
+        Raises:
+            CompileError: the loss is no number any more.
+        """
+        try:
+            while self.progress.epoch < epochs:
+                for indices in self._batches():
+                    self._train(indices)
+                    if on_step is not None:
+                        on_step(self)
+                self._finish_epoch()
+                if on_epoch is not None:
+                    on_epoch(self)
+        except KeyboardInterrupt:
+            self.save()
+            raise
+
+    def _batches(self) -> Iterator[np.ndarray]:
+        order = np.random.default_rng([self.seed, self.progress.epoch]).permutation(len(self.data.train_images))
+        batch = self.step.batch
+        for position in range(self.progress.position, self.steps_per_epoch):
+            yield order[position * batch : (position + 1) * batch]
+
+    def _train(self, indices: np.ndarray) -> None:
+        forward = self.step.forward
+        outputs = self._program({
+            forward.data: self.data.train_images[indices].reshape(forward.shape),
+            self.step.labels: self.data.train_labels[indices],
+            **self.state,
+        })  # fmt: skip
+        loss = float(outputs[self.step.loss].reshape(()))
+        if not np.isfinite(loss):
+            done = len(self.progress.losses)
+            message = f"the loss is {loss} in step {done + 1}"
+            raise CompileError(message, hint="use a smaller learning rate; the last checkpoint is from before")
+        state = {name: outputs[output] for name, output in self.step.updates.items()}
+        now = self.progress
+        self._now = state, replace(now, losses=[*now.losses, loss], position=now.position + 1)
+
+    def _finish_epoch(self) -> None:
+        now, accuracies = self.progress, [*self.progress.accuracies, self.accuracy()]
+        self._now = self.state, replace(now, accuracies=accuracies, epoch=now.epoch + 1, position=0)
+        self.save()
+
+    def logits(self, images: np.ndarray) -> np.ndarray:
+        """Outputs [n, classes] of the model with the parameters of now; images [n, elements]."""
+        forward, found = self.step.forward, []
+        parameters = {name: self.state[name] for name in forward.parameters}
+        for start in range(0, len(images), forward.batch):
+            part = images[start : start + forward.batch]
+            full = np.zeros((forward.batch, images.shape[1]), np.float32)
+            full[: len(part)] = part
+            outputs = self._forward({forward.data: full.reshape(forward.shape), **parameters})
+            found.append(outputs[forward.output][: len(part)])
+        return np.concatenate(found)
+
+    def accuracy(self) -> float:
+        """Share of test images that are classified correctly now."""
+        return float((self.logits(self.data.test_images).argmax(1) == self.data.test_labels).mean())
+
+
+def _digest(data: Dataset) -> str:
+    """Short fingerprint of the data, so that a run is not continued on other images."""
+    digest = hashlib.sha256()
+    parts: list[Any] = [data.train_images, data.train_labels, data.test_images, data.test_labels]
+    for array in parts:
+        digest.update(str(array.shape).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
