@@ -1,7 +1,7 @@
 """How long MV transfers take and when issue stalls (OPEN-48): the model behind priorities and reported cycles.
 
 A transfer starts when the ports it uses are free, its data phase occupies them, and it is finished MV_LATENCY_STEPS
-after the end of its data phase (unless MV_LATENCY_OVERLAPS is off: then the ports stay busy until then). Times are steps.
+after the end of its data phase; unless MV_LATENCY_OVERLAPS, the ports stay busy until then. Times are steps.
 """
 
 from dataclasses import dataclass, field
