@@ -1,9 +1,12 @@
 """Transformations that stay on one level. One pass, one file; registration is one row here."""
 
 PASSES: dict[str, str] = {
+    "decompose": "mnc.passes.graph.decompose:Decompose",
+    "fold-batch-norm": "mnc.passes.graph.fold_batch_norm:FoldBatchNormalization",
     "fold-constants": "mnc.passes.graph.fold_constants:FoldConstants",
     "graph-autodiff": "mnc.passes.autodiff.graph_autodiff:GraphAutodiff",
     "simplify-algebra": "mnc.passes.graph.simplify_algebra:SimplifyAlgebra",
+    "simplify-tensors": "mnc.passes.graph.simplify_tensors:SimplifyTensors",
     "fuse-loops": "mnc.passes.affine.fuse_loops:FuseLoops",
     "normalize-loops": "mnc.passes.affine.normalize_loops:NormalizeLoops",
     "promote-to-local": "mnc.passes.affine.promote_to_local:PromoteToLocal",

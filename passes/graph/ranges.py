@@ -14,7 +14,7 @@ _NOT_NEGATIVE: Interval = (0.0, math.inf)
 
 _FIXED: dict[str, Interval] = {
     "sigmoid": (0, 1), "softmax": (0, 1), "hard_sigmoid": (0, 1), "tanh": (-1, 1), "erf": (-1, 1), "sin": (-1, 1),
-    "cos": (-1, 1), "sign": (-1, 1), "exp": _NOT_NEGATIVE, "sqrt": _NOT_NEGATIVE, "softplus": _NOT_NEGATIVE,
+    "cos": (-1, 1), "sign": (-1, 1), "exp": _NOT_NEGATIVE, "softplus": _NOT_NEGATIVE,
     "log_softmax": (-math.inf, 0),
 }  # fmt: skip
 _SAME = frozenset(["transpose", "reshape", "broadcast_to", "slice", "gather", "relu", "clip", "round", "floor", "ceil"])
@@ -54,6 +54,9 @@ def _of_operation(kind: str, op: Any, operands: list[Any]) -> Interval:
         if kind in ("floor", "ceil", "round"):
             low, high = math.floor(low) if low > -math.inf else low, math.ceil(high) if high < math.inf else high
         return min(max(low, bounds[0]), bounds[1]), min(max(high, bounds[0]), bounds[1])
+    if kind == "sqrt":
+        low, high = operands[0]()
+        return math.sqrt(max(low, 0)), math.sqrt(max(high, 0))
     if kind == "abs":
         low, high = operands[0]()
         return (0.0 if low < 0 < high else min(abs(low), abs(high))), max(abs(low), abs(high))

@@ -7,7 +7,7 @@ import numpy as np
 from mnc.core.bindings import ir
 from mnc.core.rewrite import Pattern, refuse
 from mnc.passes.graph.algebra.common import RootedPattern, build, operands_of, replace, representable, result_of, wide
-from mnc.passes.graph.matching import constant, constant_of, has_one_use, is_float, producer, size_of
+from mnc.passes.graph.matching import constant, constant_of, has_one_use, is_float, producer
 
 OTHER_USES = "the inner result has other uses, so that nothing is saved"
 
@@ -15,13 +15,16 @@ OTHER_USES = "the inner result has other uses, so that nothing is saved"
 def combined(kind: str, first: ir.Value, second: ir.Value) -> Any:
     """`first` and `second` (constants) added, subtracted or multiplied; a refusal where that loses something."""
     a, b = constant_of(first), constant_of(second)
-    if a is None or b is None:
-        return None
-    if np.broadcast(a, b).size > max(size_of(first), size_of(second)):
+    return None if a is None or b is None else combined_arrays(kind, a, b, first)
+
+
+def combined_arrays(kind: str, a: np.ndarray, b: np.ndarray, like: ir.Value) -> Any:
+    """The same for arrays that become a constant of the element type of `like`."""
+    if np.broadcast(a, b).size > max(a.size, b.size):
         return refuse("the combined constant is larger than both")
     with np.errstate(all="ignore"):
         value = {"add": np.add, "sub": np.subtract, "mul": np.multiply}[kind](wide(a), wide(b))
-    if not representable(value, first):
+    if not representable(value, like):
         return refuse("the combined constant overflows or underflows")
     return value
 

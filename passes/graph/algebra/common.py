@@ -35,7 +35,7 @@ def replace(op: Any, value: ir.Value, rewriter: Any) -> None:
     rewriter.replace_op(op, [broadcast_to(value, shape_of(result_of(op)))])
 
 
-def build(kind: str, *operands: ir.Value, **attributes: Any) -> ir.Value:
+def build(kind: str, /, *operands: ir.Value, **attributes: Any) -> ir.Value:
     """One operation by its name without ``graph.``."""
     return graph.OPERATIONS[f"graph.{kind}"].build(*operands, **attributes).operation.results[0]
 

@@ -6,9 +6,19 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.core.rewrite import Pattern, Refusal, refuse
-from mnc.passes.graph.algebra.association import combined
+from mnc.dialects import graph
+from mnc.passes.graph.algebra.association import combined, combined_arrays
 from mnc.passes.graph.algebra.common import RootedPattern, build, operands_of, replace
-from mnc.passes.graph.matching import constant, constant_of, has_one_use, is_float, producer, shape_of, size_of
+from mnc.passes.graph.matching import (
+    constant,
+    constant_of,
+    element_of,
+    has_one_use,
+    is_float,
+    producer,
+    shape_of,
+    size_of,
+)
 from mnc.passes.graph.ranges import interval
 
 _LARGE = 1e38
@@ -85,45 +95,29 @@ class SumOfMultiples(RootedPattern):
 
     def match(self, op: Any) -> Any:
         lhs, rhs = operands_of(op)
-        (x, c), (y, d) = _multiple(lhs), _multiple(rhs)
-        if x != y or (c is None and d is None):
+        (x, c, left), (y, d, right) = _multiple(lhs), _multiple(rhs)
+        if x != y or not (left or right) or lhs == rhs:
             return None
-        if not all(has_one_use(side) for side, factor in ((lhs, c), (rhs, d)) if factor is not None):
+        if not all(has_one_use(side) for side, product in ((lhs, left), (rhs, right)) if product):
             return refuse(_USES)
         kind = self.root.removeprefix("graph.")
-        first = constant(1, like=x) if c is None else c
-        second = constant(1, like=x) if d is None else d
-        value = combined(kind, first, second)
-        if is_float(x) and not _bounded(x) and not _same_signs(kind, first, second):
+        if is_float(x) and not _bounded(x) and np.any(_signs(c) != _signs(d) * (-1 if kind == "sub" else 1)):
             return refuse(_CANCELS)
+        value = combined_arrays(kind, c, d, x)
         return (x, value) if isinstance(value, np.ndarray | np.generic) else value
-
-    def __call__(self, op: Any, rewriter: Any) -> bool:
-        """Constants of value 1 may be made while matching, so the insertion point is set before."""
-        with rewriter.ip, op.location:
-            return super().__call__(op, rewriter)
 
     def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
         x, value = match
         replace(op, build("mul", x, constant(value, like=x)), rewriter)
 
 
-def _same_signs(kind: str, first: ir.Value, second: ir.Value) -> bool:
-    left, right = constant_of(first), constant_of(second)
-    return (
-        left is not None
-        and right is not None
-        and bool(np.all(_signs(left) == _signs(right) * (-1 if kind == "sub" else 1)))
-    )
-
-
-def _multiple(value: ir.Value) -> tuple[ir.Value, ir.Value | None]:
-    """x and the constant c with value = x * c; c is None for a plain value."""
+def _multiple(value: ir.Value) -> tuple[ir.Value, np.ndarray, bool]:
+    """x and the constant c with value = x * c, and whether there is a product at all."""
     product = producer(value, "mul")
-    if product is not None and constant_of(operands_of(product)[1]) is not None:
-        x, c = operands_of(product)
-        return x, c
-    return value, None
+    array = None if product is None else constant_of(operands_of(product)[1])
+    if product is None or array is None:
+        return value, np.ones((), graph.numpy_dtype(element_of(value))), False
+    return operands_of(product)[0], array, True
 
 
 class SumOfProjections(RootedPattern):

@@ -1,0 +1,75 @@
+"""Kinds of reduction beyond sum, product, maximum and minimum; softmax."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mnc.core.bindings import ir
+from mnc.core.rewrite import Refusal, refuse
+from mnc.passes.graph.decomposition.build import Handler, integer, largest_finite, reduced, value
+from mnc.passes.graph.matching import is_float, reshaped, shape_of
+
+
+def finite_maximum(operand: ir.Value, axes: Sequence[int]) -> ir.Value:
+    """Maximum along `axes` limited to finite numbers: subtracting it never gives infinity minus infinity."""
+    limit = largest_finite(operand)
+    return value("clip", reduced("max", operand, axes), min=-limit, max=limit)
+
+
+def mean(operand: ir.Value, axes: Sequence[int]) -> ir.Value:
+    """sum * (1 / n), with the dimensions kept: at most 1.5 ulp from the quotient, which the sum's rounding exceeds."""
+    count = max(1, math.prod(shape_of(operand)[axis] for axis in axes))
+    return value("mul", reduced("sum", operand, axes), 1 / count)
+
+
+def _log_sum_exp(operand: ir.Value, axes: Sequence[int]) -> ir.Value:
+    top = finite_maximum(operand, axes)
+    total = reduced("sum", value("exp", value("sub", operand, top)), axes)
+    return value("add", value("log", total), top)
+
+
+def _sum_square(operand: ir.Value, axes: Sequence[int]) -> ir.Value:
+    return reduced("sum", value("mul", operand, operand), axes)
+
+
+_KINDS = {
+    "mean": mean,
+    "l1": lambda x, axes: reduced("sum", value("abs", x), axes),
+    "l2": lambda x, axes: value("sqrt", _sum_square(x, axes)),
+    "sum_square": _sum_square,
+    "log_sum": lambda x, axes: value("log", reduced("sum", x, axes)),
+    "log_sum_exp": _log_sum_exp,
+}
+
+
+def reduce(op: Any) -> list[ir.Value] | Refusal | None:
+    """Composite kinds in terms of sum and maximum; the others are primitive."""
+    kind = ir.StringAttr(op.operation.attributes["kind"]).value
+    if kind not in _KINDS:
+        return None
+    operand = op.operation.operands[0]
+    if not is_float(operand):
+        return refuse("on integers it is rounded toward zero in the end")
+    result = _KINDS[kind](operand, list(op.operation.attributes["axes"]))
+    return [reshaped(result, shape_of(op.operation.results[0]))]
+
+
+def _shifted(op: Any) -> tuple[ir.Value, list[int]]:
+    operand, axes = op.operation.operands[0], [integer(op, "axis")]
+    return value("sub", operand, finite_maximum(operand, axes)), axes
+
+
+def softmax(op: Any) -> list[ir.Value]:
+    """``exp(x - max) * reciprocal(sum)``: nothing overflows, and the product is at most 1.5 ulp from a quotient."""
+    shifted, axes = _shifted(op)
+    powers = value("exp", shifted)
+    return [value("mul", powers, value("reciprocal", reduced("sum", powers, axes)))]
+
+
+def log_softmax(op: Any) -> list[ir.Value]:
+    """``x - max - log(sum of exp(x - max))``."""
+    shifted, axes = _shifted(op)
+    return [value("sub", shifted, value("log", reduced("sum", value("exp", shifted), axes)))]
+
+
+HANDLERS: Mapping[str, Handler] = {"reduce": reduce, "softmax": softmax, "log_softmax": log_softmax}

@@ -1,0 +1,18 @@
+"""Patterns of `simplify-tensors`, by the operation that they move or remove.
+
+Direction: what makes tensors smaller (slices, gathers) moves toward the inputs, what makes them
+larger or only turns them (broadcasts, transpositions, reshapes) moves toward the outputs, until
+neighbours cancel. No pattern moves one back, so they come to an end.
+"""
+
+from mnc.core.rewrite import Pattern
+from mnc.passes.graph.tensors import broadcasts, reshapes, slices, transposes, views
+
+
+def patterns() -> list[Pattern]:
+    """All patterns, newly made."""
+    families = (views, transposes, reshapes, broadcasts, slices)
+    return [pattern for family in families for pattern in family.patterns()]
+
+
+__all__ = ["patterns"]

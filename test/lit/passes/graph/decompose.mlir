@@ -1,0 +1,81 @@
+// RUN: mnc-opt %s --pass-pipeline='builtin.module(decompose)' | FileCheck %s
+// RUN: mnc-opt %s --pass-pipeline='builtin.module(decompose)' --explain 2>&1 | FileCheck %s --check-prefix=WHY
+// RUN: mnc-opt %s --pass-pipeline='builtin.module(decompose{keep=softmax})' | FileCheck %s --check-prefix=KEEP
+// RUN: not mnc-opt %s --pass-pipeline='builtin.module(decompose{only=add})' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: 'add' has no decomposition
+// UNKNOWN: hint: those are: batch_norm
+
+// CHECK-LABEL: func.func @softmax
+// KEEP-LABEL: func.func @softmax
+func.func @softmax(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  // KEEP-NEXT: graph.softmax
+  // CHECK: %[[M:.*]] = "graph.reduce"(%arg0) {axes = array<i64: 1>, keepdims = true, kind = "max"}
+  // CHECK-NEXT: %[[C:.*]] = "graph.clip"(%[[M]])
+  // CHECK-NEXT: %[[D:.*]] = "graph.sub"(%arg0, %[[C]])
+  // CHECK-NEXT: %[[E:.*]] = "graph.exp"(%[[D]])
+  // CHECK-NEXT: %[[S:.*]] = "graph.reduce"(%[[E]]) {axes = array<i64: 1>, keepdims = true, kind = "sum"}
+  // CHECK-NEXT: %[[R:.*]] = "graph.reciprocal"(%[[S]])
+  // CHECK-NEXT: "graph.mul"(%[[E]], %[[R]])
+  %0 = "graph.softmax"(%x) {axis = 1 : i64} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// CHECK-LABEL: func.func @gemm
+func.func @gemm(%a: tensor<3x4xf32>, %b: tensor<5x4xf32>, %c: tensor<5xf32>) -> tensor<3x5xf32> {
+  // CHECK: %[[T:.*]] = "graph.transpose"(%arg1)
+  // CHECK: %[[P:.*]] = "graph.matmul"(%arg0, %[[T]])
+  // CHECK-NOT: graph.mul
+  // CHECK: "graph.add"(%[[P]], %arg2)
+  %0 = "graph.gemm"(%a, %b, %c) {alpha = 1.0 : f32, beta = 1.0 : f32, transA = false, transB = true} : (tensor<3x4xf32>, tensor<5x4xf32>, tensor<5xf32>) -> tensor<3x5xf32>
+  return %0 : tensor<3x5xf32>
+}
+
+// CHECK-LABEL: func.func @mean
+func.func @mean(%x: tensor<3x4xf32>) -> tensor<3xf32> {
+  // CHECK: kind = "sum"
+  // CHECK: dense<2.500000e-01>
+  // CHECK: graph.mul
+  // CHECK: graph.reshape
+  %0 = "graph.reduce"(%x) {kind = "mean", axes = array<i64: 1>, keepdims = false} : (tensor<3x4xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// WHY-DAG: DecomposeOperation refused 'graph.reduce': on integers it is rounded toward zero in the end
+func.func @integer_mean(%x: tensor<3x4xi32>) -> tensor<3xi32> {
+  %0 = "graph.reduce"(%x) {kind = "mean", axes = array<i64: 1>, keepdims = false} : (tensor<3x4xi32>) -> tensor<3xi32>
+  return %0 : tensor<3xi32>
+}
+
+// The deviation is at least the root of 1e-5, so that its reciprocal is a normal number.
+// CHECK-LABEL: func.func @quotient
+func.func @quotient(%x: tensor<3x4xf32>, %v: tensor<3x1xf32>) -> tensor<3x4xf32> {
+  // CHECK: %[[D:.*]] = "graph.sqrt"
+  // CHECK: %[[R:.*]] = "graph.reciprocal"(%[[D]])
+  // CHECK: "graph.mul"(%arg0, %[[R]])
+  %epsilon = "graph.constant"() {value = dense<1.0e-5> : tensor<f32>} : () -> tensor<f32>
+  %0 = "graph.abs"(%v) : (tensor<3x1xf32>) -> tensor<3x1xf32>
+  %1 = "graph.add"(%0, %epsilon) : (tensor<3x1xf32>, tensor<f32>) -> tensor<3x1xf32>
+  %2 = "graph.sqrt"(%1) : (tensor<3x1xf32>) -> tensor<3x1xf32>
+  %3 = "graph.div"(%x, %2) : (tensor<3x4xf32>, tensor<3x1xf32>) -> tensor<3x4xf32>
+  return %3 : tensor<3x4xf32>
+}
+
+// WHY-DAG: DecomposeOperation refused 'graph.div': a divisor may be so small or so large that its reciprocal is no normal number
+// WHY-DAG: DecomposeOperation refused 'graph.div': there are as many divisors as quotients, so that a reciprocal saves nothing
+// CHECK-LABEL: func.func @no_reciprocal
+func.func @no_reciprocal(%x: tensor<3x4xf32>, %v: tensor<3x1xf32>, %y: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  // CHECK-COUNT-2: graph.div
+  %0 = "graph.div"(%x, %v) : (tensor<3x4xf32>, tensor<3x1xf32>) -> tensor<3x4xf32>
+  %1 = "graph.div"(%0, %y) : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}
+
+// CHECK-LABEL: func.func @normalizations
+func.func @normalizations(%x: tensor<2x3xf32>, %s: tensor<3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
+  // CHECK-NOT: _norm"
+  // CHECK: graph.sqrt
+  // CHECK: graph.sqrt
+  %0:3 = "graph.layer_norm"(%x, %s, %s) {axis = 1 : i64, epsilon = 1.0e-5 : f32} : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3xf32>, tensor<2x1xf32>, tensor<2x1xf32>)
+  %1 = "graph.batch_norm"(%x, %s, %s, %s, %s) {epsilon = 1.0e-5 : f32} : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return %0#0, %1 : tensor<2x3xf32>, tensor<2x3xf32>
+}

@@ -1,0 +1,142 @@
+// RUN: mnc-opt %s --pass-pipeline='builtin.module(simplify-tensors)' | FileCheck %s
+// RUN: mnc-opt %s --pass-pipeline='builtin.module(simplify-tensors)' --explain 2>&1 | FileCheck %s --check-prefix=WHY
+
+// CHECK-LABEL: func.func @transposes_meet
+func.func @transposes_meet(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // CHECK-NEXT: %[[R:.*]] = "graph.relu"(%arg0)
+  // CHECK-NEXT: %[[S:.*]] = "graph.add"(%[[R]], %arg1)
+  // CHECK-NEXT: return %[[S]]
+  %0 = "graph.transpose"(%x) {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = "graph.relu"(%0) : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  %2 = "graph.transpose"(%y) {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %3 = "graph.add"(%1, %2) : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  %4 = "graph.transpose"(%3) {permutation = array<i64: 1, 0>} : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  return %4 : tensor<2x3xf32>
+}
+
+// WHY-DAG: BehindBinary refused 'graph.add': the other operand is not transposed
+// CHECK-LABEL: func.func @one_transposed
+func.func @one_transposed(%x: tensor<2x3xf32>, %y: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  // CHECK: graph.transpose
+  // CHECK-NEXT: graph.add
+  %0 = "graph.transpose"(%x) {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = "graph.add"(%0, %y) : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  return %1 : tensor<3x2xf32>
+}
+
+// CHECK-LABEL: func.func @product
+func.func @product(%a: tensor<2x3xf32>, %b: tensor<4x2xf32>) -> tensor<4x3xf32> {
+  // CHECK-NEXT: %[[P:.*]] = "graph.matmul"(%arg1, %arg0)
+  // CHECK-NEXT: return %[[P]]
+  %0 = "graph.transpose"(%a) {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = "graph.transpose"(%b) {permutation = array<i64: 1, 0>} : (tensor<4x2xf32>) -> tensor<2x4xf32>
+  %2 = "graph.matmul"(%0, %1) : (tensor<3x2xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
+  %3 = "graph.transpose"(%2) {permutation = array<i64: 1, 0>} : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  return %3 : tensor<4x3xf32>
+}
+
+// WHY-DAG: ProductOfTransposed refused 'graph.matmul': only one operand is transposed, which costs a matrix product nothing
+// CHECK-LABEL: func.func @half_transposed
+func.func @half_transposed(%a: tensor<2x3xf32>, %b: tensor<2x4xf32>) -> tensor<3x4xf32> {
+  // CHECK: graph.transpose
+  // CHECK-NEXT: graph.matmul
+  %0 = "graph.transpose"(%a) {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = "graph.matmul"(%0, %b) : (tensor<3x2xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}
+
+// CHECK-LABEL: func.func @reduction
+func.func @reduction(%x: tensor<2x3x4xf32>) -> tensor<4x2xf32> {
+  // CHECK-NEXT: %[[R:.*]] = "graph.reduce"(%arg0) {axes = array<i64: 1>
+  // CHECK-NEXT: "graph.transpose"(%[[R]]) {permutation = array<i64: 1, 0>}
+  %0 = "graph.transpose"(%x) {permutation = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  %1 = "graph.reduce"(%0) {kind = "sum", axes = array<i64: 2>, keepdims = false} : (tensor<4x2x3xf32>) -> tensor<4x2xf32>
+  return %1 : tensor<4x2xf32>
+}
+
+// CHECK-LABEL: func.func @reshapes_meet
+func.func @reshapes_meet(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // CHECK-NEXT: %[[R:.*]] = "graph.relu"(%arg0)
+  // CHECK-NEXT: return %[[R]]
+  %0 = "graph.reshape"(%x) : (tensor<2x3xf32>) -> tensor<6xf32>
+  %1 = "graph.relu"(%0) : (tensor<6xf32>) -> tensor<6xf32>
+  %2 = "graph.reshape"(%1) : (tensor<6xf32>) -> tensor<2x3xf32>
+  return %2 : tensor<2x3xf32>
+}
+
+// WHY-DAG: BehindBinary refused 'graph.add': the other operand is neither reshaped alike nor one number
+// CHECK-LABEL: func.func @one_reshaped
+func.func @one_reshaped(%x: tensor<2x3xf32>, %y: tensor<6xf32>) -> tensor<6xf32> {
+  // CHECK: graph.reshape
+  %0 = "graph.reshape"(%x) : (tensor<2x3xf32>) -> tensor<6xf32>
+  %1 = "graph.add"(%0, %y) : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+  return %1 : tensor<6xf32>
+}
+
+// One row of a projection: one row is projected.
+// CHECK-LABEL: func.func @slice_of_projection
+func.func @slice_of_projection(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>, %b: tensor<6xf32>) -> tensor<1x6xf32> {
+  // CHECK-NEXT: %[[S:.*]] = "graph.slice"(%arg0) {limits = array<i64: 3, 4>, starts = array<i64: 2, 0>
+  // CHECK-NEXT: %[[P:.*]] = "graph.matmul"(%[[S]], %arg1)
+  // CHECK-NEXT: "graph.add"(%[[P]], %arg2) : (tensor<1x6xf32>
+  %0 = "graph.matmul"(%x, %w) : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+  %1 = "graph.add"(%0, %b) : (tensor<8x6xf32>, tensor<6xf32>) -> tensor<8x6xf32>
+  %2 = "graph.slice"(%1) {starts = array<i64: 2, 0>, limits = array<i64: 3, 6>, steps = array<i64: 1, 1>} : (tensor<8x6xf32>) -> tensor<1x6xf32>
+  return %2 : tensor<1x6xf32>
+}
+
+// WHY-DAG: BeforeElementwise refused 'graph.slice': its operand has other uses, for which all of it is computed
+// CHECK-LABEL: func.func @slice_of_used
+func.func @slice_of_used(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<2xf32>) {
+  // CHECK: graph.exp
+  // CHECK-NEXT: graph.slice
+  %0 = "graph.exp"(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = "graph.slice"(%0) {starts = array<i64: 0>, limits = array<i64: 2>, steps = array<i64: 1>} : (tensor<8xf32>) -> tensor<2xf32>
+  return %0, %1 : tensor<8xf32>, tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @concat_and_slice
+func.func @concat_and_slice(%x: tensor<8xf32>, %y: tensor<4xf32>) -> (tensor<8xf32>, tensor<2xf32>) {
+  // CHECK-NEXT: %[[S:.*]] = "graph.slice"(%arg1) {limits = array<i64: 3>, starts = array<i64: 1>
+  // CHECK-NEXT: return %arg0, %[[S]]
+  %0 = "graph.slice"(%x) {starts = array<i64: 0>, limits = array<i64: 3>, steps = array<i64: 1>} : (tensor<8xf32>) -> tensor<3xf32>
+  %1 = "graph.slice"(%x) {starts = array<i64: 3>, limits = array<i64: 8>, steps = array<i64: 1>} : (tensor<8xf32>) -> tensor<5xf32>
+  %2 = "graph.concat"(%0, %1) {axis = 0 : i64} : (tensor<3xf32>, tensor<5xf32>) -> tensor<8xf32>
+  %3 = "graph.concat"(%x, %y) {axis = 0 : i64} : (tensor<8xf32>, tensor<4xf32>) -> tensor<12xf32>
+  %4 = "graph.slice"(%3) {starts = array<i64: 9>, limits = array<i64: 11>, steps = array<i64: 1>} : (tensor<12xf32>) -> tensor<2xf32>
+  return %2, %4 : tensor<8xf32>, tensor<2xf32>
+}
+
+// WHY-DAG: SliceOfPad refused 'graph.slice': the slice contains padding
+// WHY-DAG: ConcatOfSlices refused 'graph.concat': the slices do not adjoin
+func.func @near_misses(%x: tensor<4xf32>) -> (tensor<3xf32>, tensor<2xf32>) {
+  %0 = "graph.pad"(%x) {low = array<i64: 1>, high = array<i64: 0>, value = 0.0 : f32, mode = "constant"} : (tensor<4xf32>) -> tensor<5xf32>
+  %1 = "graph.slice"(%0) {starts = array<i64: 0>, limits = array<i64: 3>, steps = array<i64: 1>} : (tensor<5xf32>) -> tensor<3xf32>
+  %2 = "graph.slice"(%x) {starts = array<i64: 0>, limits = array<i64: 1>, steps = array<i64: 1>} : (tensor<4xf32>) -> tensor<1xf32>
+  %3 = "graph.slice"(%x) {starts = array<i64: 2>, limits = array<i64: 3>, steps = array<i64: 1>} : (tensor<4xf32>) -> tensor<1xf32>
+  %4 = "graph.concat"(%2, %3) {axis = 0 : i64} : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32>
+  return %1, %4 : tensor<3xf32>, tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @broadcast
+func.func @broadcast(%x: tensor<4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  // CHECK-NEXT: %[[E:.*]] = "graph.exp"(%arg0) : (tensor<4xf32>)
+  // CHECK-NEXT: "graph.add"(%[[E]], %arg1)
+  %0 = "graph.broadcast_to"(%x) : (tensor<4xf32>) -> tensor<3x4xf32>
+  %1 = "graph.exp"(%0) : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %2 = "graph.add"(%1, %y) : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %2 : tensor<3x4xf32>
+}
+
+// CHECK-LABEL: func.func @gathers
+func.func @gathers(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>, %i: tensor<2xi64>) -> (tensor<2x6xf32>, tensor<4xf32>) {
+  // CHECK-DAG: %[[G:.*]] = "graph.gather"(%arg0, %arg2)
+  // CHECK-DAG: "graph.matmul"(%[[G]], %arg1)
+  // CHECK-DAG: %[[S:.*]] = "graph.slice"(%arg0) {limits = array<i64: 8, 4>, starts = array<i64: 7, 0>
+  // CHECK-DAG: "graph.reshape"(%[[S]])
+  %0 = "graph.matmul"(%x, %w) : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+  %1 = "graph.gather"(%0, %i) {axis = 0 : i64} : (tensor<8x6xf32>, tensor<2xi64>) -> tensor<2x6xf32>
+  %last = "graph.constant"() {value = dense<-1> : tensor<i64>} : () -> tensor<i64>
+  %2 = "graph.gather"(%x, %last) {axis = 0 : i64} : (tensor<8x4xf32>, tensor<i64>) -> tensor<4xf32>
+  return %1, %2 : tensor<2x6xf32>, tensor<4xf32>
+}
