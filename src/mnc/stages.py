@@ -9,7 +9,16 @@ from mnc.core.pipeline import Pipeline
 from mnc.options import Options
 from mnc.registry import pass_table
 
-GRAPH: tuple[str, ...] = ()
+GRAPH: tuple[str, ...] = (
+    "fold-constants",  # first: what the model computes from weights are constants to all that follow
+    "fold-batch-norm",  # before decompose, which would dissolve it; after folding, which makes its parameters constant
+    "decompose",  # before the simplifications: they know primitive operations only
+    "simplify-tensors",  # before algebra: operands lie next to each other once moves between them are gone
+    "cse",  # before algebra, which finds common factors by identity
+    "simplify-algebra",
+    "canonicalize",  # dead code that the rewrites left
+    "cse",  # last: equal operations that only now have equal operands
+)
 """On tensors, hardware-free: simplify, fold, decompose composite operators."""
 
 LINALG = ("graph-to-linalg", "fuse-elementwise", "canonicalize", "cse")
