@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-.PHONY: help setup demo test check fmt lint types lit unit docs bench clean
+.PHONY: help setup demo train-demo test check fmt lint types lit unit docs bench clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -19,6 +19,9 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: setup ## train, export, compile, emulate and compare a digits classifier
 	@$(BIN)/mnc demo
+
+train-demo: setup ## train a digits classifier for 3 epochs on the emulator and draw the curve
+	@$(BIN)/mnc train --epochs 3 --output build/train-demo
 
 test: setup lint types lit unit ## everything that must pass
 

@@ -13,6 +13,7 @@ COMMANDS = {
     "demo": ("demo", "Train a digits classifier, compile it and compare emulator and reference."),
     "judge": ("judge", "Run an answer against a testcase of debug statements."),
     "machine": ("machine", "Print the table of hardware numbers."),
+    "train": ("train", "Train a classifier with compiled steps, on the emulator or the CPU."),
     "run": ("run", "Run a compiled model or an assembly file on the emulator."),
 }
 """Name -> module in tools/commands and one line of help."""

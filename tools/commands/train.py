@@ -1,0 +1,38 @@
+"""mnc train: train a model with compiled steps."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mnc.core.diagnostics import CompileError
+
+
+@click.command()
+@click.option("--data", default="digits", show_default=True, metavar="digits|mnist|FILE.npz", help="What to learn.")
+@click.option("--path", type=click.Path(path_type=Path), help="Directory with the IDX files of MNIST.")
+@click.option("--image-size", type=int, help="Scale images to N x N; default what the model takes.")
+@click.option("--model", default="mlp:64-32-10", show_default=True, metavar="mlp:64-32-10|cnn|FILE.onnx")
+@click.option("--epochs", default=3, show_default=True)
+@click.option("--batch", default=64, show_default=True, help="Images per step.")
+@click.option("--lr", "learning_rate", default=0.1, show_default=True, help="Learning rate.")
+@click.option("--optimizer", type=click.Choice(["sgd", "momentum", "adam"]), default="momentum", show_default=True)
+@click.option("--momentum", default=0.9, show_default=True, help="Decay of the velocity.")
+@click.option("--weight-decay", default=0.0, show_default=True)
+@click.option("--seed", default=0, show_default=True, help="Of weights, split and order.")
+@click.option("--backend", default="emulator", show_default=True, metavar="emulator|cpu", help="Where the steps run.")
+@click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single", show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/train"), show_default=True,
+              help="Directory for checkpoint.npz, curve.png and the trained model.onnx.")  # fmt: skip
+@click.option("--resume", is_flag=True, help="Continue from the checkpoint in the output directory.")
+def command(**options: Any) -> None:
+    """Train a classifier: every step, from the batch to the updated parameters, is one compiled program."""
+    from mnc.training.session import Session
+
+    if options["data"] == "mnist" and options["path"] is None:
+        raise CompileError("--data mnist needs the directory of its files", hint="add --path DIR")
+    if options["data"] != "mnist" and options["path"] is not None:
+        raise CompileError("--path belongs to --data mnist", hint="leave it out, or add --data mnist")
+    if options["epochs"] < 1:
+        raise CompileError(f"{options['epochs']} epochs are none", hint="give at least 1")
+    Session(**options).run()
