@@ -11,10 +11,7 @@ from onnx.reference import ReferenceEvaluator
 
 from mnc.core.diagnostics import CompileError
 from mnc.options import Precision
-
-RELATIVE_BOUND: dict[Precision, float] = {"single": 1e-5, "pseudo-single": 1e-4}
-"""Largest error of one layer relative to the root mean square of its output: about 50 (single) and 25 (pseudo-single)
-times the measured error of random dot products, which leaves room for cancellation and for the functions behind it."""
+from mnc.sensitivity import error_bounds
 
 
 @dataclass(frozen=True)
@@ -75,17 +72,18 @@ def with_intermediates(model: onnx.ModelProto) -> onnx.ModelProto:
 def compare(
     model: onnx.ModelProto, actual: Mapping[str, np.ndarray], inputs: Mapping[str, np.ndarray], precision: Precision
 ) -> list[Comparison]:
-    """Compare outputs with the reference evaluator; integers and booleans must be equal."""
+    """Compare outputs with the reference evaluator; the bound of each is what rounding explains (`error_bounds`), and
+    integers and booleans must be equal."""
     names = [value.name for value in model.graph.output]
-    expected: Any = ReferenceEvaluator(model).run(names, dict(inputs))
-    layers = sum(node.op_type in ("MatMul", "Gemm", "Conv") for node in model.graph.node)
-    factor = RELATIVE_BOUND[precision] * max(1.0, layers) ** 0.5
-    result = []
-    for name, want in zip(names, expected, strict=True):
-        want = np.asarray(want)
-        difference = np.abs(actual[name].astype(np.float64) - want.astype(np.float64))
-        bound = factor * float(np.sqrt(np.mean(want.astype(np.float64) ** 2))) if want.dtype.kind == "f" else 0.0
-        error = float(difference.max(initial=0.0))
-        low, high = float(want.min(initial=np.inf)), float(want.max(initial=-np.inf))
-        result.append(Comparison(name, want.shape, error, bound, low, high, float(want.mean()) if want.size else 0.0))
-    return result
+    results: Any = ReferenceEvaluator(model).run(names, dict(inputs))
+    expected = {name: np.asarray(result) for name, result in zip(names, results, strict=True)}
+    bounds = error_bounds(model, inputs, expected, precision)
+    return [_comparison(name, actual[name], want, bounds[name]) for name, want in expected.items()]
+
+
+def _comparison(name: str, actual: np.ndarray, want: np.ndarray, bound: float) -> Comparison:
+    a, b = actual.astype(np.float64), want.astype(np.float64)
+    difference = np.where(a == b, 0.0, np.abs(a - b))  # equal infinities agree
+    low, high = float(b.min(initial=np.inf)), float(b.max(initial=-np.inf))
+    error = float(np.nan_to_num(difference, nan=np.inf).max(initial=0.0))
+    return Comparison(name, want.shape, error, bound, low, high, float(b.mean()) if b.size else 0.0)
