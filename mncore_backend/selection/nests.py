@@ -126,9 +126,10 @@ class NestReader:
         map_ = ir.AffineMapAttr(store.attributes["map"]).value
         access = self._access(store.operands[1], list(store.operands)[2:], map_)
         value = store.operands[0]
-        if value in self.values:
-            return Output(access, self.values[value])
         owner = value.owner
+        is_constant = not isinstance(owner, ir.Block) and owner.name == "arith.constant"
+        if value in self.values or is_constant:  # constants may have moved out of the loops
+            return Output(access, self._operand(value))
         if isinstance(owner, ir.Block) or owner.name != "affine.for":
             raise InternalError(f"cannot store {value}")
         carried = self._carried()
