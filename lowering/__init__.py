@@ -2,8 +2,11 @@
 
 PASSES: dict[str, str] = {
     "graph-to-linalg": "mnc.lowering.graph_to_linalg.convert:GraphToLinalg",
+    "order-loops": "mnc.lowering.cpp.order_loops:OrderLoops",
     "linalg-to-affine": "mnc.lowering.linalg_to_affine:LinalgToAffine",
     "assign-layouts": "mnc.lowering.linalg_to_spmd.assign_layouts:AssignLayouts",
+    "drop-empty": "mnc.lowering.linalg_to_spmd.drop_empty:DropEmpty",
+    "expand-indices": "mnc.lowering.linalg_to_spmd.expand_indices:ExpandIndices",
     "distribute": "mnc.lowering.linalg_to_spmd.distribute:Distribute",
     "tensor-to-memref": "mnc.lowering.tensor_to_memref:TensorToMemref",
 }

@@ -130,7 +130,9 @@ class _Writer:
         self.values.states[op.results[0]] = self.generics.overlay(parts)
 
     def store(self, value: Any, target: Any) -> None:
-        """Unload a result of the function."""
+        """Unload a result of the function, if it has elements."""
+        if 0 in shape_of(value):
+            return
         if self._is_splat(value):
             local = self.generics.operand(value, default_layout(shape_of(value)))
         else:

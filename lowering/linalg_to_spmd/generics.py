@@ -25,7 +25,7 @@ from mnc.mncore_backend.layout import Axis, Layout, parse
 NEUTRAL = {
     ("sum", True): 0.0, ("max", True): float("-inf"), ("min", True): float("inf"), ("prod", True): 1.0,
     ("sum", False): 0, ("max", False): -(2**31), ("min", False): 2**31 - 1, ("prod", False): 1, ("and", False): -1,
-    ("or", False): 0,
+    ("or", False): 0, ("umax", False): 0, ("umin", False): -1,
 }  # fmt: skip
 
 
@@ -99,11 +99,10 @@ class GenericWriter:
         layout: Layout,
     ) -> Local:
         element = word_type(ir.RankedTensorType(generic.op.operation.results[0].type).element_type)
-        neutral = word_attribute(NEUTRAL[generic.combiner or "", not isinstance(element, ir.IntegerType)], element)
-        self._check_init(generic, neutral)
+        neutral, starts_neutral = self._neutral(generic, element)
         reduced = [d for d, is_parallel in enumerate(generic.parallel) if not is_parallel]
-        is_padded = any(prod(x.size for x in digits[d]) != generic.extents[d] for d in reduced)
-        if is_padded and not self._is_plain(generic):
+        padded = [d for d in reduced if prod(x.size for x in digits[d]) != generic.extents[d]]
+        if padded and not self._is_plain(generic, sources, accesses, padded):
             partial = self._reduce_values(generic, digits, sources, accesses, layout, neutral)
         else:
             for source, access in zip(sources, accesses, strict=True):
@@ -115,17 +114,22 @@ class GenericWriter:
             for x in digits[d]:
                 if x.axis in axes:
                     axes[x.axis] |= (x.size - 1) * x.stride
-        if not axes:
-            return partial
-        if not combines_across_pes(generic):
+        if axes and not combines_across_pes(generic):
             raise error_at(generic.op, f"cannot combine '{generic.combiner}' across processing elements")
-        return self.reduce(partial, generic.combiner or "sum", axes)
+        total = self.reduce(partial, generic.combiner or "sum", axes) if axes else partial
+        return total if starts_neutral else self._with_start(generic, total)
 
     @staticmethod
-    def _is_plain(generic: Generic) -> bool:
-        """Whether the body combines its operand as it is, so that a neutral operand has no effect."""
+    def _is_plain(generic: Generic, sources: Sequence[Any], accesses: Sequence[Any], padded: Sequence[int]) -> bool:
+        """Whether the body combines an operand as it is, and that has the padding of these dimensions: then it can be
+        made neutral there and has no effect."""
         block = generic.op.operation.regions[0].blocks[0]
-        return isinstance(combination_of(block)[1].owner, ir.Block)
+        summand = combination_of(block)[1]
+        if not isinstance(summand.owner, ir.Block):
+            return False
+        number = generic.arguments[list(block.arguments).index(summand)]
+        is_held = isinstance(number, int) and isinstance(sources[number], Local)
+        return is_held and all(d in accesses[number] for d in padded)
 
     def _reduce_values(
         self,
@@ -162,10 +166,31 @@ class GenericWriter:
         values = [self._splat(s) if isinstance(s, Splat) else next(remaining) for s in sources]
         return [values[a] if isinstance(a, int) else None for a in generic.arguments]
 
-    def _check_init(self, generic: Generic, neutral: Any) -> None:
+    def _neutral(self, generic: Generic, element: Any) -> tuple[Any, bool]:
+        """What the accumulation starts from, and whether that stands for the initial tensor too.
+
+        Where combining a value twice changes nothing, a splat is as good as the neutral value.
+        """
+        combiner = generic.combiner or ""
+        neutral = word_attribute(NEUTRAL[combiner, not isinstance(element, ir.IntegerType)], element)
         state = self.values.states.get(generic.init)
-        if not isinstance(state, Splat) or word_bits(state.value) not in (word_bits(neutral), 0x80000000 - 2**32):
-            raise error_at(generic.op, "accumulates onto a tensor that is not the neutral value of its combination")
+        if not isinstance(state, Splat):
+            return neutral, False
+        start = word_attribute(state.value.value, state.value.type)
+        if combiner not in ("sum", "prod"):
+            return start, True
+        return neutral, start.value == neutral.value
+
+    def _with_start(self, generic: Generic, total: Local) -> Local:
+        """Combine the tensor that a reduction accumulates onto."""
+        start = self.operand(generic.init, total.layout)
+        target = make_local(total.layout, total.buffer.type.element_type)
+        access = tuple(range(len(total.layout.dims)))
+        block = generic.op.operation.regions[0].blocks[0]
+        reads = [Buffered(x.buffer, x.layout, access) for x in (total, start)]
+        write = Buffered(target.buffer, target.layout, access)
+        Nest(total.layout.dims, [True] * len(access)).emit(reads, write, lambda v, _: combine(block, v[0], v[1]))
+        return target
 
     def _nest(
         self,

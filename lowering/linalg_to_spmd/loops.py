@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mnc.core.bindings import affine, arith, ir
-from mnc.lowering.linalg_to_spmd.words import word_attribute, word_type
+from mnc.lowering.linalg_to_spmd.scalars import on_words
+from mnc.lowering.linalg_to_spmd.words import word_attribute
 from mnc.mncore_backend.distribution import Access, Digits
 from mnc.mncore_backend.layout import Axis, Layout
 
@@ -125,7 +126,7 @@ def combination_of(block: Any) -> tuple[Any, Any]:
 def combine(block: Any, value: Any, accumulator: Any) -> Any:
     """Emit only the combination of a reduction body."""
     combiner, _ = combination_of(block)
-    return _machine_copy(combiner, [value, accumulator])
+    return on_words(combiner, [value, accumulator])
 
 
 def clone_body(block: Any, arguments: Sequence[Any], uncombined: bool = False) -> Any:
@@ -154,22 +155,10 @@ def clone_body(block: Any, arguments: Sequence[Any], uncombined: bool = False) -
         if operation.name == "arith.constant":
             mapping[operation.results[0]] = _constant(operation.attributes["value"])
             continue
-        mapping[operation.results[0]] = _machine_copy(operation, [mapped(operand) for operand in operation.operands])
+        mapping[operation.results[0]] = on_words(operation, [mapped(operand) for operand in operation.operands])
     raise ValueError("the body yields nothing")
-
-
-WIDTH_CHANGES = ("arith.extsi", "arith.extui", "arith.trunci")
 
 
 def _constant(attribute: Any) -> Any:
     value = word_attribute(attribute.value, attribute.type)
     return arith.ConstantOp(value.type, value).result
-
-
-def _machine_copy(operation: Any, operands: Sequence[Any]) -> Any:
-    """The same scalar operation on 32-bit words; changes between integer widths above one bit vanish."""
-    type_ = word_type(operation.results[0].type)
-    if operation.name in WIDTH_CHANGES and operands[0].type == type_:
-        return operands[0]
-    attributes = {name: operation.attributes[name] for name in operation.attributes}
-    return ir.Operation.create(operation.name, results=[type_], operands=operands, attributes=attributes).results[0]

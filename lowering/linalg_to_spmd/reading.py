@@ -10,7 +10,7 @@ from mnc.mncore_backend.distribution import Access
 COMBINERS = {
     "arith.addf": "sum", "arith.maximumf": "max", "arith.maxnumf": "max", "arith.minimumf": "min",
     "arith.minnumf": "min", "arith.mulf": "prod", "arith.addi": "sum", "arith.maxsi": "max", "arith.minsi": "min",
-    "arith.maxui": "max", "arith.minui": "min", "arith.muli": "prod", "arith.andi": "and", "arith.ori": "or",
+    "arith.maxui": "umax", "arith.minui": "umin", "arith.muli": "prod", "arith.andi": "and", "arith.ori": "or",
 }  # fmt: skip
 
 
@@ -58,11 +58,12 @@ def maps_of(op: Any) -> list[Any]:
     return [ir.AffineMapAttr(attribute).value for attribute in ir.ArrayAttr(op.attributes["indexing_maps"])]
 
 
-def _dims_in(expression: Any) -> set[int]:
+def dims_in(expression: Any) -> set[int]:
+    """Iteration dimensions that occur in an affine expression."""
     if isinstance(expression, ir.AffineDimExpr):
         return {expression.position}
     if isinstance(expression, ir.AffineBinaryExpr):
-        return _dims_in(expression.lhs) | _dims_in(expression.rhs)
+        return dims_in(expression.lhs) | dims_in(expression.rhs)
     return set()
 
 
@@ -79,7 +80,8 @@ def _access(map_: Any, shape: tuple[int, ...]) -> Access | None:
     return tuple(access)
 
 
-def _extents(op: Any, maps: list[Any], values: list[Any], rank: int) -> tuple[int, ...]:
+def extents_of(op: Any, maps: list[Any], values: list[Any], rank: int) -> tuple[int, ...]:
+    """Size of each iteration dimension, from the operands that are indexed by it alone. Raises CompileError."""
     extents: list[int | None] = [None] * rank
     for map_, value in zip(maps, values, strict=True):
         if not is_tensor(value):
@@ -135,7 +137,7 @@ def read_generic(op: Any) -> Generic:
     parallel = tuple("parallel" in text for text in iterators)
     values = list(operation.operands)
     block = operation.regions[0].blocks[0]
-    extents = _extents(op, maps, values, len(iterators))
+    extents = extents_of(op, maps, values, len(iterators))
     inputs: list[Input] = []
     arguments: list[Any] = []
     for i, (value, map_) in enumerate(zip(values[:-1], maps[:-1], strict=True)):
@@ -144,7 +146,7 @@ def read_generic(op: Any) -> Generic:
         elif not _used(block, i):
             arguments.append(None)  # gives extents only, as the window of a pooling
         else:
-            dims = tuple(sorted(set().union(*(_dims_in(e) for e in map_.results))))
+            dims = tuple(sorted(set().union(*(dims_in(e) for e in map_.results))))
             arguments.append(len(inputs))
             inputs.append(Input(value, map_, _access(map_, shape_of(value)), dims))
     result = _access(maps[-1], shape_of(values[-1]))
@@ -155,7 +157,7 @@ def read_generic(op: Any) -> Generic:
         raise error_at(op, "combines values over a reduction dimension in a way that is not supported")
     if kind == "view" and (not inputs or inputs[0].access is None):
         kind = "pointwise"
-    if kind == "contraction" and len(inputs) != 2:
+    if kind == "contraction" and (len(inputs) != 2 or not result):  # no rows or columns: nothing for a matrix unit
         kind = "reduction"
     return Generic(op, extents, parallel, tuple(inputs), tuple(arguments), values[-1], result, kind, combiner)
 

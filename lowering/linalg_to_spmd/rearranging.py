@@ -96,9 +96,14 @@ def pieces_of(op: Any) -> list[Piece]:
     return _HANDLERS[op.name](op)
 
 
+def padding_value(op: Any) -> Any:
+    """The scalar that `tensor.pad` fills with."""
+    return list(op.regions[0].blocks[0].operations)[-1].operands[0]
+
+
 def padding_of(op: Any) -> Any:
     """Scalar attribute that `tensor.pad` fills with; raises CompileError when it is not a constant."""
-    yielded = list(op.regions[0].blocks[0].operations)[-1].operands[0]
+    yielded = padding_value(op)
     if isinstance(yielded.owner, ir.Block) or yielded.owner.name != "arith.constant":
         raise error_at(op, "pads with a value that is known only when it runs")
     return yielded.owner.attributes["value"]

@@ -15,10 +15,12 @@ from mnc.core.diagnostics import InternalError, node_name
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.dialects.mncore.attributes import placement_of
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.kernels.matmul import emit_matmul
 from mnc.mncore_backend.kernels.padding import emit_fill_padding, emit_zero_unused
 from mnc.mncore_backend.kernels.vector import ConstantPool, emit_vector
 from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.machine import GROUPS
 from mnc.mncore_backend.movement import (
     DramImage,
     plan_gather,
@@ -114,7 +116,19 @@ class _Selector:
                 self._start_loads()
             self.builder.location = node_name(operation.location) or ""
             handler(operation)
+        self._add_empty_outputs()
         return self.selection
+
+    def _add_empty_outputs(self) -> None:
+        """Results without elements: the host makes them, no memory is behind them."""
+        attributes = self.function.attributes.get("arg_attrs")
+        for i, value in enumerate(self.names):
+            type_ = ir.MemRefType(value.type)
+            role: Any = ir.StringAttr(ir.DictAttr(ir.ArrayAttr(attributes)[i])["mncore.role"]).value
+            if 0 in type_.shape:
+                buffer = self.selection.program.buffer("empty", 0, (Memory.DRAM,), pinned=True)
+                image = DramImage(buffer, tuple(type_.shape), np.zeros((GROUPS, 0, 2), np.int64), tuple(range(GROUPS)))
+                self.selection.tensors.append(HostTensor(self.names[value], role, _dtype(type_), image))
 
     def allocate(self, op: Any) -> None:
         placement = placement_of(op.results[0].type)

@@ -24,7 +24,7 @@ GRAPH: tuple[str, ...] = (
 LINALG = ("graph-to-linalg", "fuse-elementwise", "canonicalize", "cse")
 """Every operator becomes an iteration space; chains of element-wise operators become one."""
 
-SPMD = ("assign-layouts{{precision={precision}}}", "distribute")
+SPMD = ("drop-empty", "expand-indices", "assign-layouts{{precision={precision}}}", "distribute")
 """Whole tensors become the share of one PE: loops over local memory, matrix kernels, transfers."""
 
 AFFINE = ("canonicalize", "cse")

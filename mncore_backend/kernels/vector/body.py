@@ -22,6 +22,7 @@ _RESULT_TYPE: dict[str, str | int] = {
     **dict.fromkeys(("floor", "ceil", "roundeven", "sitofp", "uitofp", "exp", "log", "log1p", "sqrt", "rsqrt"), "f32"),
     **dict.fromkeys(("reciprocal", "tanh", "logistic", "erf", "sin", "cos", "powf"), "f32"),
     **dict.fromkeys(("fptosi", "addi", "subi", "muli", "maxsi", "minsi", "shli", "shrsi", "shrui", "extui"), "i32"),
+    **dict.fromkeys(("maxui", "minui"), "i32"),
     **dict.fromkeys(("cmpf", "cmpi"), "i1"),
     **dict.fromkeys(("andi", "ori", "xori"), 0),
     "select": 1,

@@ -9,6 +9,7 @@ import numpy as np
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
+from mnc.mncore_backend.kernels.math.micro import Instruction, MicroBuilder, Value
 from mnc.mncore_backend.kernels.vector.body import Access, Body, Scalar, VectorKernel
 from mnc.mncore_backend.kernels.vector.cleanup import coalesce_copies, remove_unused
 from mnc.mncore_backend.kernels.vector.constants import ConstantPool
@@ -75,11 +76,24 @@ class MapEmitter:
         expander = Expander(self.body, [scalar for _, scalar in self.outputs])
         values = [expander.m.plain(expander.value(scalar)) for _, scalar in self.outputs]
         instructions, values = coalesce_copies(expander.m.instructions, values)
+        values = [self._unmasked(n, value, instructions, expander.m) for n, value in enumerate(values)]
         instructions = remove_unused(instructions, {value.number for value in values if value.kind == "register"})
         placed_outputs = [(access, value) for (access, _), value in zip(self.outputs, values, strict=True)]
         floats = {number for number, (_, scalar) in enumerate(self.outputs) if scalar.type == "f32"}
         self._units = Placer(instructions, self.inputs, placed_outputs, floats).units
         self._sequence = flatten(self._units)
+
+    def _unmasked(self, number: int, value: Value, instructions: list[Instruction], m: MicroBuilder) -> Value:
+        """A masked output must come from an operation without a mask of its own: an operation has one mask."""
+        has_mask = any(
+            i.result == value.number and (i.zero_flag is not None or i.write_flag is not None) for i in instructions
+        )
+        if number not in self.masked or value.kind != "register" or not has_mask:
+            return value
+        known = len(m.instructions)
+        copied = m.copy(value)
+        instructions += m.instructions[known:]
+        return copied
 
     def emit(self, groups: Sequence[Group]) -> None:
         """Emit the groups, which must be independent of each other."""

@@ -63,6 +63,8 @@ _ALU_NAMES = {
     "subi": "isub",
     "maxsi": "imax",
     "minsi": "imin",
+    "maxui": "uimax",
+    "minui": "uimin",
     "andi": "iand",
     "ori": "ior",
     "xori": "ixor",

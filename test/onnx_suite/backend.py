@@ -1,0 +1,88 @@
+"""The compiler and the emulator as an ONNX backend (``onnx.backend.base``)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.backend.base import Backend, BackendRep
+
+from mnc.compiler import run_stages, to_executable
+from mnc.core.context import make_context
+from mnc.core.diagnostics import CompileError
+from mnc.executable import Executable
+from mnc.lowering.onnx_to_graph.importer import import_model
+from mnc.options import Options
+
+PRECISION = "single"
+
+
+def output_types(model: onnx.ModelProto) -> dict[str, np.dtype]:
+    """Element types of the outputs; the machine's words become values of these."""
+    types = {}
+    for value in model.graph.output:
+        if value.type.WhichOneof("value") != "tensor_type":
+            raise CompileError(f"output '{value.name}' is not a tensor", hint="pass tensors one by one")
+        types[value.name] = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
+    return types
+
+
+def check_values(values: Mapping[str, Any]) -> None:
+    """Refuse run-time values that the machine cannot hold; raises CompileError."""
+    for name, value in values.items():
+        array = np.asarray(value)
+        if array.dtype.kind == "f" and np.isnan(array.astype(np.float64)).any():
+            raise CompileError(f"input '{name}' holds NaN, which the machine does not have")
+
+
+class Prepared(BackendRep):
+    """A compiled model."""
+
+    def __init__(self, executable: Executable, model: onnx.ModelProto) -> None:
+        self.executable = executable
+        self.names = [value.name for value in model.graph.output]
+        self.types = output_types(model)
+        self.statistics: Any = None
+
+    def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Run on the strict emulator; `inputs` in the order of the executable, or by name."""
+        order = [tensor.name for tensor in self.executable.inputs]
+        values = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(order, inputs, strict=True))
+        check_values(values)
+        result = self.executable.run_with_statistics(values)
+        self.statistics = result.statistics
+        return tuple(result.outputs[name].astype(self.types[name]) for name in self.names)
+
+
+class MncBackend(Backend):
+    """Compiles for the machine and runs on the emulator in strict mode."""
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Only the emulated machine, which ONNX calls CPU."""
+        return device == "CPU"
+
+    @classmethod
+    def prepare(
+        cls,
+        model: onnx.ModelProto,
+        device: str = "CPU",
+        constants: Mapping[str, np.ndarray] | None = None,
+        **kwargs: Any,
+    ) -> Prepared:
+        """Compile. `constants`: values of inputs that decide shapes; they are no inputs any more.
+
+        Raises:
+            CompileError: the model is refused.
+        """
+        output_types(model)
+        module = import_model(model, make_context(), file_name="model.onnx", constants=constants)
+        run_stages(module, Options(precision=PRECISION))
+        return Prepared(to_executable(module), model)
+
+    @classmethod
+    def run_model(
+        cls, model: onnx.ModelProto, inputs: Sequence[Any], device: str = "CPU", **kwargs: Any
+    ) -> tuple[Any, ...]:
+        """Compile and run once."""
+        return cls.prepare(model, device, **kwargs).run(inputs)

@@ -1,0 +1,134 @@
+"""The test cases of ``onnx.backend.test`` and which of their inputs the compiler must know."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+from onnx.backend.test.loader import load_model_tests
+
+KINDS = ("node", "pytorch-converted", "pytorch-operator", "simple")
+_EXPANDED = "_expanded"
+
+FIXED_INPUTS: dict[str, tuple[int, ...]] = {
+    "AffineGrid": (1,),
+    "BlackmanWindow": (0,),
+    "CenterCropPad": (1,),
+    "Clip": (1, 2),
+    "Col2Im": (1, 2),
+    "ConstantOfShape": (0,),
+    "CumSum": (1,),
+    "CumProd": (1,),
+    "DFT": (1, 2),
+    "Dropout": (1, 2),
+    "Expand": (1,),
+    "HammingWindow": (0,),
+    "HannWindow": (0,),
+    "MaxUnpool": (2,),
+    "MelWeightMatrix": (0, 1, 2, 3, 4),
+    "NonMaxSuppression": (2, 3, 4),
+    "OneHot": (1,),
+    "Pad": (1, 2, 3),
+    "Range": (0, 1, 2),
+    "ReduceL1": (1,),
+    "ReduceL2": (1,),
+    "ReduceLogSum": (1,),
+    "ReduceLogSumExp": (1,),
+    "ReduceMax": (1,),
+    "ReduceMean": (1,),
+    "ReduceMin": (1,),
+    "ReduceProd": (1,),
+    "ReduceSum": (1,),
+    "ReduceSumSquare": (1,),
+    "Reshape": (1,),
+    "Resize": (1, 2, 3),
+    "Slice": (1, 2, 3, 4),
+    "Split": (1,),
+    "Squeeze": (1,),
+    "STFT": (1, 3),
+    "Tile": (1,),
+    "TopK": (1,),
+    "Trilu": (1,),
+    "Unsqueeze": (1,),
+    "Upsample": (1,),
+}
+"""Operator -> inputs that decide shapes or structure: they are given to the compiler, not at run time."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test: a model, and data sets of inputs and expected outputs by name."""
+
+    name: str
+    kind: str
+    model: onnx.ModelProto
+    data_sets: list[tuple[list[Any], list[Any]]]
+
+    @property
+    def operator(self) -> str:
+        """The operator under test: of a node test its only node, else the kind of test."""
+        nodes = self.model.graph.node
+        if self.kind == "node" and len(nodes) >= 1:
+            domain = nodes[0].domain
+            return f"{domain}.{nodes[0].op_type}" if domain not in ("", "ai.onnx") else nodes[0].op_type
+        return self.kind
+
+    def inputs(self, data_set: int) -> dict[str, Any]:
+        """Given values of the model's inputs by name; left-out optional inputs are missing."""
+        initialized = {tensor.name for tensor in self.model.graph.initializer}
+        entries = [value.name for value in self.model.graph.input if value.name not in initialized]
+        return dict(zip(entries, self.data_sets[data_set][0], strict=False))
+
+    def fixed(self, values: dict[str, Any]) -> dict[str, np.ndarray]:
+        """The inputs among `values` that the compiler must know."""
+        found = {}
+        for node in self.model.graph.node:
+            for position in FIXED_INPUTS.get(node.op_type, ()):
+                name = node.input[position] if position < len(node.input) else ""
+                if name in values:
+                    found[name] = np.asarray(values[name])
+        return found
+
+
+def _read(path: Path, value: onnx.ValueInfoProto) -> Any:
+    kind = value.type.WhichOneof("value")
+    if kind == "sequence_type":
+        sequence = onnx.SequenceProto()
+        sequence.ParseFromString(path.read_bytes())
+        return numpy_helper.to_list(sequence)
+    if kind == "optional_type":
+        optional = onnx.OptionalProto()
+        optional.ParseFromString(path.read_bytes())
+        return numpy_helper.to_optional(optional)
+    tensor = onnx.TensorProto()
+    tensor.ParseFromString(path.read_bytes())
+    return numpy_helper.to_array(tensor)
+
+
+def _from_directory(test: Any) -> Case:
+    directory = Path(test.model_dir)
+    model = onnx.load(str(directory / "model.onnx"))
+    initialized = {tensor.name for tensor in model.graph.initializer}
+    entries = [value for value in model.graph.input if value.name not in initialized]
+    sets = []
+    for folder in sorted(directory.glob("test_data_set*")):
+        inputs = [_read(folder / f"input_{i}.pb", v) for i, v in enumerate(entries)
+                  if (folder / f"input_{i}.pb").exists()]  # fmt: skip
+        sets.append((inputs, [_read(folder / f"output_{i}.pb", v) for i, v in enumerate(model.graph.output)]))
+    return Case(test.name, test.kind, model, sets)
+
+
+@cache
+def all_cases() -> dict[str, Case]:
+    """Every case by name: node tests without the expanded ones, and the three other kinds."""
+    cases = {}
+    for kind in KINDS:
+        for test in load_model_tests(kind=kind):
+            if _EXPANDED in test.name:
+                continue
+            case = _from_directory(test) if test.model is None else Case(test.name, kind, test.model, test.data_sets)
+            cases[case.name] = case
+    return cases

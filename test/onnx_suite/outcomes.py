@@ -1,0 +1,67 @@
+"""Running one case and putting what happened into one of four classes."""
+
+import time
+import traceback
+from dataclasses import dataclass
+
+import numpy as np
+from backend import PRECISION, MncBackend
+from cases import Case
+from tolerances import is_sum, judge
+
+from mnc.core.diagnostics import CompileError, InternalError
+from mnc.mncore_backend.emulator.errors import EmulationError
+
+PASSED, REFUSED, WRONG, ERROR = "passed", "refused", "wrong", "error"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a case. `reason` says why it did not pass; `steps` are machine steps of the last run."""
+
+    name: str
+    operator: str
+    verdict: str
+    reason: str = ""
+    seconds: float = 0.0
+    steps: int = 0
+
+
+def _refusal(error: CompileError) -> str:
+    return error.message
+
+
+def _compare(case: Case) -> tuple[str, str, int]:
+    steps = 0
+    layers = sum(is_sum(node.op_type) for node in case.model.graph.node)
+    for number in range(len(case.data_sets)):
+        values = case.inputs(number)
+        fixed = case.fixed(values)
+        prepared = MncBackend.prepare(case.model, constants=fixed)
+        takes = {tensor.name for tensor in prepared.executable.inputs}
+        results = prepared.run({name: value for name, value in values.items() if name in takes})
+        steps = prepared.statistics.steps
+        for name, got, want in zip(prepared.names, results, case.data_sets[number][1], strict=True):
+            verdict = judge(got, np.asarray(want), PRECISION, layers)
+            if not verdict.passed:
+                return WRONG, f"output '{name}': {verdict.text}", steps
+    return PASSED, "", steps
+
+
+def run_case(case: Case) -> Outcome:
+    """Compile, run and compare one case."""
+    start = time.perf_counter()
+    steps = 0
+    try:
+        verdict, reason, steps = _compare(case)
+    except EmulationError as error:
+        verdict, reason = WRONG, f"the emulator stopped the program: {error.message}"
+    except CompileError as error:
+        verdict, reason = REFUSED, _refusal(error)
+    except InternalError as error:
+        verdict, reason = ERROR, f"internal error: {error.message}"
+    except Exception as error:  # whatever else escapes is a mistake of the compiler
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        verdict, reason = ERROR, f"{type(error).__name__}: {error} ({place.filename.rpartition('/')[2]}:{place.lineno})"
+    seconds = time.perf_counter() - start
+    return Outcome(case.name, case.operator, verdict, reason.strip().split("\n")[0], round(seconds, 2), steps)
