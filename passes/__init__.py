@@ -1,10 +1,13 @@
 """Transformations that stay on one level. One pass, one file; registration is one row here."""
 
 PASSES: dict[str, str] = {
+    "classify-fusion": "mnc.passes.graph.classify_fusion:ClassifyFusion",
     "decompose": "mnc.passes.graph.decompose:Decompose",
     "fold-batch-norm": "mnc.passes.graph.fold_batch_norm:FoldBatchNormalization",
     "fold-constants": "mnc.passes.graph.fold_constants:FoldConstants",
+    "fuse-groups": "mnc.passes.graph.fuse_groups:FuseGroups",
     "graph-autodiff": "mnc.passes.autodiff.graph_autodiff:GraphAutodiff",
+    "mixed-precision": "mnc.passes.graph.mixed_precision:MixedPrecision",
     "simplify-algebra": "mnc.passes.graph.simplify_algebra:SimplifyAlgebra",
     "simplify-tensors": "mnc.passes.graph.simplify_tensors:SimplifyTensors",
     "fuse-loops": "mnc.passes.affine.fuse_loops:FuseLoops",

@@ -76,6 +76,21 @@ def _lower_operation(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None
     for old, new in zip(op.results, results, strict=True):
         values[old] = new
     _keep_attributes(op, results[0])
+    if "mnc.precision" in op.attributes:
+        _keep_precision(op, results[0])
+
+
+def _keep_precision(op: ir.Operation, result: ir.Value) -> None:
+    """The precision chosen for a contraction goes to its multiply-add, which has the same location."""
+    pending = [result]
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, ir.Block) or owner.location != op.location:
+            continue
+        if owner.name == "linalg.generic" and "reduction" in str(owner.attributes["iterator_types"]):
+            owner.attributes["mncore.precision"] = op.attributes["mnc.precision"]
+        else:
+            pending.extend(owner.operands)
 
 
 def _keep_attributes(op: ir.Operation, result: ir.Value) -> None:

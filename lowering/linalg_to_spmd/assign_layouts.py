@@ -137,12 +137,14 @@ class _Assignment:
 
     def contraction(self, op: Any, generic: Generic) -> None:
         left, right = (Operand(iteration_access(i), self.known(i)) for i in generic.inputs)
-        problem = Contraction(generic.extents, left, right, generic.result, self.precision)
+        given = op.operation.attributes.get(PRECISION)
+        precision = self.precision if given is None else ir.StringAttr(given).value
+        problem = Contraction(generic.extents, left, right, generic.result, precision)
         plan = plan_contraction(problem)
         for operand, layout in zip(generic.inputs, (plan.left, plan.right), strict=True):
             if operand.access is not None:
                 self.settle(operand.value, layout)
-        op.operation.attributes[PRECISION] = ir.StringAttr.get(self.precision)
+        op.operation.attributes[PRECISION] = ir.StringAttr.get(precision)
         op.operation.attributes["mncore.matrix"] = ir.StringAttr.get("left" if plan.swapped else "right")
         self.annotate(op, [plan.left, plan.right], plan.result)
 

@@ -9,6 +9,7 @@ from mnc.core.rewrite import explain
 from mnc.passes.linalg.iteration import Iteration, body_operations, find, generics, read
 
 _BARRIER = "mnc_fusion.barrier"
+PRECISION = "mncore.precision"
 EPILOGUE = "mnc.epilogue"
 """Marks element-wise work on the result of a contraction: bias, activation."""
 
@@ -39,8 +40,10 @@ class FuseElementwise(Pass):
             try:
                 _run(module, "canonicalize,cse")
                 self._put_barriers(module)
+                precisions = _precisions(module)
                 _run(module, "linalg-fuse-elementwise-ops")
                 _remove_barriers(module)
+                _restore_precisions(module, precisions)
                 _run(module, "canonicalize,cse")
             finally:
                 context.allow_unregistered_dialects = unregistered
@@ -86,6 +89,22 @@ class FuseElementwise(Pass):
         if not consumer.reads_all_loops(operand):
             return "the consumer reads an element more than once, so it would be computed again"
         return None
+
+
+def _precisions(module: ir.Module) -> dict[str, ir.Attribute]:
+    """Chosen precisions by the location of the multiply-adds; as text, because locations hash by identity."""
+    found = [op for op in generics(module) if PRECISION in op.attributes]
+    return {str(inner.location): op.attributes[PRECISION] for op in found for inner in body_operations(op)[:-1]}
+
+
+def _restore_precisions(module: ir.Module, precisions: dict[str, ir.Attribute]) -> None:
+    """Upstream fusion makes new operations without these attributes."""
+    for op in generics(module) if precisions else []:
+        places = [str(inner.location) for inner in body_operations(op)[:-1]]
+        given = [precisions[place] for place in places if place in precisions]
+        consumer = read(op) if given else None
+        if consumer is not None and consumer.kind == "contraction":
+            op.attributes[PRECISION] = given[0]
 
 
 def _run(module: ir.Module, pipeline: str) -> None:
