@@ -1,0 +1,224 @@
+"""The C++ target: a model as C++17, and the compiled result called from Python."""
+
+import contextlib
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mnc.core.context import make_context
+from mnc.core.diagnostics import CompileError, InternalError
+from mnc.core.pipeline import Pipeline
+from mnc.lowering.cpp import CppParameter, CppSource, print_cpp
+from mnc.lowering.onnx_to_graph.importer import import_model
+from mnc.options import Options
+from mnc.registry import pass_table
+from mnc.stages import stage_pipeline
+
+CPP = (
+    "graph-to-linalg", "fuse-elementwise", "canonicalize", "cse", "order-loops", "tensor-to-memref{deallocate=true}",
+    "linalg-to-affine",
+)  # fmt: skip
+"""The passes behind the graph stage: loops over whole tensors."""
+
+FLAGS = ("-std=c++17", "-O2", "-ftree-vectorize", "-ffp-contract=off", "-Wall", "-Wextra")
+"""Of our own builds. -ftree-vectorize: compilers differ in what they vectorize at -O2; results stay the same."""
+
+_ENTRY = "entry.cpp"
+_FAILED, _MESSAGE_BYTES = 1, 256
+
+
+def lower_to_loops(model: Any, options: Options, shapes: Mapping[str, Any] | None = None) -> Any:
+    """Import a model (path or ``onnx.ModelProto``) and lower it to loops on buffers."""
+    module = import_model(model, make_context(), shapes={**options.shapes, **(shapes or {})})
+    (stage_pipeline("graph", options) + Pipeline.parse(f"builtin.module({','.join(CPP)})", pass_table())).run(module)
+    return module
+
+
+def generate_cpp(
+    model: Any, options: Options | None = None, *, name: str = "model", example: bool = False,
+    shapes: Mapping[str, Any] | None = None,
+) -> CppSource:  # fmt: skip
+    """The model as C++17 text.
+
+    Args:
+        model: path of an ONNX file, or an ``onnx.ModelProto``.
+        options: shapes of open inputs. Its precision does not apply: everything is in the types of the model.
+        name: of the namespace.
+        example: add a ``main.cpp``.
+
+    Raises:
+        CompileError: the model cannot be compiled.
+    """
+    return print_cpp(lower_to_loops(model, options or Options(), shapes), name, example=example)
+
+
+def save_cpp(source: CppSource, directory: Path | str) -> list[Path]:
+    """Write the files of a program; the paths in order.
+
+    Raises:
+        CompileError: the directory cannot be written.
+    """
+    target = Path(directory)
+    paths = [target / name for name in source.files]
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for path, text in zip(paths, source.files.values(), strict=True):
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"cannot write {target}: {error.strerror}"
+        raise CompileError(message, hint="choose another directory with -o") from None
+    return paths
+
+
+def find_compiler() -> str:
+    """The C++ compiler: the environment variable CXX, else c++, g++ or clang++.
+
+    Raises:
+        CompileError: there is none.
+    """
+    named = os.environ.get("CXX")
+    for candidate in [named] if named else ["c++", "g++", "clang++"]:
+        if path := shutil.which(candidate):
+            return path
+    message = f"the C++ compiler '{named}' named by CXX does not exist" if named else "there is no C++ compiler"
+    raise CompileError(message, hint="install g++ or clang++, or name one in the environment variable CXX")
+
+
+def _entry_text(source: CppSource) -> str:
+    """A function with C linkage that takes all pointers in one array and reports exceptions as text."""
+    every = [*source.inputs, *source.outputs]
+    casts = [
+        f"static_cast<{'const ' if i < len(source.inputs) else ''}{p.c_type}*>(arguments[{i}])"
+        for i, p in enumerate(every)
+    ]
+    return f"""#include <cstdio>
+#include <exception>
+
+#include "model.h"
+
+extern "C" int mnc_entry(void** arguments, char* message) {{
+  static_cast<void>(arguments);
+  try {{
+    {source.namespace}::run({", ".join(casts)});
+  }} catch (const std::exception& error) {{
+    std::snprintf(message, {_MESSAGE_BYTES}, "%s", error.what());
+    return {_FAILED};
+  }}
+  return 0;
+}}
+"""
+
+
+def build_library(source: CppSource, directory: Path, compiler: str | None = None) -> Path:
+    """Compile a program into a shared library inside `directory`.
+
+    Raises:
+        CompileError: there is no compiler.
+        InternalError: the compiler refuses the text, or warns.
+    """
+    command = compiler or find_compiler()
+    files = [path.name for path in save_cpp(source, directory) if path.suffix == ".cpp" and path.name != "main.cpp"]
+    (directory / _ENTRY).write_text(_entry_text(source))
+    library = directory / "model.so"
+    line = [command, *FLAGS, "-Werror", "-fPIC", "-shared", *files, _ENTRY, "-o", library.name]
+    done = subprocess.run(line, cwd=directory, capture_output=True, text=True, check=False)
+    if done.returncode:
+        first = next((text for text in done.stderr.splitlines() if "error" in text), done.stderr[:500])
+        raise InternalError(f"{command} does not accept the generated C++: {first}")
+    return library
+
+
+@dataclass(frozen=True)
+class CppProgram:
+    """A model compiled by the C++ compiler, loaded into this process.
+
+    Attributes:
+        inputs, outputs: names, shapes and dtypes as in the model.
+        source: the text that was compiled.
+    """
+
+    source: CppSource
+    library: Any
+    _directory: Any = field(default=None, repr=False)
+
+    @property
+    def inputs(self) -> tuple[CppParameter, ...]:
+        return self.source.inputs
+
+    @property
+    def outputs(self) -> tuple[CppParameter, ...]:
+        return self.source.outputs
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Compute the outputs: numpy in, numpy out, by ONNX names.
+
+        Raises:
+            CompileError: a missing, surplus or unfitting input, or an index outside its tensor.
+        """
+        names = [parameter.name for parameter in self.inputs]
+        hint = f"the inputs are: {', '.join(names) or 'none'}"
+        if surplus := sorted(set(inputs) - set(names)):
+            raise CompileError(f"there is no input '{surplus[0]}'", hint=hint)
+        if missing := [name for name in names if name not in inputs]:
+            raise CompileError(f"no value for input '{missing[0]}'", hint=hint)
+        given = [_checked(parameter, inputs[parameter.name]) for parameter in self.inputs]
+        results = [np.empty(parameter.shape, parameter.dtype) for parameter in self.outputs]
+        arrays = [*given, *results]
+        pointers = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+        message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+        if self.library.mnc_entry(pointers, message):
+            raise CompileError(f"the program stopped: {message.value.decode()}")
+        return {parameter.name: result for parameter, result in zip(self.outputs, results, strict=True)}
+
+
+def _checked(parameter: CppParameter, value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    if array.shape != parameter.shape:
+        shapes = f"{list(array.shape)}, the program takes {list(parameter.shape)}"
+        raise CompileError(f"input '{parameter.name}' has shape {shapes}")
+    # Python numbers arrive as float64 or int64; a float is no substitute for an integer.
+    wanted = parameter.dtype
+    fits = array.dtype == wanted or (
+        array.dtype.kind in "fiubV" if wanted.kind in "fV" else array.dtype.kind in "iub" and wanted.kind in "iu"
+    )
+    if not fits:
+        raise CompileError(f"input '{parameter.name}' is {array.dtype}, the program takes {wanted}")
+    if wanted.kind in "iu" and array.dtype != wanted and array.size:
+        limits = np.iinfo(wanted)
+        if int(array.max()) > limits.max or int(array.min()) < limits.min:
+            raise CompileError(f"input '{parameter.name}' has values outside {wanted}")
+    return np.require(array, dtype=wanted, requirements=["C", "A"])
+
+
+def compile_cpp(
+    model: Any,
+    options: Options | None = None,
+    *,
+    directory: Path | str | None = None,
+    shapes: Mapping[str, Any] | None = None,
+) -> CppProgram:
+    """Compile a model to C++ and load it.
+
+    Args:
+        model: path of an ONNX file, or an ``onnx.ModelProto``.
+        directory: keeps the text and the library; by default they live in a temporary directory.
+
+    Raises:
+        CompileError: the model cannot be compiled, or there is no C++ compiler.
+    """
+    compiler = find_compiler()  # before the work, because it explains what is missing
+    source = generate_cpp(model, options, shapes=shapes)
+    scratch = contextlib.nullcontext(directory) if directory else tempfile.TemporaryDirectory(prefix="mnc-cpp-")
+    with scratch as place:
+        assert place is not None
+        library = ctypes.CDLL(str(build_library(source, Path(place).absolute(), compiler)))
+    library.mnc_entry.restype = ctypes.c_int
+    return CppProgram(source, library)
