@@ -196,8 +196,8 @@ def operator_version(node: onnx.NodeProto, opset: int) -> int:
 
 def _needs_expansion(node: onnx.NodeProto, opset: int) -> bool:
     version = operator_version(node, opset)
-    operator = OPERATORS.get(node.op_type)
-    if not version or (operator is not None and version in operator.versions):
+    operator = find_operator(node)
+    if not version or node.domain == TRAINING_DOMAIN or (operator is not None and version in operator.versions):
         return False
     schema: Any = onnx.defs.get_schema(node.op_type, opset, "")
     return schema.has_function or schema.has_context_dependent_function
