@@ -1,0 +1,210 @@
+"""Training on both backends: against numpy, interrupted and resumed, and every misuse."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from click.testing import CliRunner
+from onnx import numpy_helper
+
+from mnc.core.diagnostics import CompileError
+from mnc.options import Options
+from mnc.training import Trainer, make_model, training_step
+from mnc.training.checkpoint import load_checkpoint
+from mnc.training.data import Dataset, checked
+from mnc.training.step import TrainingStep
+
+LEARNING_RATE = 0.25
+WIDTHS = [9, 5, 3]
+
+
+def small_data(count: int = 40) -> Dataset:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, count)
+    images = (rng.standard_normal((count, 9)) + labels[:, None]).astype(np.float32)
+    return checked("small", {"train_images": images[8:], "train_labels": labels[8:],
+                             "test_images": images[:8], "test_labels": labels[:8]})  # fmt: skip
+
+
+def step_of(optimizer: str = "sgd", batch: int = 8, **numbers: float) -> TrainingStep:
+    model = make_model("mlp:9-5-3", 3)
+    return training_step(model, batch=batch, optimizer=optimizer, learning_rate=LEARNING_RATE, **numbers)
+
+
+def reference_losses(data: Dataset, batch: int, epochs: int, seed: int = 0) -> list[float]:
+    """Plain gradient descent in float32 numpy with the trainer's batches."""
+    layers = {t.name: numpy_helper.to_array(t).copy() for t in make_model("mlp:9-5-3", 3).graph.initializer}
+    losses = []
+    for epoch in range(epochs):
+        order = np.random.default_rng([seed, epoch]).permutation(len(data.train_images))
+        for start in range(0, len(order) - batch + 1, batch):
+            x, y = data.train_images[order[start : start + batch]], data.train_labels[order[start : start + batch]]
+            hidden = np.maximum(x @ layers["layer0.weight"].T + layers["layer0.bias"], 0)
+            logits = hidden @ layers["layer1.weight"].T + layers["layer1.bias"]
+            shares = np.exp(logits - logits.max(1, keepdims=True))
+            shares /= shares.sum(1, keepdims=True)
+            losses.append(float(-np.log(shares[np.arange(batch), y]).mean()))
+            shares[np.arange(batch), y] -= 1
+            back = (shares / batch @ layers["layer1.weight"]) * (hidden > 0)
+            layers["layer1.weight"] -= LEARNING_RATE * (shares / batch).T @ hidden
+            layers["layer1.bias"] -= LEARNING_RATE * shares.mean(0)
+            layers["layer0.weight"] -= LEARNING_RATE * back.T @ x
+            layers["layer0.bias"] -= LEARNING_RATE * back.sum(0)
+    return losses
+
+
+@pytest.mark.parametrize(("backend", "bound"), [("cpu", 1e-5), ("emulator", 1e-5)])
+def test_losses_of_plain_descent(backend: str, bound: float) -> None:
+    trainer = Trainer(step_of(), small_data(), backend=backend, options=Options("single"))
+    trainer.run(3)
+    np.testing.assert_allclose(trainer.progress.losses, reference_losses(small_data(), 8, 3), rtol=bound)
+    assert len(trainer.progress.accuracies) == 3
+
+
+def test_bits_are_the_same_every_time() -> None:
+    runs = [Trainer(step_of(), small_data()) for _ in range(2)]
+    for trainer in runs:
+        trainer.run(1)
+    for name, value in runs[0].state.items():
+        assert value.tobytes() == runs[1].state[name].tobytes()
+
+
+@pytest.mark.parametrize("optimizer", ["momentum", "adam"])
+@pytest.mark.parametrize("stop", [2, 4, 7])
+def test_interrupted_run_continues_with_the_same_bits(tmp_path: Path, optimizer: str, stop: int) -> None:
+    whole = Trainer(step_of(optimizer), small_data(), backend="cpu")
+    whole.run(3)
+
+    def interrupt(trainer: Trainer) -> None:
+        if len(trainer.progress.losses) == stop:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "run" / "checkpoint.npz"
+    first = Trainer(step_of(optimizer), small_data(), backend="cpu", checkpoint=path)
+    with pytest.raises(KeyboardInterrupt):
+        first.run(3, interrupt)
+    second = Trainer(step_of(optimizer), small_data(), backend="cpu", checkpoint=path)
+    second.resume()
+    assert len(second.progress.losses) == stop
+    second.run(3)
+    assert second.progress == whole.progress
+    for name, value in whole.state.items():
+        assert value.tobytes() == second.state[name].tobytes(), name
+    assert [file.name for file in path.parent.iterdir()] == ["checkpoint.npz"]
+
+
+def test_damaged_and_foreign_checkpoints(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.npz"
+    trainer = Trainer(step_of(), small_data(), backend="cpu", checkpoint=path)
+    with pytest.raises(CompileError, match="there is no checkpoint"):
+        trainer.resume()
+    trainer.run(1)
+    whole = path.read_bytes()
+    for data in (b"", b"noise", whole[:-30], whole[:400] + bytes([whole[400] ^ 255]) + whole[401:]):
+        path.write_bytes(data)
+        with pytest.raises(CompileError, match="is damaged"):
+            trainer.resume()
+    path.write_bytes(whole)
+    other = Trainer(step_of(), small_data(), backend="cpu", checkpoint=path, seed=5)
+    with pytest.raises(CompileError, match="was made with seed 0, this run has 5"):
+        other.resume()
+    state = {**trainer.state, "layer0.bias": np.zeros(6, np.float32)}
+    with pytest.raises(CompileError, match=r"of another model: 'layer0\.bias' differs"):
+        load_checkpoint(path, state, trainer.settings)
+
+
+def test_checkpoint_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    trainer = Trainer(step_of(), small_data(), backend="cpu", checkpoint=tmp_path / "file" / "checkpoint.npz")
+    with pytest.raises(CompileError, match="cannot write checkpoint"):
+        trainer.run(1)
+
+
+def test_diverging_loss_stops_the_run() -> None:
+    step = training_step(make_model("mlp:9-5-3", 3), batch=8, learning_rate=1e30)
+    with pytest.raises(CompileError, match=r"the loss is (nan|inf) in step") as caught:
+        Trainer(step, small_data(), backend="cpu").run(3)
+    assert "learning rate" in str(caught.value.hint)
+
+
+def test_data_that_do_not_fit_the_model() -> None:
+    data = small_data()
+    with pytest.raises(CompileError, match="takes 16 = 16 values per image, the images have 9"):
+        Trainer(training_step(make_model("mlp:16-3", 4), batch=8), data)
+    with pytest.raises(CompileError, match="classes 0 to 1"):
+        Trainer(training_step(make_model("mlp:9-2", 3), batch=8), data)
+    with pytest.raises(CompileError, match="a batch of 64 is more than the 32 training images"):
+        Trainer(step_of(batch=64), data)
+    with pytest.raises(CompileError, match="no backend 'fpga'"):
+        Trainer(step_of(), data, backend="fpga")
+
+
+def _changed(change) -> onnx.ModelProto:
+    model = make_model("mlp:9-3", 3)
+    change(model.graph)
+    return model
+
+
+def fix_batch(graph: onnx.GraphProto) -> None:
+    graph.input[0].type.tensor_type.shape.dim[0].dim_value = 4
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (_changed(fix_batch), "fixed to 4 samples"),
+        (_changed(lambda g: g.input.append(g.output[0])), "one input and one output"),
+        (_changed(lambda g: [t.__setattr__("data_type", 10) for t in g.initializer]), "no float initializers"),
+        (_changed(lambda g: g.node[0].__setattr__("op_type", "Softmax")), "computed from logits"),
+    ],
+)
+def test_models_that_cannot_be_trained(model: onnx.ModelProto, message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        training_step(model, batch=8)
+
+
+def test_statistics_of_batch_normalization_are_no_parameters() -> None:
+    def add_norm(graph: onnx.GraphProto) -> None:
+        graph.node[0].output[0] = "hidden"
+        graph.node.append(onnx.helper.make_node("BatchNormalization", ["hidden", "s", "b", "m", "v"], ["logits"]))
+        graph.initializer.extend(numpy_helper.from_array(np.ones(3, np.float32), name) for name in "sbmv")
+
+    step = training_step(_changed(add_norm), batch=8)
+    assert set(step.initial) == {"layer0.weight", "layer0.bias", "s", "b"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "mnist"], "--data mnist needs the directory"),
+        (["--path", "."], "--path belongs to --data mnist"),
+        (["--data", "cats"], "there is no data set 'cats'"),
+        (["--model", "mlp:64-x"], "'mlp:64-x' is no perceptron"),
+        (["--model", "lost.onnx"], "there is no model 'lost.onnx'"),
+        (["--image-size", "28"], "takes 64 = 64 values per image, the images have 784"),
+        (["--epochs", "0"], "0 epochs are none"),
+        (["--batch", "0"], "a batch of 0 samples"),
+        (["--backend", "board"], "no backend 'board'"),
+        (["--model", "mlp:64-8"], "but the model has classes 0 to 7"),
+    ],
+)
+def test_command_misuse(tmp_path: Path, arguments: list[str], message: str) -> None:
+    from mnc.tools.commands.train import command
+
+    result = CliRunner().invoke(command, [*arguments, "-o", str(tmp_path)])
+    assert isinstance(result.exception, CompileError) and message in result.exception.message
+
+
+def test_command_writes_model_checkpoint_and_curve(tmp_path: Path) -> None:
+    from mnc.tools.commands.train import command
+
+    arguments = ["--backend", "cpu", "--epochs", "2", "-o", str(tmp_path)]
+    result = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    assert result.exit_code == 0 and "accuracy on test images" in result.output
+    assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
+    trained = {t.name: numpy_helper.to_array(t) for t in onnx.load(tmp_path / "model.onnx").graph.initializer}
+    with np.load(tmp_path / "checkpoint.npz") as file:
+        np.testing.assert_array_equal(trained["layer0.weight"], file["state/layer0.weight"])
+    result = CliRunner().invoke(command, [*arguments, "--epochs", "3", "--resume"], catch_exceptions=False)
+    assert "continuing after 44 steps" in result.output
