@@ -6,25 +6,7 @@ import click
 
 from mnc.core.command_line import errors_to_exit_codes, read_text, write_text
 from mnc.core.diagnostics import CompileError
-
-
-def parse_shapes(texts: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
-    """Read ``name=1,64`` options; an empty right side is a scalar.
-
-    Raises:
-        CompileError: the text is malformed.
-    """
-    shapes = {}
-    for text in texts:
-        name, equals, extents = text.rpartition("=")
-        try:
-            shape = tuple(int(extent) for extent in extents.replace("x", ",").split(",") if extent.strip())
-        except ValueError:
-            shape = (-1,)
-        if not equals or not name or min(shape, default=0) < 0:
-            raise CompileError(f"cannot read the shape '{text}'", hint="write it as --shape x=1,64")
-        shapes[name] = shape
-    return shapes
+from mnc.tools.commands.shared import parse_shapes
 
 
 def _import_onnx(path: str, shapes: dict[str, tuple[int, ...]], limit: int | None, debug_info: bool) -> str:

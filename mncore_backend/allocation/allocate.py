@@ -15,22 +15,32 @@ class CapacityError(CompileError):
     """The model needs more of a memory than there is.
 
     Args:
-        memory: the memory that is too small.
+        memories: the memories that are too small together.
         needed: long words alive at the worst moment.
-        available: long words of one copy of the memory.
+        available: long words of one copy of each of the memories.
         buffers: (name, size) of what is alive then, largest first.
+        location: where the worst moment is, if known.
     """
 
-    def __init__(self, memory: Memory, needed: int, available: int, buffers: list[tuple[str, int]]) -> None:
+    def __init__(
+        self,
+        memories: tuple[Memory, ...],
+        needed: int,
+        available: int,
+        buffers: list[tuple[str, int]],
+        location: object | None = None,
+    ) -> None:
         shown = ", ".join(f"{name} ({size})" for name, size in buffers[:_SHOWN])
         rest = f" and {len(buffers) - _SHOWN} more" if len(buffers) > _SHOWN else ""
-        level = MEMORIES[memory].level
+        names = " and ".join(memory.name for memory in memories)
+        holds = f"{names} of a {MEMORIES[memories[0]].level} hold{'s' if len(memories) == 1 else ''}"
         how = f"{needed} long words are needed at once" if needed > available else f"{needed} long words do not pack"
         super().__init__(
-            f"{memory.name} of a {level} holds {available} long words, but {how}, by {shown}{rest}",
+            f"{holds} {available} long words, but {how}, by {shown}{rest}",
             hint="use a smaller batch, or split the largest tensor over more of the chip",
+            location=location,
         )
-        self.memory = memory
+        self.memories = memories
         self.needed = needed
         self.available = available
         self.buffers = buffers
@@ -57,6 +67,6 @@ def allocate(program: Program, *, pinned_first: bool = True) -> None:
         placed = pack(members, capacity)
         if placed is None:
             needed, who = peak(members)
-            raise CapacityError(memory, needed, capacity, [(l.buffer.name, l.buffer.size) for l in who])
+            raise CapacityError((memory,), needed, capacity, [(l.buffer.name, l.buffer.size) for l in who])
         for life, base in placed.items():
             life.buffer.memory, life.buffer.base = memory, base

@@ -31,6 +31,7 @@ from mnc.mncore_backend.movement import (
 )
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, Program
 from mnc.mncore_backend.program_ir import replace_function
+from mnc.mncore_backend.selection.capacity import check_capacity
 from mnc.mncore_backend.selection.matmul import matmul_specs
 from mnc.mncore_backend.selection.nests import NestReader
 
@@ -210,7 +211,8 @@ class _Selector:
 
 
 def select(function: Any) -> Selection:
-    """Machine operations of a distributed function."""
+    """Machine operations of a distributed function; raises CapacityError when it cannot fit local memory."""
+    check_capacity(function)
     return _Selector(function).run()
 
 

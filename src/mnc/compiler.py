@@ -1,10 +1,12 @@
 """compile(model, options): import, run the stages, emit."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from mnc.core.context import make_context
+from mnc.core.diagnostics import CompileError
 from mnc.core.pipeline import Pipeline
 from mnc.executable import Executable, HostTensor
 from mnc.lowering.onnx_to_graph.importer import import_model
@@ -60,9 +62,14 @@ def compile(
     """
     chosen = options or Options()
     context = make_context()
-    module = import_model(model, context, shapes={**chosen.shapes, **(shapes or {})})
-    if pipeline is not None:
-        pipeline.run(module)
-    else:
-        run_stages(module, chosen)
-    return to_executable(module)
+    try:
+        module = import_model(model, context, shapes={**chosen.shapes, **(shapes or {})})
+        if pipeline is not None:
+            pipeline.run(module)
+        else:
+            run_stages(module, chosen)
+        return to_executable(module)
+    except CompileError as error:
+        if error.location is None and isinstance(model, str | os.PathLike):
+            error.location = os.fspath(model)
+        raise

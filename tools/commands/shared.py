@@ -11,16 +11,21 @@ from mnc.core.diagnostics import CompileError
 
 
 def parse_shapes(texts: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
-    """``x=1,64`` to {"x": (1, 64)}; raises CompileError."""
+    """``x=1,64`` or ``x=1x64`` to {"x": (1, 64)}; an empty right side is a scalar.
+
+    Raises:
+        CompileError: the text is malformed.
+    """
     shapes = {}
     for text in texts:
-        name, equals, extents = text.partition("=")
+        name, equals, extents = text.rpartition("=")
         try:
-            if not equals or not name:
-                raise ValueError
-            shapes[name] = tuple(int(part) for part in extents.split(",") if part)
+            shape = tuple(int(extent) for extent in extents.replace("x", ",").split(",") if extent.strip())
         except ValueError:
-            raise CompileError(f"'{text}' is not NAME=EXTENT,EXTENT,...", hint="for example --shape x=1,64") from None
+            shape = (-1,)
+        if not equals or not name or min(shape, default=0) < 0:
+            raise CompileError(f"cannot read the shape '{text}'", hint="write it as --shape x=1,64")
+        shapes[name] = shape
     return shapes
 
 

@@ -5,6 +5,8 @@ from typing import Any
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.node import Node, shape_of
 
+AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+
 
 def matmul(node: Node) -> Any:
     """MatMul."""
@@ -22,13 +24,21 @@ def gemm(node: Node) -> Any:
     ).result
 
 
+def padding_mode(node: Node) -> str:
+    """The value of auto_pad; raises CompileError for one that the operator does not have."""
+    mode = node.attribute("auto_pad", "NOTSET")
+    if mode not in AUTO_PADS:
+        raise node.error(f"attribute auto_pad is '{mode}'", f"it may be {', '.join(AUTO_PADS)}")
+    return mode
+
+
 def window_attributes(node: Node, extents: list[int], kernel: list[int]) -> dict[str, list[int]]:
     """Strides, dilations and pads with their defaults; auto_pad is resolved into pads."""
     rank = len(kernel)
     strides = node.attribute("strides") or [1] * rank
     dilations = node.attribute("dilations") or [1] * rank
     pads = node.attribute("pads") or [0] * (2 * rank)
-    auto = node.attribute("auto_pad", "NOTSET")
+    auto = padding_mode(node)
     if auto in ("SAME_UPPER", "SAME_LOWER"):
         low, high = [], []
         for extent, size, stride, dilation in zip(extents, kernel, strides, dilations, strict=True):
@@ -59,7 +69,7 @@ def conv_transpose(node: Node) -> Any:
     dilations = node.attribute("dilations") or [1] * rank
     extra = node.attribute("output_padding") or [0] * rank
     pads = node.attribute("pads") or [0] * (2 * rank)
-    auto, wanted = node.attribute("auto_pad", "NOTSET"), node.attribute("output_shape")
+    auto, wanted = padding_mode(node), node.attribute("output_shape")
     if wanted is None and auto in ("SAME_UPPER", "SAME_LOWER"):
         wanted = [extent * stride for extent, stride in zip(data, strides, strict=True)]
     if wanted is not None:

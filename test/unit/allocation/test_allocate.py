@@ -188,7 +188,7 @@ def test_too_large_names_memory_sizes_and_buffers() -> None:
     with pytest.raises(CapacityError) as caught:
         allocate(program)
     error = caught.value
-    assert (error.memory, error.needed, error.available) == (Memory.L1BM, 10000, 8192)
+    assert (error.memories, error.needed, error.available) == ((Memory.L1BM,), 10000, 8192)
     assert error.buffers == [("image", 5000), ("weights", 5000)]
     assert "L1BM" in str(error) and "10000" in str(error) and "weights (5000)" in str(error)
     assert error.exit_code == 2
