@@ -26,10 +26,10 @@ def binary(left: Partial, right: Partial) -> Rule:
     """Rule from the two partial derivatives."""
 
     def rule(a: Adjoint) -> list[Value | None]:
-        values = (a.gradient, *a.operands, a.result)
+        g, (lhs, rhs), y = a.gradient, a.operands, a.result
         shapes = a.shape(0), a.shape(1)
         return [
-            unbroadcast(partial(*values), shape) if wanted else None
+            unbroadcast(partial(g, lhs, rhs, y), shape) if wanted else None
             for partial, shape, wanted in zip((left, right), shapes, a.wanted, strict=True)
         ]
 

@@ -12,7 +12,7 @@ from mnc.options import Options
 class Program(Protocol):
     """A compiled function; the same inputs give the same bits."""
 
-    def __call__(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def __call__(self, inputs: Mapping[str, np.ndarray], /) -> dict[str, np.ndarray]:
         """Run once, by names."""
         ...
 
@@ -30,7 +30,7 @@ class EmulatedProgram:
         self._statements = parse_program(self.executable.text)
         self._machine = Machine()
 
-    def __call__(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def __call__(self, inputs: Mapping[str, np.ndarray], /) -> dict[str, np.ndarray]:
         """Run once."""
         return self.executable.run_on(self._machine, self._statements, inputs)
 

@@ -3,6 +3,7 @@
 import itertools
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -29,7 +30,7 @@ class _Builder:
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
 
-    def node(self, op_type: str, inputs: list[str], name: str, **attributes: object) -> str:
+    def node(self, op_type: str, inputs: list[str], name: str, **attributes: Any) -> str:
         self.nodes.append(helper.make_node(op_type, inputs, [f"{name}_out"], name=name, **attributes))
         return f"{name}_out"
 

@@ -83,7 +83,7 @@ class Session:
         raise CompileError(f"there is no data set '{self.data}'", hint="give digits, mnist, or a file ending in .npz")
 
     def _trainer(self, model: onnx.ModelProto, data: Dataset) -> Trainer:
-        numbers = {"weight_decay": self.weight_decay}
+        numbers: dict[str, Any] = {"weight_decay": self.weight_decay}
         if self.optimizer == "momentum":
             numbers["momentum"] = self.momentum
         step = training_step(

@@ -55,7 +55,7 @@ def slice_(starts: list[int], limits: list[int], steps: list[int]) -> Any:
     return unary(g.Slice, starts=starts, limits=limits, steps=steps)
 
 
-def gather(axis: int, indices: list[Any]) -> Any:
+def gather(axis: int, indices: Any) -> Any:
     return lambda x: g.Gather.build(x, g.Constant.build(value=np.array(indices, np.int64)), axis=axis)
 
 
