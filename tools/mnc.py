@@ -8,12 +8,14 @@ from mnc.core.command_line import errors_to_exit_codes
 
 COMMANDS = {
     "asm": ("asm", "Check and format assembly files."),
-    "check": ("check", "Compile a model, run it and compare every output with the ONNX reference."),
-    "compile": ("compile", "Compile an ONNX model to assembly."),
+    "bisect": ("bisect", "Find the first node of a model whose result leaves its bound."),
+    "check": ("check", "Compile a model or unit tests, run them and compare with the ONNX reference."),
+    "compile": ("compile", "Compile an ONNX model to assembly or C++."),
     "demo": ("demo", "Train a digits classifier, compile it and compare emulator and reference."),
     "judge": ("judge", "Run an answer against a testcase of debug statements."),
     "machine": ("machine", "Print the table of hardware numbers."),
     "train": ("train", "Train a classifier with compiled steps, on the emulator or the CPU."),
+    "unit-tests": ("unit_tests", "Cut a model into unit tests, one for every distinct node."),
     "run": ("run", "Run a compiled model or an assembly file on the emulator."),
 }
 """Name -> module in tools/commands and one line of help."""

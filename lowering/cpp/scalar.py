@@ -123,7 +123,7 @@ class Scalar:
             return call(function, *self._arguments())
         if self._op.name == "math.rsqrt":
             one = Expression(float_literal(1.0, computing_type(self._type)))
-            return _infix("/", one, call("std::sqrt", *self._arguments()), PRODUCT)
+            return _infix("/", PRODUCT, one, call("std::sqrt", *self._arguments()))
         if self._op.name == "math.fpowi":
             base, exponent = self._arguments()
             return call("std::pow", base, _cast_to(computing_type(self._type), exponent))

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -143,11 +143,12 @@ class CppProgram:
     Attributes:
         inputs, outputs: names, shapes and dtypes as in the model.
         source: the text that was compiled.
+        compiler: path of the compiler.
     """
 
     source: CppSource
     library: Any
-    _directory: Any = field(default=None, repr=False)
+    compiler: str
 
     @property
     def inputs(self) -> tuple[CppParameter, ...]:
@@ -221,4 +222,4 @@ def compile_cpp(
         assert place is not None
         library = ctypes.CDLL(str(build_library(source, Path(place).absolute(), compiler)))
     library.mnc_entry.restype = ctypes.c_int
-    return CppProgram(source, library)
+    return CppProgram(source, library, compiler)

@@ -77,13 +77,33 @@ def compare(
     names = [value.name for value in model.graph.output]
     results: Any = ReferenceEvaluator(model).run(names, dict(inputs))
     expected = {name: np.asarray(result) for name, result in zip(names, results, strict=True)}
+    return compare_with(model, expected, actual, inputs, precision)
+
+
+def compare_with(
+    model: onnx.ModelProto,
+    expected: Mapping[str, np.ndarray],
+    actual: Mapping[str, np.ndarray],
+    inputs: Mapping[str, np.ndarray],
+    precision: Precision,
+) -> list[Comparison]:
+    """As `compare`, with results that are known already; a result of another shape is wrong."""
     bounds = error_bounds(model, inputs, expected, precision)
     return [_comparison(name, actual[name], want, bounds[name]) for name, want in expected.items()]
 
 
 def _comparison(name: str, actual: np.ndarray, want: np.ndarray, bound: float) -> Comparison:
+    if actual.shape != want.shape:
+        return Comparison(name, want.shape, float("inf"), bound, *_statistics(want))
     a, b = actual.astype(np.float64), want.astype(np.float64)
-    difference = np.where(a == b, 0.0, np.abs(a - b))  # equal infinities agree
-    low, high = float(b.min(initial=np.inf)), float(b.max(initial=-np.inf))
+    agree = (a == b) | (np.isnan(a) & np.isnan(b))  # equal infinities agree, and so do undefined results
+    with np.errstate(invalid="ignore"):
+        difference = np.where(agree, 0.0, np.abs(a - b))
     error = float(np.nan_to_num(difference, nan=np.inf).max(initial=0.0))
-    return Comparison(name, want.shape, error, bound, low, high, float(b.mean()) if b.size else 0.0)
+    return Comparison(name, want.shape, error, bound, *_statistics(want))
+
+
+def _statistics(want: np.ndarray) -> tuple[float, float, float]:
+    """Minimum, maximum and mean."""
+    b = want.astype(np.float64)
+    return float(b.min(initial=np.inf)), float(b.max(initial=-np.inf)), float(b.mean()) if b.size else 0.0

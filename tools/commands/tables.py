@@ -1,0 +1,34 @@
+"""Tables of comparisons: numbers stay whole, names are folded where the terminal is narrow."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+NUMBERS = ("shape", "error", "bound", "min", "max", "mean", "")
+_WIDTH_WITHOUT_TERMINAL = 160
+
+
+def comparison_table(*names: str, numbers: tuple[str, ...] = NUMBERS) -> Table:
+    """A table with text columns `names`, followed by columns of numbers."""
+    table = Table()
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, no_wrap=True)
+    return table
+
+
+def comparison_cells(row: Any) -> list[str]:
+    """The columns `NUMBERS` of a `Comparison`."""
+    shape = "x".join(map(str, row.shape)) or "scalar"
+    values = (row.error, row.bound, row.minimum, row.maximum, row.mean)
+    return [shape, *(f"{value:.3g}" for value in values), "pass" if row.passed else "[red]FAIL"]
+
+
+def print_table(table: Table) -> None:
+    """Print for a terminal, or wide for a pipe or a file."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH_WITHOUT_TERMINAL)
+    console.print(table)
