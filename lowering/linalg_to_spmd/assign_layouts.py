@@ -8,6 +8,7 @@ of rows, columns and the contracted dimension over L2B, L1B and MAB, model input
 first used. An operation that carries the attributes already keeps them, so a schedule can be written by hand.
 """
 
+import functools
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -33,11 +34,18 @@ from mnc.mncore_backend.distribution import (
     default_digits,
     plan_contraction,
     project,
+    same_places,
 )
-from mnc.mncore_backend.distribution.space import reduce_inside, resized
+from mnc.mncore_backend.distribution.contraction import relayout_steps
+from mnc.mncore_backend.distribution.space import reduce_inside, resized, scattered
 from mnc.mncore_backend.layout import Axis, Layout, LayoutError, parse, permute, reshape
+from mnc.mncore_backend.movement import plan_relayout
+from mnc.mncore_backend.movement.estimate import estimate
+from mnc.mncore_backend.program import LOCAL_MEMORY, Builder
 
 OPERANDS, RESULT, PRECISION = "mncore.operands", "mncore.result", "mncore.precision"
+PARTIAL = "mncore.partial"
+"""Layout of the partial sums of a contraction, where it differs from the layout of the result."""
 MOVED_ONLY = ("arith.constant", "tensor.empty", "linalg.fill")
 HARDWARE_COMBINERS = ("sum", "max", "min")
 
@@ -56,6 +64,24 @@ def iteration_access(operand: Input) -> Access:
 def operand_shape(operand: Input, extents: tuple[int, ...]) -> tuple[int, ...]:
     """Shape of the operand, or of its window view."""
     return tuple(extents[d] for d in operand.dims) if operand.access is None else shape_of(operand.value)
+
+
+LARGEST_PLANNED = 256  # long words per PE: planning the movement of more takes too long to do it for a comparison
+
+
+@functools.lru_cache(maxsize=1024)
+def movement_steps(source: Layout, target: Layout) -> float:
+    """Steps of the planned movement from one layout to another."""
+    if same_places(source, target):
+        return 0.0
+    if max(source.local_size, target.local_size) > LARGEST_PLANNED:
+        return relayout_steps(source, target)
+
+    def plan(builder: Builder) -> None:
+        buffers = [builder.program.buffer("relayout", x.local_size, LOCAL_MEMORY) for x in (source, target)]
+        plan_relayout(builder, source, buffers[0], target, buffers[1])
+
+    return float(estimate(plan).total_steps)
 
 
 class _Assignment:
@@ -140,13 +166,17 @@ class _Assignment:
         given = op.operation.attributes.get(PRECISION)
         precision = self.precision if given is None else ir.StringAttr(given).value
         problem = Contraction(generic.extents, left, right, generic.result, precision)
-        plan = plan_contraction(problem)
+        plan = plan_contraction(problem, movement_steps)
         for operand, layout in zip(generic.inputs, (plan.left, plan.right), strict=True):
             if operand.access is not None:
                 self.settle(operand.value, layout)
         op.operation.attributes[PRECISION] = ir.StringAttr.get(precision)
         op.operation.attributes["mncore.matrix"] = ir.StringAttr.get("left" if plan.swapped else "right")
-        self.annotate(op, [plan.left, plan.right], plan.result)
+        result = plan.result
+        if plan.partial:  # all PEs get the sum, and each needs to keep its share of it only
+            op.operation.attributes[PARTIAL] = ir.StringAttr.get(str(result))
+            result = scattered(result)
+        self.annotate(op, [plan.left, plan.right], result)
 
     def loops(self, op: Any, generic: Generic) -> None:
         """Element-wise work and reductions: one iteration space for all operands."""

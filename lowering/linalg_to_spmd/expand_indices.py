@@ -17,7 +17,9 @@ import numpy as np
 from mnc.core.bindings import arith, ir, linalg, tensor
 from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
-from mnc.lowering.linalg_to_spmd.reading import dims_in, extents_of, maps_of, shape_of
+from mnc.lowering.linalg_to_spmd.reading import dims_in, extents_of, is_tensor, maps_of, shape_of
+from mnc.lowering.linalg_to_spmd.rearranging import evaluate
+from mnc.lowering.linalg_to_spmd.static_indices import constant_array, evaluate_scalar
 
 ITERATOR = {True: "parallel", False: "reduction"}
 
@@ -142,18 +144,65 @@ def _known_indices(source: _Generic, places: dict[int, int], arguments: Sequence
     return result
 
 
-def _write_extract(source: _Generic, extract: Any, places: dict[int, int], known: dict[int, Any]) -> Any:
+def _loop_dims(source: _Generic, extract: Any) -> dict[int, int]:
+    """Dimensions of the table of an extract that run along an iteration dimension."""
+    table, *wanted = extract.operands
+    fixed: dict[int, int] = {}
+    for position, (value, extent) in enumerate(zip(wanted, shape_of(table), strict=True)):
+        index = _defining(value, "linalg.index")
+        if index is not None and source.extents[ir.IntegerAttr(index.attributes["dim"]).value] == extent:
+            fixed[position] = ir.IntegerAttr(index.attributes["dim"]).value
+    return fixed
+
+
+def _static_read(source: _Generic, extract: Any) -> tuple[Any, list[int]] | None:
+    """A `tensor.gather` for an extract with one index that is known when compiling, and the dimensions of its result;
+    None for others."""
+    table, *wanted = extract.operands
+    fixed = _loop_dims(source, extract)
+    chosen = [position for position in range(len(wanted)) if position not in fixed]
+    if len(chosen) != 1:
+        return None
+    value = wanted[chosen[0]]
+    order = _needed_dims(source, value)
+    found = evaluate_scalar(value, _known_arrays(source, order))
+    if found is None or set(order) & set(fixed.values()) or found.min(initial=0) < 0:
+        return None
+    extents = [source.extents[d] for d in order]
+    array = np.ascontiguousarray(np.broadcast_to(found, extents)[..., None], dtype=np.int64)
+    if array.max(initial=0) >= shape_of(table)[chosen[0]]:
+        return None
+    kind = ir.RankedTensorType.get([*extents, 1], _i64())
+    indices = arith.ConstantOp(kind, ir.DenseElementsAttr.get(array, type=_i64())).result
+    rest = [shape_of(table)[position] for position in sorted(fixed)]
+    element = ir.RankedTensorType(table.type).element_type
+    made = tensor.GatherOp(ir.RankedTensorType.get([*extents, *rest], element), table, indices, chosen)
+    return made.result, [*order, *(fixed[position] for position in sorted(fixed))]
+
+
+def _known_arrays(source: _Generic, order: Sequence[int]) -> dict[Any, Any]:
+    """Values of loop indices and of constant operands over the iteration dimensions `order`."""
+    grid = dict(zip(order, np.indices([source.extents[d] for d in order], dtype=np.int64), strict=True))
+    known: dict[Any, Any] = {}
+    for op in _body_operations(source.op, "linalg.index"):
+        d = ir.IntegerAttr(op.attributes["dim"]).value
+        if d in grid:
+            known[op.results[0]] = grid[d]
+    for argument, value, map_ in zip(source.block.arguments, source.inputs, source.maps, strict=False):
+        array = constant_array(value) if is_tensor(value) else None
+        if array is not None and set().union(*(dims_in(e) for e in map_.results)) <= set(order):
+            known[argument] = array[tuple(evaluate(e, grid) for e in map_.results)]
+    return known
+
+
+def _write_extract(source: _Generic, extract: Any, places: dict[int, int]) -> Any:
     """The tensor of what a `tensor.extract` reads at every point of the iteration space."""
     table, *wanted = extract.operands
     shape = shape_of(table)
     count = source.rank
-    fixed: dict[int, int] = {}
-    for position, value in enumerate(wanted):
-        index = _defining(value, "linalg.index")
-        if index is not None and source.extents[ir.IntegerAttr(index.attributes["dim"]).value] == shape[position]:
-            fixed[position] = ir.IntegerAttr(index.attributes["dim"]).value
+    fixed = _loop_dims(source, extract)
     chosen = [position for position in range(len(shape)) if position not in fixed]
-    indices = [_write_index(source, extract, wanted[position], places, known) for position in chosen]
+    indices = [_write_index(source, wanted[position], places) for position in chosen]
     rank = count + len(chosen)
     loops = {**fixed, **{position: count + i for i, position in enumerate(chosen)}}
     extents = (*source.extents, *(shape[position] for position in chosen))
@@ -210,16 +259,21 @@ def _depends(value: Any, block: Any) -> tuple[set[int], set[int]]:
     return arguments, dims
 
 
-def _write_index(
-    source: _Generic, extract: Any, value: Any, places: dict[int, int], known: dict[int, Any]
-) -> tuple[Any, list[int]]:
-    """A tensor with the values of an index of an extract, over the dimensions it depends on."""
-    block = source.block
-    arguments, dims = _depends(value, block)
+def _needed_dims(source: _Generic, value: Any) -> list[int]:
+    """Iteration dimensions that a scalar of the body depends on."""
+    arguments, dims = _depends(value, source.block)
     for number in arguments:
         if number < len(source.maps):
             dims |= set().union(*(dims_in(e) for e in source.maps[number].results))
-    order = sorted(dims)
+    return sorted(dims)
+
+
+def _write_index(source: _Generic, value: Any, places: dict[int, int]) -> tuple[Any, list[int]]:
+    """A tensor with the values of an index of an extract, over the dimensions it depends on."""
+    block = source.block
+    arguments, _ = _depends(value, block)
+    order = _needed_dims(source, value)
+    dims = set(order)
     new = {d: i for i, d in enumerate(order)}
     small = _Generic(source.op, tuple(source.extents[d] for d in order), (True,) * len(order), [], [])
     numbers: dict[int, int] = {}
@@ -277,8 +331,9 @@ def expand(op: Any) -> None:
         for extract in extracts:
             if not all(source.parallel):
                 raise error_at(op, "reads at computed indices inside a reduction", hint="keep the two apart")
-            value = _write_extract(source, extract, places, {})
-            reads[extract.results[0]] = source.add(value, range(source.rank))
+            read = _static_read(source, extract)
+            value, dims = read or (_write_extract(source, extract, places), list(range(source.rank)))
+            reads[extract.results[0]] = source.add(value, dims)
         inits = list(op.operands)[originals:]
         results = maps_of(op)[originals:]
         block = source.block

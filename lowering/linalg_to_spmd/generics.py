@@ -9,17 +9,18 @@ from mnc.core.context import error_at
 from mnc.dialects.mncore import Matmul, Reduce
 from mnc.lowering.linalg_to_spmd.assign_layouts import (
     HARDWARE_COMBINERS,
+    PARTIAL,
     PRECISION,
     combines_across_pes,
     iteration_access,
     operand_shape,
 )
 from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body, combination_of, combine
-from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, gather, make_local
+from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, gather, make_local, moved
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input
 from mnc.lowering.linalg_to_spmd.rearranging import window_map
 from mnc.lowering.linalg_to_spmd.words import word_attribute, word_bits, word_type
-from mnc.mncore_backend.distribution import Digits, iteration_digits, project
+from mnc.mncore_backend.distribution import Digits, iteration_digits, project, same_places
 from mnc.mncore_backend.layout import Axis, Layout, parse
 
 NEUTRAL = {
@@ -258,7 +259,10 @@ class GenericWriter:
         names = self._dim_names(generic, swapped)
         for factor in factors:
             self.values.fill_padding(factor, 0)
-        target = make_local(layout, ir.F32Type.get())
+        partial = layout
+        if PARTIAL in attributes:
+            partial = parse(ir.StringAttr(attributes[PARTIAL]).value, layout.shape)
+        target = make_local(partial, ir.F32Type.get())
         accesses = [iteration_access(i) for i in generic.inputs]
         order = (1, 0) if swapped else (0, 1)
         x, w = (factors[i] for i in order)
@@ -274,6 +278,8 @@ class GenericWriter:
                         axes[x_.axis] = axes.get(x_.axis, 0) | (x_.size - 1) * x_.stride
         if axes:
             target = self.reduce(target, "sum", axes)
+        if not same_places(target.layout, layout):
+            target = moved(target, layout)
         return self._with_init(generic, target)
 
     @staticmethod

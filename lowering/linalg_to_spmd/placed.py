@@ -79,6 +79,13 @@ def gather(source: Local, target: Local, index_map: NDArray[np.int64], padding: 
     Gather(source.buffer, target.buffer, ir.DenseElementsAttr.get(flat), integer(padding))
 
 
+def moved(local: Local, layout: Layout) -> Local:
+    """A copy of a tensor in another layout."""
+    copy = make_local(layout, local.buffer.type.element_type)
+    Relayout(local.buffer, copy.buffer)
+    return copy
+
+
 class Values:
     """State of every tensor value, and the copies made of it."""
 
@@ -104,9 +111,7 @@ class Values:
             return state
         key = (value, str(layout))
         if key not in self._copies:
-            copy = make_local(layout, state.buffer.type.element_type)
-            Relayout(state.buffer, copy.buffer)
-            self._copies[key] = copy
+            self._copies[key] = moved(state, layout)
         return self._copies[key]
 
     def anywhere(self, value: Any) -> Local:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
+from mnc.dialects.graph.attributes import to_numpy
 from mnc.lowering.linalg_to_spmd.reading import Input, shape_of
 
 RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
-REARRANGEMENTS = ("tensor.extract_slice", "tensor.insert_slice", "tensor.pad", "tensor.concat", *RESHAPES)
+REARRANGEMENTS = ("tensor.gather", "tensor.extract_slice", "tensor.insert_slice", "tensor.pad", "tensor.concat", *RESHAPES)
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,16 @@ def _reshape(op: Any) -> list[Piece]:
     return [Piece(op.operands[0], _flat(op.results[0]))]
 
 
+def _gather(op: Any) -> list[Piece]:
+    """Slices along one dimension that constant indices choose; the dimensions of the indices come first."""
+    source, indices = op.operands
+    (axis,) = _numbers(op, "gather_dims")
+    chosen = to_numpy(indices.owner.attributes["value"])[..., 0]
+    return [Piece(source, np.moveaxis(_flat(source), axis, 0)[chosen].reshape(shape_of(op.results[0])))]
+
+
 _HANDLERS = {
+    "tensor.gather": _gather,
     "tensor.extract_slice": _extract,
     "tensor.insert_slice": _insert,
     "tensor.pad": _pad,

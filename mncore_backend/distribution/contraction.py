@@ -2,8 +2,8 @@
 operand becomes the matrix. All assignments of L2B, L1B and MAB are costed and the cheapest is taken.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
@@ -184,6 +184,10 @@ def relayout_steps(source: Layout, target: Layout) -> float:
         return 0.0
     steps = 10 + (source.local_size + target.local_size) / 2
     largest = max(source.local_size, target.local_size)
+    if _changes(source, target, Axis.PE):  # through a matrix bank
+        steps += largest
+    if _changes(source, target, Axis.MAB):
+        steps += 20 + 4 * largest
     if _changes(source, target, Axis.L1B):
         steps += 60 + 8 * largest
     if _changes(source, target, Axis.L2B):
@@ -213,10 +217,16 @@ def _outlook(result: Layout) -> float:
     return 400 * (Axis.L2B in last) + 15 * (Axis.L1B in last)
 
 
-def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int]) -> float:
+Price = Callable[[Layout, Layout], float]
+"""Steps to bring a tensor from one layout to another."""
+FINALISTS = 3
+"""Plans whose relayouts are priced exactly: planning a movement takes long, guessing its price goes wrong."""
+
+
+def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], price: Price) -> float:
     steps = _compute_steps(counts, problem.precision) + reduce_steps(plan.result, plan.partial)
     for operand, layout in ((problem.left, plan.left), (problem.right, plan.right)):
-        steps += arrival_steps(layout) if operand.layout is None else relayout_steps(operand.layout, layout)
+        steps += arrival_steps(layout) if operand.layout is None else price(operand.layout, layout)
         steps += layout.local_size / 1000  # of two equal plans the one with more room
     if plan.swapped:  # the result's lanes run along its rows; what comes next mostly wants its columns there
         steps += 20 + 2 * plan.result.local_size
@@ -225,12 +235,17 @@ def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int]) -
     return steps
 
 
-def plan_contraction(problem: Contraction) -> ContractionPlan:
-    """The cheapest plan by the estimates of this module; ties go to the first assignment."""
-    best: ContractionPlan | None = None
-    for plan, counts in _plans(problem):
-        cost = _cost(problem, plan, counts)
-        if best is None or cost < best.cost:
-            best = ContractionPlan(plan.left, plan.right, plan.result, plan.swapped, plan.partial, cost)
-    assert best is not None  # _plans yields at least one
-    return best
+def plan_contraction(problem: Contraction, exact: Price | None = None) -> ContractionPlan:
+    """The cheapest plan by the estimates of this module; ties go to the first assignment.
+
+    With `exact` the best few are compared again at its prices.
+    """
+    candidates = list(_plans(problem))
+    costs = [_cost(problem, plan, counts, relayout_steps) for plan, counts in candidates]
+    order = sorted(range(len(candidates)), key=lambda i: (costs[i], i))
+    if exact is not None and any(o.layout is not None for o in (problem.left, problem.right)):
+        finalists = order[:FINALISTS]
+        for i in finalists:
+            costs[i] = _cost(problem, *candidates[i], exact)
+        order = sorted(finalists, key=lambda i: (costs[i], i))
+    return replace(candidates[order[0]][0], cost=costs[order[0]])

@@ -145,3 +145,35 @@ def resized(layout: Layout, shape: Sequence[int]) -> list[Digits]:
             made.insert(first, Digit(rest))
         result.append(tuple(made))
     return result
+
+
+ENOUGH = 8  # long words per PE: two steps' worth; spreading further saves nothing
+
+
+def scattered(layout: Layout) -> Layout:
+    """The same tensor with replicas over L1B and MAB given up: its dimensions, outermost first, take the free bits.
+
+    What follows then works on fewer long words per PE. Bits are taken while a PE holds more than `ENOUGH`.
+    """
+    free = [
+        (axis, stride)
+        for axis in (Axis.L1B, Axis.MAB)
+        for axis_, stride in bits_of([axis])
+        if layout.replicated_bits(axis_) & stride
+    ]
+    dims = [list(own) for own in layout.dims]
+    for own in dims:
+        place = next((i for i, d in enumerate(own) if d.axis is Axis.ADDRESS and d.size > 1), None)
+        if place is None:
+            continue
+        size, taken = own[place].size, 0
+        # Only even sizes: rounding up would move elements between the coordinates that are outside.
+        while taken < len(free) and size % 2 == 0 and _long_words(dims) * size // own[place].size > ENOUGH:
+            size, taken = size // 2, taken + 1
+        hardware, free = _merge_bits(free[:taken]), free[taken:]
+        own[place : place + 1] = [*hardware, Digit(size)]
+    return project(layout.shape, [tuple(own) for own in dims], tuple(range(len(dims))))
+
+
+def _long_words(dims: Sequence[Sequence[Digit]]) -> int:
+    return prod(d.size for own in dims for d in own if d.axis is Axis.ADDRESS)

@@ -1,0 +1,176 @@
+"""Operands that are read through sliding windows: tiles with halos instead of one copy per window.
+
+The outputs of a windowed dimension are cut into tiles, one per place of the hardware digits; every place holds the
+source elements that its tile reaches, so that inside a PE a window is a matter of address strides.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.mncore_backend.distribution.space import Digits, project, with_addresses
+from mnc.mncore_backend.layout import Axis, Digit, Layout
+
+
+@dataclass(frozen=True)
+class Window:
+    """How one dimension of an operand is indexed: out * stride + kernel * dilation - low, over iteration dimensions
+    `out` and `kernel` (None: always 0). Indices outside the operand are padding."""
+
+    out: int | None
+    stride: int = 1
+    kernel: int | None = None
+    dilation: int = 1
+    low: int = 0
+
+    def coordinates(self, out: NDArray[np.int64], extent: int) -> NDArray[np.int64]:
+        """Source index of a position of the padded dimension, -1 outside."""
+        index = out - self.low
+        return np.where((index >= 0) & (index < extent), index, -1)
+
+
+Windows = tuple[Window, ...]
+"""One entry per dimension of the operand."""
+
+
+@dataclass(frozen=True)
+class Tiled:
+    """The tensor of tiles that takes the place of an operand.
+
+    Attributes:
+        layout: of the tensor of tiles.
+        index_map: flat source element of every element of it, -1 for padding.
+        strides: for every iteration dimension the address stride of each of its digits larger than 1 (0: hardware).
+        access: the iteration dimensions that the places of the tiles follow, one per dimension of the layout.
+    """
+
+    layout: Layout
+    index_map: NDArray[np.int64]
+    strides: Mapping[int, tuple[int, ...]]
+    access: tuple[int | None, ...]
+
+
+def kernel_dims(windows: Windows) -> set[int]:
+    """Iteration dimensions that move inside a window."""
+    return {w.kernel for w in windows if w.kernel is not None}
+
+
+def is_tileable(digits: Digits) -> bool:
+    """Whether a dimension is cut into contiguous tiles: hardware digits first, then at most one address digit."""
+    axes = [d.axis is Axis.ADDRESS for d in digits if d.size > 1]
+    return axes in ([False] * len(axes), [*[False] * (len(axes) - 1), True])
+
+
+def _places(digits: Digits) -> tuple[Digits, int]:
+    """Hardware digits of a tiled dimension, and the outputs of one tile."""
+    hardware = tuple(d for d in digits if d.size > 1 and d.axis is not Axis.ADDRESS)
+    return hardware, prod(d.size for d in digits if d.axis is Axis.ADDRESS)
+
+
+def reach(window: Window, outputs: int, extents: Sequence[int]) -> int:
+    """Elements that the windows of neighbouring outputs cover."""
+    kernel = 1 if window.kernel is None else extents[window.kernel]
+    return (outputs - 1) * window.stride + (kernel - 1) * window.dilation + 1
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One dimension of the tensor of tiles: its extent, digits, and what it adds to the position in the source."""
+
+    extent: int
+    digits: Digits
+    step: int
+    access: int | None = None
+
+
+def _parts(window: Window, extents: Sequence[int], digits: Sequence[Digits]) -> list[_Part]:
+    own: Digits = () if window.out is None else digits[window.out]
+    if window.kernel is None:
+        return [_Part(1 if window.out is None else extents[window.out], own, window.stride, window.out)]
+    hardware, outputs = _places(own)
+    covered = reach(window, outputs, extents)
+    places = prod(d.size for d in hardware)
+    return [
+        _Part(places, hardware, outputs * window.stride, window.out),
+        _Part(covered, (Digit(covered),) if covered > 1 else (), 1),
+    ]
+
+
+def tiled_layout(windows: Windows, extents: Sequence[int], digits: Sequence[Digits]) -> Layout:
+    """Layout of the tensor of tiles of an operand, given the digits of the iteration dimensions."""
+    parts = [part for window in windows for part in _parts(window, extents, digits)]
+    return project([p.extent for p in parts], [p.digits for p in parts], tuple(range(len(parts))))
+
+
+def _strides(
+    windows: Windows, extents: Sequence[int], digits: Sequence[Digits], layout: Layout
+) -> dict[int, tuple[int, ...]]:
+    strides: dict[int, tuple[int, ...]] = {}
+    position = 0
+    for window in windows:
+        count = len(_parts(window, extents, digits))
+        inner = [d for d in layout.dims[position + count - 1] if d.size > 1]
+        if count == 1 and window.out is not None:
+            strides[window.out] = tuple(0 if d.axis is not Axis.ADDRESS else d.stride for d in inner)
+        elif count == 2 and window.kernel is not None:
+            step = inner[0].stride if inner else 0
+            strides[window.kernel] = (step * window.dilation,)
+            if window.out is not None:
+                own = [d for d in digits[window.out] if d.size > 1]
+                strides[window.out] = tuple(0 if d.axis is not Axis.ADDRESS else step * window.stride for d in own)
+        position += count
+    return strides
+
+
+def tile(windows: Windows, extents: Sequence[int], digits: Sequence[Digits], source: Sequence[int]) -> Tiled:
+    """The tiles of an operand of shape `source` for an iteration space spread by `digits`."""
+    layout = tiled_layout(windows, extents, digits)
+    index = np.zeros((), np.int64)
+    valid = np.ones((), bool)
+    access: list[int | None] = []
+    for window, extent in zip(windows, source, strict=True):
+        parts = _parts(window, extents, digits)
+        position = np.zeros((), np.int64)
+        for part in parts:
+            position = np.add.outer(position, np.arange(part.extent, dtype=np.int64) * part.step)
+            access.append(part.access)
+        coordinate = window.coordinates(position, extent)
+        index = np.add.outer(index * extent, coordinate)
+        valid = np.logical_and.outer(valid, coordinate >= 0)
+    return Tiled(layout, np.where(valid, index, -1), _strides(windows, extents, digits, layout), tuple(access))
+
+
+def source_layout(windows: Windows, digits: Sequence[Digits], source: Sequence[int]) -> Layout | None:
+    """The layout of the whole operand whose places agree with the tiles, halos aside; None if there is none."""
+    own: list[Digits] = []
+    for window, extent in zip(windows, source, strict=True):
+        held: Digits = () if window.out is None else digits[window.out]
+        if window.stride == 1 and window.kernel is None and not window.low:
+            own.append(held)
+        elif is_tileable(held):
+            own.append(with_addresses(extent, _places(held)[0]))
+        else:
+            return None
+    return project(source, own, tuple(range(len(source))))
+
+
+def follow(windows: Windows, extents: Sequence[int], layout: Layout) -> dict[int, Digits] | None:
+    """Digits of the iteration dimensions of an operand such that its tiles stay where `layout` has it; None if a
+    windowed dimension is not cut into contiguous pieces."""
+    digits: dict[int, Digits] = {}
+    for window, own in zip(windows, layout.dims, strict=True):
+        if window.kernel is not None:
+            digits[window.kernel] = with_addresses(extents[window.kernel], ())
+        if window.out is None:
+            continue
+        if window.stride == 1 and window.kernel is None and not window.low:
+            digits[window.out] = own
+        elif is_tileable(own):
+            hardware = _places(own)[0]
+            digits[window.out] = with_addresses(extents[window.out], hardware)
+        else:
+            return None
+    return digits
