@@ -19,6 +19,8 @@ from mnc.mncore_backend.distribution.space import (
     spread_bits,
     with_addresses,
 )
+from mnc.mncore_backend.distribution.tiles import follow_operand, halo_steps, tile_digits
+from mnc.mncore_backend.distribution.windows import Windows, kernel_dims, source_layout, tiled_layout
 from mnc.mncore_backend.layout import Axis, Digit, Layout
 
 SPLIT_AXES = (Axis.L2B, Axis.L1B, Axis.MAB)
@@ -26,10 +28,16 @@ SPLIT_AXES = (Axis.L2B, Axis.L1B, Axis.MAB)
 
 @dataclass(frozen=True)
 class Operand:
-    """One factor: how it is indexed and where it is now (None: not on the chip yet, any layout can be loaded)."""
+    """One factor: how it is indexed and where it is now (None: not on the chip yet, any layout can be loaded).
+
+    A factor with `windows` is read through them: `access` lists the iteration dimensions that they mention, `layout` and
+    `shape` are those of the tensor behind them.
+    """
 
     access: Access
     layout: Layout | None = None
+    windows: Windows | None = None
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,11 @@ class Contraction:
     right: Operand
     result: Access
     precision: str = "pseudo-single"
+
+    @property
+    def inner(self) -> set[int]:
+        """Dimensions that move inside a window: they stay inside the PEs."""
+        return kernel_dims(self.left.windows or ())
 
     def roles(self) -> dict[int, str]:
         """``b`` in both factors and the result, ``m`` left and result, ``n`` right and result, ``k`` contracted."""
@@ -68,6 +81,7 @@ class ContractionPlan:
     swapped: bool
     partial: tuple[Axis, ...]
     cost: float
+    digits: dict[int, Digits]
 
 
 def _lane_dim(extents: Sequence[int], dims: Sequence[int]) -> int | None:
@@ -76,11 +90,14 @@ def _lane_dim(extents: Sequence[int], dims: Sequence[int]) -> int | None:
 
 
 def _role_digits(
-    extents: Sequence[int], dims: Sequence[int], bits: Bits, lane_dim: int | None
+    problem: Contraction, dims: Sequence[int], bits: Bits, lane_dim: int | None
 ) -> tuple[dict[int, Digits], Bits]:
     """Digits of the dimensions of one role, and the coordinate bits that it has no use for."""
+    extents, windows = problem.extents, problem.left.windows
+    if windows is not None and {w.out for w in windows if w.kernel is not None} & set(dims):
+        return tile_digits(windows, extents, dims, bits)
     units = [LANE_COUNT if d == lane_dim else 1 for d in dims]
-    hardware, rest = spread_bits([extents[d] for d in dims], bits, units)
+    hardware, rest = spread_bits([1 if d in problem.inner else extents[d] for d in dims], bits, units)
     digits = {
         d: with_addresses(extents[d], hw, LANES if d == lane_dim else ())
         for d, hw in zip(dims, hardware, strict=True)
@@ -103,38 +120,72 @@ def _plans(problem: Contraction) -> Iterator[tuple[ContractionPlan, dict[str, in
     choices = [role for role in "bmnk" if prod(problem.extents[d] for d in by_role[role]) > 1] or ["m"]
     for assignment in product(choices, repeat=len(SPLIT_AXES)):
         axes = {role: [a for a, r in zip(SPLIT_AXES, assignment, strict=True) if r == role] for role in "bmnk"}
-        for swapped in (False, True):
+        for swapped in (False, True) if problem.left.windows is None else (False,):
             yield _plan(problem, by_role, axes, swapped)
+    if (digits := _digits_where_left_is(problem, by_role)) is not None:
+        yield _assemble(problem, by_role, digits, False)
+
+
+def _lane_dims(problem: Contraction, by_role: dict[str, list[int]], column: str) -> dict[str, int | None]:
+    outer = {role: [d for d in by_role[role] if d not in problem.inner] for role in "bmnk"}
+    return {role: _lane_dim(problem.extents, outer[role]) if role in (column, "k") else None for role in "bmnk"}
+
+
+def _digits_where_left_is(problem: Contraction, by_role: dict[str, list[int]]) -> dict[int, Digits] | None:
+    """Digits that leave the left factor where it is and give the rest of the chip to the columns; None if its lanes are
+    not along the contracted dimension."""
+    digits = follow_operand(problem.left.access, problem.left.windows, problem.extents, problem.left.layout)
+    lane = _lane_dims(problem, by_role, "n")
+    if digits is None or problem.left.layout is None or lane["k"] is None or not by_role["n"]:
+        return None
+    lanes = [d for d, own in digits.items() if any(x.axis in (Axis.PE, Axis.W) for x in own)]
+    if lanes != [lane["k"]] or tuple(x for x in digits[lane["k"]] if x.size > 1)[-len(LANES) :] != LANES:
+        return None
+    held = {axis: problem.left.layout.selected_bits(axis) for axis in SPLIT_AXES}
+    free = [(axis, bit) for axis, bit in bits_of(SPLIT_AXES) if not held[axis] & bit]
+    digits.update(_role_digits(problem, by_role["n"], free, lane["n"])[0])
+    return digits
 
 
 def _plan(
     problem: Contraction, by_role: dict[str, list[int]], axes: dict[str, list[Axis]], swapped: bool
 ) -> tuple[ContractionPlan, dict[str, int]]:
-    extents = problem.extents
     column = "m" if swapped else "n"
-    lane_dim = {role: _lane_dim(extents, by_role[role]) if role in (column, "k") else None for role in "bmnk"}
+    lane_dim = _lane_dims(problem, by_role, column)
     bits = {role: bits_of(axes[role]) for role in "bmnk"}
     spare = "m" if column == "n" else "n"
     for role in "bnmk":  # MABs that one role leaves over go to the rows; higher levels hold replicas, which is cheaper
-        rest = _role_digits(extents, by_role[role], bits[role], lane_dim[role])[1]
+        rest = _role_digits(problem, by_role[role], bits[role], lane_dim[role])[1]
         if role != spare and rest and all(axis is Axis.MAB for axis, _ in rest):
             bits[role] = bits[role][: len(bits[role]) - len(rest)]
             bits[spare] = bits[spare] + rest
     digits: dict[int, Digits] = {}
     for role in "bmnk":
-        digits.update(_role_digits(extents, by_role[role], bits[role], lane_dim[role])[0])
+        digits.update(_role_digits(problem, by_role[role], bits[role], lane_dim[role])[0])
+    return _assemble(problem, by_role, digits, swapped)
+
+
+def _assemble(
+    problem: Contraction, by_role: dict[str, list[int]], digits: dict[int, Digits], swapped: bool
+) -> tuple[ContractionPlan, dict[str, int]]:
+    """The plan for given digits of all iteration dimensions."""
+    extents = problem.extents
+    column = "m" if swapped else "n"
     matrix_digits = dict(digits)
-    if (lane := lane_dim[column]) is not None:
+    if (lane := _lane_dims(problem, by_role, column)[column]) is not None:
         matrix_digits[lane] = _lanes_to_addresses(digits[lane])
 
     def layout(access: Access, source: dict[int, Digits]) -> Layout:
         shape = [1 if d is None else extents[d] for d in access]
         return project(shape, [source.get(d, ()) for d in range(len(extents))], access)
 
-    left = layout(problem.left.access, matrix_digits if swapped else digits)
+    if problem.left.windows is None:
+        left = layout(problem.left.access, matrix_digits if swapped else digits)
+    else:
+        left = tiled_layout(problem.left.windows, extents, [digits.get(d, ()) for d in range(len(extents))])
     right = layout(problem.right.access, digits if swapped else matrix_digits)
     partial = tuple(a for a in SPLIT_AXES if a in _used_axes({d: digits[d] for d in by_role["k"]}))
-    plan = ContractionPlan(left, right, layout(problem.result, digits), swapped, partial, 0.0)
+    plan = ContractionPlan(left, right, layout(problem.result, digits), swapped, partial, 0.0, digits)
     counts = {role: _local_count(digits, by_role[role]) for role in "bmnk"}
     counts["columns"] = counts[column]
     counts["rows"] = counts["n" if swapped else "m"]
@@ -219,8 +270,17 @@ def _outlook(result: Layout) -> float:
 
 Price = Callable[[Layout, Layout], float]
 """Steps to bring a tensor from one layout to another."""
-FINALISTS = 3
+FINALISTS = 5
 """Plans whose relayouts are priced exactly: planning a movement takes long, guessing its price goes wrong."""
+
+
+def _tiling_steps(extents: Sequence[int], operand: Operand, plan: ContractionPlan) -> float:
+    """Price of making the tiles of a factor: moving it to where they are, and their halos."""
+    assert operand.layout is not None and operand.windows is not None
+    digits = [plan.digits.get(d, ()) for d in range(len(extents))]
+    places = source_layout(operand.windows, digits, operand.shape)
+    moved = relayout_steps(operand.layout, places) if places is not None else 0.0
+    return moved + plan.left.local_size / 2 + halo_steps(operand.windows, extents, digits, plan.left.local_size)
 
 
 def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], price: Price) -> float:
