@@ -9,6 +9,7 @@
 import json
 import os
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from mnc.mncore_backend.program import Buffer
 
 FORMAT = 1
 PROGRAM, MEMORY_MAP, TENSORS, REPORT = "program.vsm", "memory_map.json", "tensors.npz", "report.json"
+_HINT = "make one with mnc compile MODEL -o DIR"
 
 
 def _entry(number: int, tensor: HostTensor) -> dict[str, Any]:
@@ -89,15 +91,16 @@ def load(directory: Path | str) -> Executable:
     source = Path(directory)
     try:
         described = json.loads((source / MEMORY_MAP).read_text())
+        if described["format"] != FORMAT:
+            message = f"{source} has format {described['format']}, this version reads {FORMAT}"
+            raise CompileError(message, hint=_HINT)
         text = (source / PROGRAM).read_text()
         with np.load(source / TENSORS) as arrays:
             tensors = tuple(_tensor(entry, arrays) for entry in described["tensors"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        message = f"{source} is no build directory: {error}"
-        raise CompileError(message, hint="make one with mnc compile MODEL -o DIR") from None
-    if described.get("format") != FORMAT:
-        raise CompileError(f"{source} has format {described.get('format')}, this version reads {FORMAT}")
-    return Executable(text, tensors, tuple(described["line_nodes"]))
+        return Executable(text, tensors, tuple(described["line_nodes"]), str(source / PROGRAM))
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        reason = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+        raise CompileError(f"{source} is no build directory: {reason}", hint=_HINT) from None
 
 
 def _tensor(entry: dict[str, Any], arrays: Any) -> HostTensor:

@@ -17,9 +17,13 @@ from mnc.stages import STAGES, default_pipeline, stage_pipeline
 
 
 def _dump(module: Any, directory: Path, number: int, stage: str) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
     text = module.operation.get_asm(large_elements_limit=16, large_resource_limit=16)
-    (directory / f"{number}-{stage}.mlir").write_text(text)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / f"{number}-{stage}.mlir").write_text(text)
+    except OSError as error:
+        message = f"cannot write {directory}: {error.strerror}"
+        raise CompileError(message, location=str(directory), hint="choose another directory with --dump-dir") from None
 
 
 def run_stages(module: Any, options: Options) -> None:

@@ -65,11 +65,13 @@ def check_input(tensor: HostTensor, value: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Executable:
-    """A program and its host tensors. `line_nodes` names the ONNX nodes of every line of the text."""
+    """A program and its host tensors. `line_nodes` names the ONNX nodes of every line of the text, `source` the text
+    itself in messages."""
 
     text: str
     tensors: tuple[HostTensor, ...]
     line_nodes: tuple[str, ...] = ()
+    source: str = "<program>"
 
     @property
     def inputs(self) -> tuple[HostTensor, ...]:
@@ -99,7 +101,7 @@ class Executable:
     def run_on(self, machine: Any, program: Any, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Run on a machine that exists already; `program` is the text, or its statements if it is run many times."""
         self.load(machine, inputs)
-        machine.run(program)
+        machine.run(program, self.source)
         return {tensor.name: self._read(machine, tensor) for tensor in self.outputs}
 
     def load(self, machine: Any, inputs: Mapping[str, Any]) -> None:

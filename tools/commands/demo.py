@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from mnc.core.diagnostics import CompileError
+
 
 @click.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/digits"), show_default=True)
@@ -32,8 +34,12 @@ def command(output: Path, hidden: int, epochs: int, seed: int, precision: str) -
         task = bar.add_task("training", total=epochs)
         layers = train_classifier(digits, hidden, epochs, seed, lambda _: bar.advance(task))
     model = to_onnx(layers, len(digits.test_labels))
-    output.mkdir(parents=True, exist_ok=True)
-    onnx.save(model, output / "model.onnx")
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        onnx.save(model, output / "model.onnx")
+    except OSError as error:
+        message = f"cannot write {output}: {error.strerror}"
+        raise CompileError(message, hint="choose another directory with -o") from None
     console.print(f"trained on {len(digits.train_labels)} images, exported to {output / 'model.onnx'}")
 
     with console.status("compiling"):

@@ -34,9 +34,18 @@ def _run_build(program: Path, inputs: tuple[str, ...], output: Path | None, mode
     executable = load(program)
     values = read_arrays(inputs, [tensor.name for tensor in executable.inputs])
     result = executable.run_with_statistics(values, mode=mode)
+    if output is not None:
+        _save(result.outputs, output)
     for name, value in result.outputs.items():
         click.echo(f"{name}: {value.dtype}{list(value.shape)} {np.array2string(value.reshape(-1)[:6], precision=6)}")
-        if output is not None:
-            output.mkdir(parents=True, exist_ok=True)
-            np.save(output / f"{name.replace('/', '_')}.npy", value)
     click.echo(statistics_line(result.statistics))
+
+
+def _save(outputs: dict[str, np.ndarray], directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, value in outputs.items():
+            np.save(directory / f"{name.replace('/', '_')}.npy", value)
+    except OSError as error:
+        message = f"cannot write {directory}: {error.strerror}"
+        raise CompileError(message, hint="choose another directory with -o") from None

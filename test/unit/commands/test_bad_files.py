@@ -1,0 +1,202 @@
+"""Malformed MLIR, pipelines, assembly, build directories and arrays: one message with the place, exit code 2."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from .model_files import tiny
+from .running import Shell
+from .test_bad_models import assert_refused
+
+GOOD_IR = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("func.func @f() {\n  return\n", ["in.mlir:2:"]),
+        ('func.func @f() {\n  "graph.nothing"() : () -> ()\n  return\n}', ["in.mlir:2:3", "graph.nothing"]),
+        ("func.func @f(%x: tensor<2xf32>) {\n  return %x : tensor<2xf32>\n}", ["in.mlir:2:3"]),
+        ("\x00\x01", ["in.mlir:1:2"]),
+    ],
+)
+@pytest.mark.parametrize("command", [("mnc-opt",), ("mnc-translate", "--emit-vsm")])
+def test_malformed_mlir(shell: Shell, command: tuple[str, ...], text: str, words: list[str]) -> None:
+    (shell.directory / "in.mlir").write_text(text)
+    assert_refused(shell(*command, "in.mlir", "-o", "out"), *words)
+    assert shell.files() == {"in.mlir"}
+
+
+def test_bytes_that_are_no_text(shell: Shell) -> None:
+    (shell.directory / "in.bin").write_bytes(b"\xff\xfe\x00")
+    for command in (("mnc-opt",), ("mnc-translate", "--emit-vsm"), ("mnc", "asm", "check"), ("mnc", "run")):
+        assert_refused(shell(*command, "in.bin"), "in.bin", "hint")
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "words"),
+    [
+        ("canonicalize", ["<pipeline>:1:1", "builtin.module("]),
+        ("builtin.module(canonicalize", ["<pipeline>:1:", "expected"]),
+        ("builtin.module(canonicalise)", ["<pipeline>:1:16", "canonicalise"]),
+        ("builtin.module(graph-to-linag)", ["did you mean 'graph-to-linalg'?"]),
+        ("builtin.module(assign-layouts{precison=single})", ["<pipeline>:1:16", "precison", "its options are"]),
+        ("builtin.module(assign-layouts{precision=half})", ["<pipeline>:1:16", "'half' is not one of"]),
+        ("builtin.module(func.func(schedule))", ["<pipeline>:1:", "schedule", "hint"]),
+    ],
+)
+def test_malformed_pipeline(shell: Shell, pipeline: str, words: list[str]) -> None:
+    assert_refused(shell("mnc-opt", f"--pass-pipeline={pipeline}", "-o", "out", stdin=GOOD_IR), *words)
+    assert not shell.files()
+
+
+def test_unscheduled_module_has_no_assembly(shell: Shell) -> None:
+    ir = """func.func @main() {
+      "mncore.instruction"() {text = "nop | ->"} : () -> ()
+      return
+    }"""
+    assert_refused(shell("mnc-translate", "--emit-vsm", stdin=ir), "unscheduled", "hint")
+
+
+ASSEMBLY = {
+    "nop\nfrobnicate $lr0\n": ["in.vsm:2:1", "frobnicate"],
+    "nop\nfvadd $lr0\n": ["in.vsm:2:"],
+    "ipassa $lr0 $lq0\n": ["in.vsm:1:13", "$lq0"],
+    "mvp/n64i01 $d0\n": ["in.vsm:1:"],
+}
+
+
+@pytest.mark.parametrize("text", ASSEMBLY)
+@pytest.mark.parametrize("command", [("run",), ("asm", "fmt")])
+def test_malformed_assembly(shell: Shell, command: tuple[str, ...], text: str) -> None:
+    (shell.directory / "in.vsm").write_text(text)
+    assert_refused(shell("mnc", *command, "in.vsm"), *ASSEMBLY[text])
+
+
+@pytest.mark.parametrize("text", ASSEMBLY)
+def test_checker_names_the_place(shell: Shell, text: str) -> None:
+    (shell.directory / "in.vsm").write_text(text)
+    done = shell("mnc", "asm", "check", "in.vsm")
+    assert done.code in (1, 2)
+    assert "Traceback" not in done.err
+    for word in ASSEMBLY[text]:
+        assert word in done.out + done.err
+
+
+def test_broken_rule_at_run_time(shell: Shell) -> None:
+    (shell.directory / "in.vsm").write_text("nop\nipassa $lr8 $lm8\n")
+    assert_refused(shell("mnc", "run", "in.vsm"), "in.vsm:2", "uninitialised")
+
+
+@pytest.mark.parametrize("command", [("run",), ("asm", "check"), ("asm", "fmt"), ("compile",), ("check",)])
+def test_missing_file(shell: Shell, command: tuple[str, ...]) -> None:
+    assert_refused(shell("mnc", *command, "absent"), "absent")
+    assert not shell.files()
+
+
+def test_judge(shell: Shell) -> None:
+    (shell.directory / "case.vsm").write_text("d getf $lm0n0c0b0m0p0 1 # expect=[nonsense] atol=0.1\n")
+    (shell.directory / "answer.vsm").write_text("nop\n")
+    (shell.directory / "bad.vsm").write_text("frobnicate\n")
+    assert_refused(shell("mnc", "judge", "absent.vsm", "answer.vsm"), "absent.vsm")
+    assert_refused(shell("mnc", "judge", "case.vsm", "absent.vsm"), "absent.vsm")
+    assert_refused(shell("mnc", "judge", "case.vsm", "answer.vsm"), "case.vsm:1")
+    assert_refused(shell("mnc", "judge", "answer.vsm", "bad.vsm"), "bad.vsm:1:1")
+
+
+@pytest.fixture
+def build(shell: Shell) -> Path:
+    """A good build directory with an input file x.npy beside it."""
+    onnx.save(tiny(), shell.directory / "tiny.onnx")
+    done = shell("mnc", "compile", "tiny.onnx", "-o", "good")
+    assert done.code == 0, done.err
+    np.save(shell.directory / "x.npy", np.ones((16, 8), np.float32))
+    assert shell("mnc", "run", "good", "--input", "x.npy").code == 0
+    return shell.directory / "good"
+
+
+def _rewrite(path: Path, **changes: object) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def _shrink(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:100])
+
+
+DAMAGE = {
+    "no map": lambda build: (build / "memory_map.json").unlink(),
+    "no program": lambda build: (build / "program.vsm").unlink(),
+    "no arrays": lambda build: (build / "tensors.npz").unlink(),
+    "no JSON": lambda build: (build / "memory_map.json").write_text("{ nonsense"),
+    "JSON of something else": lambda build: (build / "memory_map.json").write_text("[1, 2]"),
+    "a tensor without fields": lambda build: _rewrite(build / "memory_map.json", tensors=[{"name": "x"}]),
+    "no line nodes": lambda build: _rewrite(build / "memory_map.json", line_nodes=None),
+    "another format": lambda build: _rewrite(build / "memory_map.json", format=99),
+    "truncated arrays": lambda build: _shrink(build / "tensors.npz"),
+    "arrays of something else": lambda build: zipfile.ZipFile(build / "tensors.npz", "w").close(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_build_directory(shell: Shell, build: Path, damage: str) -> None:
+    DAMAGE[damage](build)
+    before = shell.files()
+    assert_refused(shell("mnc", "run", "good", "--input", "x.npy", "-o", "out"), "good")
+    assert shell.files() == before
+
+
+def test_damaged_program_names_its_line(shell: Shell, build: Path) -> None:
+    (build / "program.vsm").write_text("nop\nfrobnicate\n")
+    assert_refused(shell("mnc", "run", "good", "--input", "x.npy"), "program.vsm:2:1")
+
+
+INPUTS = {
+    "nothing": ((), ["input 'x'", "hint"]),
+    "a missing file": (("--input", "x=absent.npy"), ["absent.npy"]),
+    "no array": (("--input", "x=tiny.onnx"), ["tiny.onnx", "hint"]),
+    "a truncated array": (("--input", "x=short.npy"), ["short.npy", "hint"]),
+    "pickled objects": (("--input", "x=objects.npy"), ["objects.npy", "hint"]),
+    "another shape": (("--input", "x=wide.npy"), ["input 'x'", "[16, 9]", "[16, 8]"]),
+    "another name": (("--input", "x=x.npy", "--input", "z=x.npy"), ["'z'", "hint"]),
+    "complex numbers": (("--input", "x=complex.npy"), ["input 'x'", "complex"]),
+}
+
+
+@pytest.mark.parametrize("what", INPUTS)
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_bad_inputs(shell: Shell, build: Path, command: str, what: str) -> None:
+    arguments, words = INPUTS[what]
+    if command == "check" and not arguments:
+        pytest.skip("check draws the inputs that are not given")
+    (shell.directory / "short.npy").write_bytes((shell.directory / "x.npy").read_bytes()[:200])
+    np.save(shell.directory / "objects.npy", np.array([{}]), allow_pickle=True)
+    np.save(shell.directory / "wide.npy", np.ones((16, 9), np.float32))
+    np.save(shell.directory / "complex.npy", np.ones((16, 8), np.complex64))
+    before = shell.files()
+    target = build.name if command == "run" else "tiny.onnx"
+    assert_refused(shell("mnc", command, target, *arguments), *words)
+    assert shell.files() == before
+
+
+def test_outputs_that_cannot_be_written(shell: Shell, build: Path) -> None:
+    (shell.directory / "file").write_text("in the way")
+    assert_refused(shell("mnc", "run", "good", "--input", "x.npy", "-o", "file/out"), "file/out")
+    assert_refused(shell("mnc", "compile", "tiny.onnx", "-o", "file/out"), "file/out", "hint")
+    assert_refused(shell("mnc", "compile", "tiny.onnx", "--dump-dir", "file/out"), "file/out")
+    assert_refused(shell("mnc-opt", "-o", "file/out", stdin=GOOD_IR), "file/out")
+    assert_refused(shell("mnc-translate", "--import-onnx", "tiny.onnx", "-o", "absent/out"), "absent/out")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("mnc", "frobnicate"), ("mnc", "run"), ("mnc", "compile", "--frobnicate"), ("mnc", "machine", "weather"),
+     ("mnc", "check", "m.onnx", "--precision", "quarter"), ("mnc-opt", "--frobnicate"), ("mnc-translate", "a", "b")],
+)  # fmt: skip
+def test_misused_command_line(shell: Shell, arguments: tuple[str, ...]) -> None:
+    done = shell(*arguments)
+    assert done.code == 2
+    assert "Usage:" in done.err and "Error:" in done.err

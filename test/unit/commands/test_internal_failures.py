@@ -1,0 +1,78 @@
+"""Mistakes of our own: a message, a reproducer that fails again with the line it carries, exit code 70."""
+
+import re
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+import onnx
+import pytest
+
+import mnc
+from mnc.core.pass_base import Pass
+
+from .model_files import tiny
+from .running import Shell
+
+
+@dataclass(frozen=True)
+class FailHere(Pass):
+    """Fails, as a mistake in a pass does."""
+
+    name = "fail-here"
+
+    def run(self, module: Any) -> None:
+        """Raise what nobody catches."""
+        raise KeyError("a mistake")
+
+
+@pytest.fixture
+def failing_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pass at the end of the stage `linalg`."""
+    from mnc import lowering, stages
+
+    monkeypatch.setitem(lowering.PASSES, "fail-here", f"{__name__}:FailHere")
+    monkeypatch.setitem(stages.STAGES, "linalg", (*stages.LINALG, "fail-here"))
+
+
+@pytest.mark.usefixtures("failing_stage")
+@pytest.mark.parametrize("command", ["compile", "check"])
+def test_reproducer(shell: Shell, command: str) -> None:
+    onnx.save(tiny(), shell.directory / "tiny.onnx")
+    done = shell("mnc", command, "tiny.onnx")
+    assert done.code == 70
+    assert not done.out and "Traceback" not in done.err
+    assert "internal error: KeyError: 'a mistake'" in done.err
+    assert "in pass: fail-here" in done.err
+    found = re.search(r"reproducer: (\S+\.mlir)", done.err)
+    assert found, done.err
+    assert {name for name in shell.files() if not name.startswith("mnc-reproducer")} == {"tiny.onnx"}
+    line = (shell.directory / found[1]).read_text().splitlines()[0]
+    tool, *arguments = shlex.split(line.removeprefix("// "))
+    again = shell(tool, *arguments)
+    assert again.code == 70
+    assert "in pass: fail-here" in again.err
+
+
+def test_failure_outside_of_passes(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    import mnc.compiler
+
+    def fail(_: Any) -> None:
+        raise ZeroDivisionError("a mistake")
+
+    monkeypatch.setattr(mnc.compiler, "to_executable", fail)
+    onnx.save(tiny(), shell.directory / "tiny.onnx")
+    done = shell("mnc", "compile", "tiny.onnx")
+    assert (done.code, done.out) == (70, "")
+    assert done.err.startswith("internal error: ZeroDivisionError: a mistake")
+    assert shell.files() == {"tiny.onnx"}
+
+
+def test_python_interface_raises_the_same(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pipeline = mnc.Pipeline((FailHere(),))
+    with pytest.raises(mnc.InternalError) as caught:
+        mnc.compile(tiny(), pipeline=pipeline)
+    assert caught.value.failing_pass == "fail-here"
+    assert caught.value.reproducer is not None and caught.value.reproducer.exists()
+    assert isinstance(caught.value.__cause__, KeyError)
