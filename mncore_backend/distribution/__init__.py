@@ -16,6 +16,8 @@ from mnc.mncore_backend.distribution.space import (
     same_places,
     spread,
 )
+from mnc.mncore_backend.distribution.tiles import tile_digits
+from mnc.mncore_backend.distribution.windows import Tiled, Window, Windows, kernel_dims, tile
 
 __all__ = [
     "Access",
@@ -23,12 +25,18 @@ __all__ = [
     "ContractionPlan",
     "Digits",
     "Operand",
+    "Tiled",
+    "Window",
+    "Windows",
     "choose_iteration",
     "default_digits",
     "iteration_digits",
+    "kernel_dims",
     "matches",
     "plan_contraction",
     "project",
     "same_places",
     "spread",
+    "tile",
+    "tile_digits",
 ]

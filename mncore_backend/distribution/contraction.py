@@ -30,8 +30,8 @@ SPLIT_AXES = (Axis.L2B, Axis.L1B, Axis.MAB)
 class Operand:
     """One factor: how it is indexed and where it is now (None: not on the chip yet, any layout can be loaded).
 
-    A factor with `windows` is read through them: `access` lists the iteration dimensions that they mention, `layout` and
-    `shape` are those of the tensor behind them.
+    A factor with `windows` is read through them: `access` lists the iteration dimensions that they mention, `layout`
+    and `shape` are those of the tensor behind them.
     """
 
     access: Access
@@ -286,7 +286,12 @@ def _tiling_steps(extents: Sequence[int], operand: Operand, plan: ContractionPla
 def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], price: Price) -> float:
     steps = _compute_steps(counts, problem.precision) + reduce_steps(plan.result, plan.partial)
     for operand, layout in ((problem.left, plan.left), (problem.right, plan.right)):
-        steps += arrival_steps(layout) if operand.layout is None else price(operand.layout, layout)
+        if operand.layout is None:
+            steps += arrival_steps(layout)
+        elif operand.windows is not None:
+            steps += _tiling_steps(problem.extents, operand, plan)
+        else:
+            steps += price(operand.layout, layout)
         steps += layout.local_size / 1000  # of two equal plans the one with more room
     if plan.swapped:  # the result's lanes run along its rows; what comes next mostly wants its columns there
         steps += 20 + 2 * plan.result.local_size

@@ -22,7 +22,8 @@ def bits_of(axes: Sequence[Axis]) -> Bits:
     return [(axis, 1 << bit) for axis in axes for bit in reversed(range(AXIS_SIZE[axis].bit_length() - 1))]
 
 
-def _merge_bits(bits: Sequence[tuple[Axis, int]]) -> Digits:
+def merge_bits(bits: Sequence[tuple[Axis, int]]) -> Digits:
+    """Digits that select the given coordinate bits."""
     digits: list[Digit] = []
     for axis, stride in bits:
         if digits and digits[-1].axis is axis and digits[-1].stride == 2 * stride:
@@ -49,7 +50,7 @@ def spread_bits(extents: Sequence[int], bits: Bits, units: Sequence[int] | None 
         taken = 0
         while taken < len(bits) and (1 << taken) < blocks:
             taken += 1
-        result.append(_merge_bits(bits[:taken]))
+        result.append(merge_bits(bits[:taken]))
         bits = bits[taken:]
     return result, bits
 
@@ -170,7 +171,7 @@ def scattered(layout: Layout) -> Layout:
         # Only even sizes: rounding up would move elements between the coordinates that are outside.
         while taken < len(free) and size % 2 == 0 and _long_words(dims) * size // own[place].size > ENOUGH:
             size, taken = size // 2, taken + 1
-        hardware, free = _merge_bits(free[:taken]), free[taken:]
+        hardware, free = merge_bits(free[:taken]), free[taken:]
         own[place : place + 1] = [*hardware, Digit(size)]
     return project(layout.shape, [tuple(own) for own in dims], tuple(range(len(dims))))
 
