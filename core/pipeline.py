@@ -173,7 +173,9 @@ class Pipeline:
         if directory is not None:
             path = write_reproducer(original, str(Pipeline(self.entries[: index + 1])), Path(directory))
         message = str(error).strip() or type(error).__name__
-        if not isinstance(error, ir.MLIRError):
+        if isinstance(error, InternalError):
+            message = error.message
+        elif not isinstance(error, ir.MLIRError):
             message = f"{type(error).__name__}: {message}"
         before = tuple(str(done) for done in self.entries[:index])
         return InternalError(message, str(self.entries[index]), before, path)

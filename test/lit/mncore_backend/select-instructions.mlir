@@ -1,0 +1,37 @@
+// RUN: mnc-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(select-instructions)' | FileCheck %s
+
+// A transfer in, a nest, a transfer out: buffers without addresses, tensors of the host, a flat list of operations.
+// CHECK-LABEL: func.func @main()
+// CHECK: "mncore.buffer"() {{.*}}choices = "LM0,LM1", size = 1 : i64, sym_name = "[[X:[a-z0-9]+]]"
+// CHECK-NEXT: "mncore.buffer"() {{.*}}choices = "LM0,LM1", size = 1 : i64, sym_name = "[[Y:[a-z0-9]+]]"
+// CHECK: "mncore.image"() {{.*}}role = "input", {{.*}}shape = array<i64: 16, 8>, sym_name = "x"
+// CHECK: "mncore.image"() {{.*}}role = "output", {{.*}}shape = array<i64: 16, 8>, sym_name = "y"
+// CHECK: text = "mvp | n={{[0-9]+}} | %image
+// CHECK: text = "fvadd | %[[X]].l[0,0,0,0] | %[[X]].l[0,0,0,0] | -> %{{[a-z0-9]+}}.l[
+// CHECK: text = "mvp | n={{[0-9]+}} | %{{.*}} | -> %image
+// CHECK-NOT: affine.for
+#rows = #mncore.placed<"LM", "16x8", "((8_L2B:1, 2_L1B:4), (4_PE:1, 2_W:1))">
+func.func @main(%x: memref<16x8xf32, #mncore.memory<"DRAM">> {mncore.role = "input", onnx.name = "x"}, %y: memref<16x8xf32, #mncore.memory<"DRAM">> {mncore.role = "output", onnx.name = "y"}) {
+  %a = memref.alloc() : memref<1x2xf32, #rows>
+  %b = memref.alloc() : memref<1x2xf32, #rows>
+  "mncore.dl"(%x, %a) : (memref<16x8xf32, #mncore.memory<"DRAM">>, memref<1x2xf32, #rows>) -> ()
+  affine.for %i = 0 to 2 {
+    %0 = affine.load %a[0, %i] : memref<1x2xf32, #rows>
+    %1 = arith.addf %0, %0 : f32
+    affine.store %1, %b[0, %i] : memref<1x2xf32, #rows>
+  }
+  "mncore.ul"(%b, %y) : (memref<1x2xf32, #rows>, memref<16x8xf32, #mncore.memory<"DRAM">>) -> ()
+  return
+}
+
+// -----
+
+// What cannot be in local memory at once is refused before anything is planned.
+#wide = #mncore.placed<"LM", "5000x2", "((5000:1), (2_W:1))">
+func.func @main(%x: memref<5000x2xf32, #mncore.memory<"DRAM">>, %y: memref<5000x2xf32, #mncore.memory<"DRAM">>) {
+  %a = memref.alloc() : memref<5000x2xf32, #wide>
+  // expected-error @+1 {{LM0 and LM1 of a PE hold 4096 long words, but 5000 long words are needed at once, by a value of 5000x2 (5000)}}
+  "mncore.dl"(%x, %a) : (memref<5000x2xf32, #mncore.memory<"DRAM">>, memref<5000x2xf32, #wide>) -> ()
+  "mncore.ul"(%a, %y) : (memref<5000x2xf32, #wide>, memref<5000x2xf32, #mncore.memory<"DRAM">>) -> ()
+  return
+}

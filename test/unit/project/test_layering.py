@@ -1,0 +1,107 @@
+"""Imports flow one way: core and the plain leaves < dialects < passes, lowering < backend < front door < tools."""
+
+import pytest
+
+from .tree import PACKAGES, Source, sources
+
+BACKEND = "mncore_backend"
+_BASE = ("assembly", "assembly.records", "hazards", "isa", "machine", "opcode_info")
+LEAVES: dict[str, tuple[str, ...]] = {
+    "assembly.records": (),
+    "machine": ("assembly.records",),
+    "opcode_info": (),
+    "isa": ("machine", "opcode_info"),
+    "assembly": ("assembly.records", "isa", "machine", "opcode_info"),
+    "hazards": ("assembly", "assembly.records", "machine"),
+    "machine_drawing": ("assembly.records", "machine"),
+    "machine_report": ("machine",),
+    "layout": ("machine",),
+    "distribution": ("layout", "machine"),
+    "program": _BASE,
+    "program_text": (*_BASE, "program"),
+    "movement": (*_BASE, "layout", "program"),
+    "kernels": (*_BASE, "layout", "program"),
+    "scheduling": (*_BASE, "program"),
+    "allocation": (*_BASE, "program", "scheduling"),
+    "cost": (*_BASE, "scheduling"),
+    "checker": _BASE,
+}
+"""Plain algorithms of the backend -> what else of the backend they may import. None of them may touch MLIR."""
+
+EMULATOR_SEES = (*_BASE, "checker")
+"""The emulator shares with the code generator what an assembly text means to be, not what it does."""
+
+PLAIN_CORE = "core.diagnostics"
+EVERY_LEAF = tuple(f"{BACKEND}.{name}" for name in LEAVES)
+RULES: dict[str, tuple[str, ...]] = {
+    PLAIN_CORE: (),
+    "core": (PLAIN_CORE,),
+    **{
+        f"{BACKEND}.{name}": (PLAIN_CORE, *(f"{BACKEND}.{other}" for other in allowed))
+        for name, allowed in LEAVES.items()
+    },
+    f"{BACKEND}.emulator": ("core", PLAIN_CORE, *(f"{BACKEND}.{name}" for name in EMULATOR_SEES)),
+    "dialects.graph": ("core", PLAIN_CORE, "dialects"),
+    "dialects.mncore": ("core", PLAIN_CORE, "dialects", *EVERY_LEAF),
+    "dialects": ("core", PLAIN_CORE),
+    **{
+        f"passes.{name}": ("core", PLAIN_CORE, "dialects", "dialects.graph", "dialects.mncore", *EVERY_LEAF)
+        for name in ("affine", "autodiff", "graph", "linalg")
+    },
+    "passes": (),
+    "lowering": (
+        "core", PLAIN_CORE, "dialects", "dialects.graph", "dialects.mncore", "passes.graph", *EVERY_LEAF
+    ),
+    BACKEND: (
+        "core", PLAIN_CORE, "dialects", "dialects.graph", "dialects.mncore", "lowering", *EVERY_LEAF
+    ),
+}  # fmt: skip
+"""Part of the package -> parts it may import besides itself; the longest matching name counts. What is absent is the
+front door (``mnc/*.py``), which imports anything but ``tools``, and ``tools``, which imports anything."""
+
+
+def part_of(module: str) -> str:
+    """The row of `RULES` for a module name below ``mnc``, else "tools" or "" for the front door."""
+    matches = [row for row in (*RULES, "tools") if module == row or module.startswith(f"{row}.")]
+    return max(matches, key=len, default="")
+
+
+def _violations(source: Source) -> list[str]:
+    part = part_of(source.module)
+    found = []
+    for line, name in source.imports():
+        if name.split(".")[0] in PACKAGES:
+            found.append(f"{source.path}:{line}: imports '{name}' instead of 'mnc.{name}'")
+        if not name.startswith("mnc."):
+            continue
+        target = part_of(name.removeprefix("mnc."))
+        if target == part or part == "tools" or (part == "" and target != "tools"):
+            continue
+        if target not in RULES.get(part, ()):
+            found.append(f"{source.path}:{line}: {part or 'mnc'} must not import {target or 'mnc'} ('{name}')")
+    return found
+
+
+@pytest.mark.parametrize("source", sources(), ids=lambda source: source.module or "mnc")
+def test_imports_flow_one_way(source: Source) -> None:
+    assert not _violations(source)
+
+
+def test_only_the_bindings_import_the_wheel() -> None:
+    importers = {s.module for s in sources() for _, name in s.imports() if name.split(".")[0] in ("mlir", "torch_mlir")}
+    assert importers <= {"core.bindings"}
+
+
+@pytest.mark.parametrize("module", ["dialects.graph", "mncore_backend.layout", "tools", ""])
+def test_the_rule_refuses_an_upward_import(module: str) -> None:
+    """The rule itself: a made-up module of each level that imports one level up, or by its bare name, is refused."""
+    import ast
+    from pathlib import Path
+
+    upward = {
+        "dialects.graph": "mnc.passes.graph.matching",
+        "mncore_backend.layout": "mnc.core.bindings",
+        "": "mnc.tools.mnc",
+    }
+    text = f"import {upward[module]}" if module in upward else "import dialects"
+    assert len(_violations(Source(Path("made_up.py"), module, ast.parse(text)))) == 1
