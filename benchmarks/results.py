@@ -1,0 +1,25 @@
+"""Writing results: one JSON file per benchmark, with the commit it belongs to."""
+
+import json
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+DIRECTORY = Path(__file__).parent / "results"
+
+
+def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=DIRECTORY.parent)
+    return done.stdout.strip() or "unknown"
+
+
+def write_results(name: str, results: dict[str, Any]) -> Path:
+    """Write `results` (name -> number or dictionary of numbers) as benchmarks/results/NAME.json."""
+    DIRECTORY.mkdir(exist_ok=True)
+    path = DIRECTORY / f"{name}.json"
+    machine = {"cores": os.cpu_count(), "python": platform.python_version(), "processor": platform.machine()}
+    path.write_text(json.dumps({"commit": _commit(), "machine": machine, "results": results}, indent=1) + "\n")
+    return path
