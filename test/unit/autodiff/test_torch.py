@@ -24,8 +24,9 @@ def torch_logits(name: str, x, p):
     return x.flatten(1) @ p["dense.weight"].T + p["dense.bias"]
 
 
-@pytest.mark.parametrize(("name", "side"), [("mlp:64-12-10", 8), ("cnn", 9)])
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
+@pytest.mark.parametrize(
+    ("name", "side", "optimizer"), [("mlp:64-12-10", 8, "momentum"), ("mlp:64-12-10", 8, "adam"), ("cnn", 9, "sgd")]
+)
 def test_steps(name: str, side: int, optimizer: str) -> None:
     """Loss and parameters after three steps on random images."""
     import torch
