@@ -40,8 +40,9 @@ class FoldBatchNorm(Pattern):
         inner = producer(data, *_PRODUCERS)
         if inner is None:
             return refuse("its operand is not the result of a contraction")
-        arrays = [constant_of(value) for value in (*parameters, *inner.operation.operands[1:])]
-        if any(array is None for array in arrays):
+        values = [*parameters, *list(inner.operation.operands)[1:]]
+        arrays = [array for array in map(constant_of, values) if array is not None]
+        if len(arrays) < len(values):
             return refuse("a parameter or a weight is not constant")
         if not has_one_use(data):
             return refuse("the contraction has other uses")

@@ -33,8 +33,8 @@ class FoldConstant(Pattern):
         size = _bytes(op.operation.results)
         if size > self.limit and size > _bytes(operands):
             return refuse(f"the result has {size} bytes, more than its operands and than the limit of {self.limit}")
-        arrays = [constant_of(operand) for operand in operands]
-        if any(array is None for array in arrays):
+        arrays = [array for array in map(constant_of, operands) if array is not None]
+        if len(arrays) < len(operands):
             return refuse("a constant cannot be read back")
         integer_division = op.operation.name in ("graph.div", "graph.mod") and arrays[1].dtype.kind in "iu"
         if integer_division and not np.all(arrays[1]):

@@ -6,8 +6,18 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.core.rewrite import Pattern, refuse
-from mnc.passes.graph.algebra.common import RootedPattern, build, operands_of, replace, representable, result_of, wide
+from mnc.passes.graph.algebra.common import (
+    SIGN_OF_ZERO,
+    RootedPattern,
+    build,
+    operands_of,
+    replace,
+    representable,
+    result_of,
+    wide,
+)
 from mnc.passes.graph.matching import constant, constant_of, has_one_use, is_float, producer
+from mnc.passes.graph.ranges import sign_of_zero_is_seen
 
 OTHER_USES = "the inner result has other uses, so that nothing is saved"
 
@@ -79,7 +89,11 @@ class ConstantMinusChain(RootedPattern):
         if not has_one_use(inside):
             return refuse(OTHER_USES)
         value = combined(outer, *((own, constant_side) if outer == "add" else (constant_side, own)))
-        return (x, value) if isinstance(value, np.ndarray | np.generic) else value
+        if not isinstance(value, np.ndarray | np.generic):
+            return value
+        if is_float(x) and sign_of_zero_is_seen(result_of(op)):
+            return refuse(SIGN_OF_ZERO)
+        return x, value
 
     def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
         x, value = match

@@ -8,7 +8,7 @@ from mnc.core.bindings import ir
 from mnc.core.rewrite import Pattern, Refusal, refuse
 from mnc.dialects import graph
 from mnc.passes.graph.algebra.association import combined, combined_arrays
-from mnc.passes.graph.algebra.common import RootedPattern, build, operands_of, replace
+from mnc.passes.graph.algebra.common import SIGN_OF_ZERO, RootedPattern, build, operands_of, replace, result_of
 from mnc.passes.graph.matching import (
     constant,
     constant_of,
@@ -19,7 +19,7 @@ from mnc.passes.graph.matching import (
     shape_of,
     size_of,
 )
-from mnc.passes.graph.ranges import interval
+from mnc.passes.graph.ranges import interval, sign_of_zero_is_seen
 
 _LARGE = 1e38
 _OVERFLOW = "the sum of the factors may overflow where the sum of the products does not"
@@ -81,6 +81,8 @@ class CommonFactor(RootedPattern):
         a, b, c = found
         if not (has_one_use(lhs) and has_one_use(rhs)):
             return refuse(_USES)
+        if is_float(a) and sign_of_zero_is_seen(result_of(op)):
+            return refuse(SIGN_OF_ZERO)
         if size_of(a) != size_of(lhs) or size_of(b) != size_of(rhs):
             return refuse("a factor is broadcast, and the sum would be computed at full size")
         return _grows_back(self.root.removeprefix("graph."), a, b, c) or found
@@ -103,6 +105,8 @@ class SumOfMultiples(RootedPattern):
         kind = self.root.removeprefix("graph.")
         if is_float(x) and not _bounded(x) and np.any(_signs(c) != _signs(d) * (-1 if kind == "sub" else 1)):
             return refuse(_CANCELS)
+        if is_float(x) and sign_of_zero_is_seen(result_of(op)):
+            return refuse(SIGN_OF_ZERO)
         value = combined_arrays(kind, c, d, x)
         return (x, value) if isinstance(value, np.ndarray | np.generic) else value
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from mnc.core.rewrite import Pattern, refuse
-from mnc.passes.graph.algebra.common import build, operands_of, replace, representable, result_of, wide
+from mnc.passes.graph.algebra.common import SIGN_OF_ZERO, build, operands_of, replace, representable, result_of, wide
 from mnc.passes.graph.matching import constant, constant_of, is_float, producer, splat_of
-from mnc.passes.graph.ranges import interval, is_not_negative
+from mnc.passes.graph.ranges import interval, is_not_negative, sign_of_zero_is_seen
 
 _POWERS = (0, 1, 2, 3, 4, -1, 0.5, -0.5)
 _LARGEST_EXPONENT = 80.0
@@ -26,6 +26,10 @@ class ConstantPower(Pattern):
             return None
         if power in (0.5, -0.5) and not is_not_negative(base):
             return refuse("the base may be -infinity, whose square root is NaN while its power 1/2 is infinity")
+        if power == -0.5 and not interval(base)[0] > 0:
+            return refuse("the base may be -0, whose power -1/2 is infinity while 1 / sqrt(-0) is -infinity")
+        if power == 0.5 and sign_of_zero_is_seen(result_of(op)):
+            return refuse(SIGN_OF_ZERO)
         return (power,)
 
     def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
@@ -75,7 +79,7 @@ class ExpOfLog(Pattern):
             return None
         if not is_not_negative(operands_of(inner)[0]):
             return refuse("the logarithm of a negative number is NaN")
-        return operands_of(inner)[0]
+        return refuse(SIGN_OF_ZERO) if sign_of_zero_is_seen(result_of(op)) else operands_of(inner)[0]
 
     def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
         replace(op, match, rewriter)
@@ -95,7 +99,7 @@ class LogOfExp(Pattern):
         limit = _LARGEST_EXPONENT if "32" in str(x.type) or "64" in str(x.type) else 0.0
         if low < -limit or high > limit:
             return refuse("the exponential may overflow to infinity or underflow to 0")
-        return x
+        return refuse(SIGN_OF_ZERO) if sign_of_zero_is_seen(result_of(op)) else x
 
     def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
         replace(op, match, rewriter)
@@ -113,7 +117,7 @@ class SquareOfRoot(Pattern):
             return None
         if not is_not_negative(operands_of(inner)[0]):
             return refuse("the square root of a negative number is NaN")
-        return operands_of(inner)[0]
+        return refuse(SIGN_OF_ZERO) if sign_of_zero_is_seen(result_of(op)) else operands_of(inner)[0]
 
     def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
         replace(op, match, rewriter)

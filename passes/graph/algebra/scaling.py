@@ -6,7 +6,7 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.core.rewrite import Pattern, Refusal, refuse
-from mnc.passes.graph.algebra.common import build, operands_of, replace, representable, result_of, wide
+from mnc.passes.graph.algebra.common import SIGN_OF_ZERO, build, operands_of, replace, representable, result_of, wide
 from mnc.passes.graph.matching import (
     attributes_of,
     constant,
@@ -18,6 +18,7 @@ from mnc.passes.graph.matching import (
     rebuilt,
     shape_of,
 )
+from mnc.passes.graph.ranges import sign_of_zero_is_seen
 
 _WEIGHTS = {"matmul": 1, "conv": 1}
 
@@ -76,6 +77,8 @@ class ScaledResult(Pattern):
             return refuse("the factor or the bias broadcasts the result")
         if not (has_one_use(value) and has_one_use(inner_value)):
             return refuse("the unscaled result has other uses")
+        if np.any(factor.astype(np.float64) < 0) and sign_of_zero_is_seen(result_of(op)):
+            return refuse(SIGN_OF_ZERO)
         kind = inner.operation.name.removeprefix("graph.")
         per = per_weight(kind, factor, inner_value, operands_of(inner)[1])
         weight = per if isinstance(per, Refusal) else scaled(operands_of(inner)[1], per)

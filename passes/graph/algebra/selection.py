@@ -7,9 +7,9 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.core.rewrite import Pattern, refuse
-from mnc.passes.graph.algebra.common import RootedPattern, build, operands_of, replace, result_of
+from mnc.passes.graph.algebra.common import SIGN_OF_ZERO, RootedPattern, build, operands_of, replace, result_of
 from mnc.passes.graph.matching import broadcast_to, constant, is_float, producer, shape_of, splat_of
-from mnc.passes.graph.ranges import interval, is_not_negative
+from mnc.passes.graph.ranges import interval, is_not_negative, sign_of_zero_is_seen
 
 _OPPOSITE = {"less": "greater_or_equal", "greater": "less_or_equal", "less_or_equal": "greater",
              "greater_or_equal": "less"}  # fmt: skip
@@ -19,6 +19,10 @@ Clamp = tuple[ir.Value, float, float]
 def _single(value: float) -> bool:
     """Whether a single holds the number."""
     return float(np.float32(value)) == value
+
+
+def _is_minus_zero(value: float) -> bool:
+    return value == 0 and math.copysign(1, value) < 0
 
 
 def clamp_of(op: Any) -> Clamp | None:
@@ -33,14 +37,20 @@ def clamp_of(op: Any) -> Clamp | None:
         high = op.operation.attributes["max"].value if "max" in op.operation.attributes else math.inf
         return operands[0], low, high
     bound = splat_of(operands[1])
-    if bound is None or math.isnan(bound) or not _single(bound) or shape_of(operands[0]) != shape_of(result_of(op)):
+    if (
+        bound is None
+        or math.isnan(bound)
+        or not _single(bound)
+        or _is_minus_zero(bound)
+        or shape_of(operands[0]) != shape_of(result_of(op))
+    ):
         return None
     return (operands[0], bound, math.inf) if kind == "max" else (operands[0], -math.inf, bound)
 
 
 def make_clamp(x: ir.Value, low: float, high: float) -> ir.Value:
     """The plainest operation for the bounds."""
-    if low == 0 and high == math.inf:
+    if low == 0 and not _is_minus_zero(low) and high == math.inf:
         return build("relu", x)
     return build("clip", x, min=None if low == -math.inf else low, max=None if high == math.inf else high)
 
@@ -57,6 +67,8 @@ class ClampOfClamp(RootedPattern):
         if outer is None or inner is None:
             return None
         low, high = (min(max(min(max(x, inner[1]), inner[2]), outer[1]), outer[2]) for x in (-math.inf, math.inf))
+        if 0 in (*inner[1:], *outer[1:]) and sign_of_zero_is_seen(result_of(op)):
+            return refuse(SIGN_OF_ZERO)
         return inner[0], low, high
 
     def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
@@ -68,7 +80,7 @@ class BoundAsClip(RootedPattern):
 
     def match(self, op: Any) -> Any:
         clamp = clamp_of(op)
-        if clamp is None or (self.root == "graph.clip" and clamp[1:] != (0, math.inf)):
+        if clamp is None or (self.root == "graph.clip" and (clamp[1:] != (0, math.inf) or _is_minus_zero(clamp[1]))):
             return None
         return clamp
 
@@ -84,7 +96,9 @@ class UselessBound(RootedPattern):
         if clamp is None:
             return None
         low, high = interval(clamp[0])
-        return clamp[0] if low >= clamp[1] and high <= clamp[2] else None
+        if low < clamp[1] or high > clamp[2]:
+            return None
+        return refuse(SIGN_OF_ZERO) if 0 in clamp[1:] and sign_of_zero_is_seen(result_of(op)) else clamp[0]
 
     def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
         rewriter.replace_op(op, [match])

@@ -32,10 +32,21 @@ def gelu(x: Array, approximate: str) -> Array:
     return x / 2 * (1 + erf(x * math.sqrt(0.5)))
 
 
+def maximum(a: Array, b: Array) -> Array:
+    """The larger one, NaN if either is NaN; +0 counts as larger than -0, which numpy leaves open."""
+    both_zero = (a == 0) & (b == 0)
+    return np.where(both_zero, a + b, np.maximum(a, b)) if np.asarray(a).dtype.kind == "f" else np.maximum(a, b)
+
+
+def minimum(a: Array, b: Array) -> Array:
+    """The smaller one, with the same care."""
+    return -maximum(-a, -b) if np.asarray(a).dtype.kind == "f" else np.minimum(a, b)
+
+
 def clip(x: Array, min: float = -math.inf, max: float = math.inf) -> Array:
     """min(max(x, min), max); an absent bound does nothing, also for integers."""
-    x = x if min == -math.inf else np.maximum(x, np.asarray(min).astype(x.dtype))
-    return x if max == math.inf else np.minimum(x, np.asarray(max).astype(x.dtype))
+    x = x if min == -math.inf else maximum(x, np.asarray(min).astype(x.dtype))
+    return x if max == math.inf else minimum(x, np.asarray(max).astype(x.dtype))
 
 
 def divide(a: Array, b: Array) -> Array:
@@ -46,10 +57,19 @@ def divide(a: Array, b: Array) -> Array:
     return quotient + ((quotient < 0) & (quotient * b != a)).astype(a.dtype)
 
 
+def power(a: Array, b: Array) -> Array:
+    """a ** b as in IEEE 754; numpy takes a square root for one exponent 1/2, which differs at -inf and -0."""
+    result = np.power(a, b)
+    if np.asarray(a).dtype.kind != "f":
+        return result
+    result = np.where((b == 0.5) & (a == -math.inf), math.inf, result)
+    return np.where((b == 0.5) & (a == 0), 0.0, result)
+
+
 UNARY: Mapping[str, Callable[..., Array]] = {
     "neg": np.negative, "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
     "reciprocal": lambda x: 1 / x, "floor": np.floor, "ceil": np.ceil, "round": np.rint, "erf": erf, "sin": np.sin,
-    "cos": np.cos, "not": np.logical_not, "relu": lambda x: np.maximum(x, np.zeros((), x.dtype)), "sigmoid": sigmoid,
+    "cos": np.cos, "not": np.logical_not, "relu": lambda x: maximum(x, np.zeros((), x.dtype)), "sigmoid": sigmoid,
     "tanh": np.tanh, "softplus": softplus, "mish": lambda x: x * np.tanh(softplus(x)), "gelu": gelu, "clip": clip,
     "hard_swish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
     "hard_sigmoid": lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1),
@@ -59,9 +79,10 @@ UNARY: Mapping[str, Callable[..., Array]] = {
 }  # fmt: skip
 
 BINARY: Mapping[str, Callable[..., Array]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": divide, "max": np.maximum, "min": np.minimum,
-    "pow": np.power, "mod": lambda a, b, fmod: np.fmod(a, b) if fmod else np.mod(a, b),
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": divide, "max": maximum, "min": minimum,
+    "pow": power, "mod": lambda a, b, fmod: np.fmod(a, b) if fmod else np.mod(a, b),
     "equal": np.equal, "greater": np.greater, "less": np.less, "greater_or_equal": np.greater_equal,
     "less_or_equal": np.less_equal, "and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor,
-    "where": np.where,
+    "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
+    "shift_left": np.left_shift, "shift_right": np.right_shift, "where": np.where,
 }  # fmt: skip
