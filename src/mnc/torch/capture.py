@@ -1,0 +1,118 @@
+"""From a Python function over tensors to a graph of primitive ATen calls."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+from torch.func import functionalize
+from torch.fx import traceback
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from mnc.core.diagnostics import CompileError
+from mnc.torch.decompositions import decompositions, loss, normalization
+from mnc.torch.module_paths import recorded_paths, spread_to_backward
+from mnc.torch.operators import operator_name
+
+_aten = torch.ops.aten
+
+
+def capture(
+    function: Callable[..., Any], arguments: Sequence[torch.Tensor], module: torch.nn.Module, *, training: bool
+) -> fx.GraphModule:
+    """Trace ``function(*arguments)``, which returns a list of tensors, into calls that the operator table knows.
+
+    Two rounds: the first records what torch runs, with the module each call comes from; then pairs of calls that
+    belong together are joined; the second takes composite calls apart.
+
+    Raises:
+        CompileError: the function looks at values of tensors while it runs, or uses what cannot be traced.
+    """
+    with recorded_paths(module), torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        traced = _traced(functionalize(function), arguments, {})
+    spread_to_backward(traced.graph)
+    traced.graph.eliminate_dead_code()
+    _join_cross_entropy(traced.graph)
+    _return_statistics(traced.graph)
+    _drop_mask_guards(traced.graph)
+    traced.recompile()
+    with traceback.preserve_node_meta():
+        lowered = _traced(fx.Interpreter(traced).run, arguments, decompositions(training))
+    lowered.graph.eliminate_dead_code()
+    return lowered
+
+
+def _traced(function: Callable[..., Any], arguments: Sequence[torch.Tensor], table: dict[Any, Any]) -> fx.GraphModule:
+    tracer = make_fx(function, decomposition_table=table, tracing_mode="fake", _allow_non_fake_inputs=True)
+    fastpath = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)  # its fused operators have no definition
+    try:
+        return tracer(*arguments)
+    except CompileError:
+        raise
+    except (RuntimeError, ValueError, TypeError, NotImplementedError, AssertionError) as error:
+        text = str(error).strip().splitlines()
+        message = f"the module cannot be traced: {text[0] if text else type(error).__name__}"
+        hint = "forward must not branch on values of tensors, nor call item() or numpy()"
+        raise CompileError(message, hint=hint) from error
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fastpath)
+
+
+def _calls(graph: fx.Graph, *targets: Any) -> list[fx.Node]:
+    return [node for node in graph.nodes if node.op == "call_function" and node.target in targets]
+
+
+def _replace(node: fx.Node, target: Callable[..., Any], arguments: Sequence[Any]) -> fx.Node:
+    """Put a call of `target` in the place of `node`; its origin is kept."""
+    with node.graph.inserting_before(node):
+        new = node.graph.call_function(target, tuple(arguments))
+    new.meta = {key: value for key, value in node.meta.items() if key in ("custom", "stack_trace", "seq_nr")}
+    node.replace_all_uses_with(new)
+    node.graph.erase_node(node)
+    return new
+
+
+def _join_cross_entropy(graph: fx.Graph) -> None:
+    """log-softmax backward of NLL backward -> one call without the sum over classes."""
+    nll = (_aten.nll_loss_backward.default, _aten.nll_loss2d_backward.default)
+    for node in _calls(graph, _aten._log_softmax_backward_data.default):
+        inner, logs, axis = node.args[:3]
+        if not (isinstance(inner, fx.Node) and inner.target in nll and isinstance(logs, fx.Node)):
+            continue
+        if inner.args[1] is logs and axis == 1 and logs.meta["val"].dim() > 1 and len(inner.users) == 1:
+            _replace(node, loss.cross_entropy_backward, inner.args)
+            graph.erase_node(inner)
+
+
+def _return_statistics(graph: fx.Graph) -> None:
+    """native_batch_norm writes its running statistics -> a function that returns the new ones, used from there on."""
+    for node in _calls(graph, _aten.native_batch_norm.default):
+        statistics = node.args[3:5]
+        order = {user: i for i, user in enumerate(graph.nodes)}
+        new = _replace(node, normalization.batch_norm, node.args)
+        for index, old in enumerate(statistics, 3):
+            if not isinstance(old, fx.Node) or not node.args[5]:
+                continue
+            with graph.inserting_after(new):
+                updated = graph.call_function(_item, (new, index))
+            for user in list(old.users):
+                if order.get(user, -1) > order[node]:
+                    user.replace_input_with(old, updated)
+
+
+_KEEP_FINITE = ("mul", "div", "view", "_unsafe_view", "expand", "transpose", "permute", "clone")
+
+
+def _drop_mask_guards(graph: fx.Graph) -> None:
+    """Attention guards its soft-max against rows that are masked entirely: not needed straight behind a product."""
+    for node in _calls(graph, _aten._safe_softmax.default):
+        source: Any = node.args[0]
+        while isinstance(source, fx.Node) and operator_name(source) in _KEEP_FINITE:
+            source = source.args[0]
+        if isinstance(source, fx.Node) and operator_name(source) in ("bmm", "mm"):
+            _replace(node, _aten._softmax.default, (node.args[0], node.args[1], False))
+
+
+def _item(values: Sequence[Any], index: int) -> Any:
+    return values[index]

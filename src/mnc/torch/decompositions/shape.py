@@ -1,0 +1,46 @@
+"""Gradients of slices and of selected elements, as padding."""
+
+import torch
+
+_aten = torch.ops.aten
+
+
+def _padded(x: torch.Tensor, dim: int, low: int, high: int) -> torch.Tensor:
+    amounts = [0] * (2 * (x.dim() - dim))
+    amounts[-2:] = [low, high]
+    return _aten.constant_pad_nd(x, amounts, 0.0)
+
+
+def slice_backward(
+    grad_output: torch.Tensor, input_sizes: list[int], dim: int, start: int, end: int, step: int
+) -> torch.Tensor:
+    """``aten.slice_backward``: zeros around and, for steps, between the elements."""
+    dim %= len(input_sizes)
+    start, _, _ = slice(start, end, step).indices(input_sizes[dim])
+    grown = grad_output
+    if step > 1:
+        shape = list(grad_output.shape)
+        grown = _padded(grad_output.unsqueeze(dim + 1), dim + 1, 0, step - 1)
+        shape[dim] *= step
+        grown = grown.reshape(shape)
+    # The gap behind the last element may reach beyond the end: a negative padding cuts it.
+    return _padded(grown, dim, start, input_sizes[dim] - start - grown.shape[dim])
+
+
+def select_backward(grad_output: torch.Tensor, input_sizes: list[int], dim: int, index: int) -> torch.Tensor:
+    """``aten.select_backward``."""
+    dim %= len(input_sizes)
+    index %= input_sizes[dim]
+    return _padded(grad_output.unsqueeze(dim), dim, index, input_sizes[dim] - index - 1)
+
+
+def unbind(self: torch.Tensor, dim: int = 0) -> list[torch.Tensor]:
+    """``aten.unbind.int``."""
+    return [self.select(dim, i) for i in range(self.shape[dim])]
+
+
+DECOMPOSITIONS = {
+    _aten.slice_backward.default: slice_backward,
+    _aten.select_backward.default: select_backward,
+    _aten.unbind.int: unbind,
+}

@@ -1,0 +1,111 @@
+"""A PyTorch module as an ONNX graph for inference."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from torch.func import functional_call
+from torch.utils._pytree import tree_leaves
+
+from mnc.core.diagnostics import CompileError
+from mnc.torch import proof
+from mnc.torch import sample as samples
+from mnc.torch.capture import capture
+from mnc.torch.reference import SingleSpotter, array_of, converted, default_type
+from mnc.torch.translation import Traced, to_onnx
+
+_DRAWS = 3
+
+
+def export_inference(module: torch.nn.Module, sample: Any, *, name: str = "inference") -> onnx.ModelProto:
+    """Export a module in evaluation mode, with static shapes, and prove it against torch.
+
+    Args:
+        module: in single precision; it is not changed.
+        sample: the input, or a tuple of inputs. Its shapes are those of the graph.
+        name: of the graph.
+
+    Returns:
+        A model whose inputs are called as in ``module.forward``, whose initializers are the parameters, and whose
+        output is ``output``, or ``output0`` and so on if there are several.
+
+    Raises:
+        CompileError: what cannot be exported; an unsupported operator names the module it comes from.
+        InternalError: the graph disagrees with torch; names the tensor.
+    """
+    samples.check_single(module)
+    data = samples.tensors_of(sample, "data")
+    export = _Export(_evaluated(module), data)
+    traced = export.trace()
+    model = to_onnx(traced, name, traced.outputs)
+    export.prove(model, to_onnx(traced, name, traced.outputs, double=True), traced)
+    return model
+
+
+def _evaluated(module: torch.nn.Module) -> torch.nn.Module:
+    """A copy in evaluation mode."""
+    return copy.deepcopy(module).eval()
+
+
+@dataclass
+class _Export:
+    """One export; `module` is a copy in evaluation mode."""
+
+    module: torch.nn.Module
+    data: tuple[torch.Tensor, ...]
+
+    def trace(self) -> Traced:
+        """Capture the module with its parameters and buffers as constants."""
+        weights = {n: v.detach() for n, v in (*self.module.named_parameters(), *self.module.named_buffers())}
+        results = self._try()
+        outputs = ["output"] if len(results) == 1 else [f"output{i}" for i in range(len(results))]
+        inputs = samples.input_names(self.module.forward, len(self.data))
+        inputs = [f"{n}_" if n in weights or n in outputs else n for n in inputs]
+
+        def function(*flat: torch.Tensor) -> list[torch.Tensor]:
+            named = dict(zip(weights, flat[len(self.data) :], strict=True))
+            with torch.no_grad():
+                return tree_leaves(functional_call(self.module, named, flat[: len(self.data)]))
+
+        graph = capture(function, [*self.data, *weights.values()], self.module, training=False)
+        return Traced(graph, [*inputs, *weights], outputs, weights)
+
+    def _try(self) -> list[torch.Tensor]:
+        """Results on the sample; raises CompileError."""
+        try:
+            with torch.no_grad():
+                results = tree_leaves(self.module(*self.data))
+        except Exception as error:  # whatever the user's code raises
+            raise CompileError(f"the module fails on the sample: {type(error).__name__}: {error}") from error
+        if not results or not all(isinstance(value, torch.Tensor) for value in results):
+            raise CompileError("the module must return tensors", hint="return a tensor, or a tuple or dict of tensors")
+        return results
+
+    def _torch(self, data: Sequence[torch.Tensor], dtype: torch.dtype, traced: Traced) -> tuple[dict[str, Any], bool]:
+        """What torch gives, and whether it mixed precisions."""
+        module = copy.deepcopy(self.module).to(dtype)
+        with torch.no_grad(), default_type(dtype), SingleSpotter() as spotter:
+            results = tree_leaves(module(*converted(data, dtype)))
+        return dict(zip(traced.outputs, map(array_of, results), strict=True)), spotter.found
+
+    def prove(self, model: onnx.ModelProto, exact_model: onnx.ModelProto, traced: Traced) -> proof.Proof:
+        """Both forms of the graph against torch on the sample and on random data; raises InternalError."""
+        runners = proof.Runner(model), proof.Runner(exact_model)
+        double: list[proof.Deviation] = []
+        single: list[proof.Deviation] = []
+        for step in range(_DRAWS):
+            generator = torch.Generator().manual_seed(step)
+            data = self.data if step == 0 else [samples.drawn_like(value, generator) for value in self.data]
+            feeds: dict[str, np.ndarray] = dict(zip(traced.inputs, map(array_of, data), strict=False))
+            exact, mixed = self._torch(data, torch.float64, traced)
+            rounded, _ = self._torch(data, torch.float32, traced)
+            bound = proof.MIXED_BOUND if mixed else proof.DOUBLE_BOUND
+            double += proof.compare_double(exact, runners[1].run(feeds), step, bound)
+            single += proof.compare_single(exact, rounded, runners[0].run(feeds), step)
+        proof.require(double, "double")
+        proof.require(single, "single")
+        return proof.Proof(tuple(double), tuple(single))

@@ -1,0 +1,171 @@
+"""Element-wise operators, comparisons and conversions."""
+
+from collections.abc import Callable
+
+import torch
+
+from mnc.torch.call import Call
+
+
+def _unary(op_type: str) -> Callable[[Call], str]:
+    return lambda c: c.op(op_type, c.operand("self", c.dtype))
+
+
+def _binary(op_type: str) -> Callable[[Call], str]:
+    return lambda c: c.op(op_type, c.operand("self", c.dtype), c.operand("other", c.dtype))
+
+
+def _scaled_other(c: Call) -> str:
+    """Second operand of add and sub, times their alpha."""
+    other, alpha = c.operand("other", c.dtype), c["alpha"]
+    return other if alpha == 1 else c.op("Mul", other, c.value(alpha, c.dtype))
+
+
+def _add(c: Call) -> str:
+    return c.op("Add", c.operand("self", c.dtype), _scaled_other(c))
+
+
+def _sub(c: Call) -> str:
+    return c.op("Sub", c.operand("self", c.dtype), _scaled_other(c))
+
+
+def _reversed_sub(c: Call) -> str:
+    return c.op("Sub", _scaled_other(c), c.operand("self", c.dtype))
+
+
+def _div(c: Call) -> str:
+    mode = c["rounding_mode"] if "rounding_mode" in c.names else None
+    if mode is None:
+        return _binary("Div")(c)
+    if not c.dtype.is_floating_point:
+        raise c.error(f"integer division rounded by '{mode}' is not supported", "divide floats")
+    if mode == "floor":
+        return c.op("Floor", _binary("Div")(c))
+    raise c.error(f"division rounded by '{mode}' is not supported", "use torch.floor(a / b)")
+
+
+def _comparison(op_type: str, negated: bool = False) -> Callable[[Call], str]:
+    def handler(c: Call) -> str:
+        dtype = c.promoted("self", "other")
+        result = c.op(op_type, c.operand("self", dtype), c.operand("other", dtype))
+        return c.op("Not", result) if negated else result
+
+    return handler
+
+
+def _logical(op_type: str) -> Callable[[Call], str]:
+    """And, Or, Xor of booleans; the bitwise forms exist for booleans only."""
+
+    def handler(c: Call) -> str:
+        if c.dtype != torch.bool:
+            raise c.error("bitwise operations on integers are not supported", "use booleans")
+        return c.op(op_type, c.operand("self", torch.bool), c.operand("other", torch.bool))
+
+    return handler
+
+
+def _not(c: Call) -> str:
+    if c.dtype != torch.bool:
+        raise c.error("bitwise operations on integers are not supported", "use booleans")
+    return c.op("Not", c.operand("self", torch.bool))
+
+
+def _where(c: Call) -> str:
+    return c.op("Where", c.operand("condition", torch.bool), c.operand("self", c.dtype), c.operand("other", c.dtype))
+
+
+def _pow(c: Call) -> str:
+    base, exponent = c.operand("self", c.dtype), c["exponent"]
+    if exponent == 2:
+        return c.op("Mul", base, base)
+    if exponent == 3:
+        return c.op("Mul", c.op("Mul", base, base), base)
+    if exponent == 0.5:
+        return c.op("Sqrt", base)
+    if exponent == -1:
+        return c.op("Reciprocal", base)
+    return c.op("Pow", base, c.value(exponent, c.dtype))
+
+
+def _rsqrt(c: Call) -> str:
+    return c.op("Reciprocal", c.op("Sqrt", c.operand("self", c.dtype)))
+
+
+def _square_free(sign: str) -> Callable[[Call], str]:
+    """exp(x) - 1 and log(1 + x), which ONNX has no operator for; exact to a rounding of the 1."""
+
+    def handler(c: Call) -> str:
+        one = c.value(1, c.dtype)
+        if sign == "expm1":
+            return c.op("Sub", c.op("Exp", c.operand("self", c.dtype)), one)
+        return c.op("Log", c.op("Add", c.operand("self", c.dtype), one))
+
+    return handler
+
+
+def _clamp(c: Call) -> str:
+    value = c.operand("self", c.dtype)
+    if c["min"] is not None:
+        value = c.op("Max", value, c.operand("min", c.dtype))
+    if c["max"] is not None:
+        value = c.op("Min", value, c.operand("max", c.dtype))
+    return value
+
+
+def _clamp_min(c: Call) -> str:
+    return c.op("Max", c.operand("self", c.dtype), c.operand("min", c.dtype))
+
+
+def _clamp_max(c: Call) -> str:
+    return c.op("Min", c.operand("self", c.dtype), c.operand("max", c.dtype))
+
+
+def _gelu(c: Call) -> str:
+    return c.op("Gelu", c.operand("self"), approximate=c["approximate"])
+
+
+def _convert(c: Call) -> str:
+    source = "a" if "a" in c.names else "self"
+    return c.operand(source, c.dtype)
+
+
+def _same(c: Call) -> str:
+    """Copies and views of the same elements disappear."""
+    return c.operand("self")
+
+
+OPERATORS = {
+    **{name: _unary(name.capitalize()) for name in (
+        "abs", "ceil", "cos", "erf", "exp", "floor", "log", "neg", "reciprocal", "relu", "round", "sigmoid", "sign",
+        "sin", "sqrt", "tanh",
+    )},
+    "expm1": _square_free("expm1"),
+    "log1p": _square_free("log1p"),
+    "add": _add,
+    "sub": _sub,
+    "rsub": _reversed_sub,
+    "mul": _binary("Mul"),
+    "div": _div,
+    "maximum": _binary("Max"),
+    "minimum": _binary("Min"),
+    "eq": _comparison("Equal"),
+    "ne": _comparison("Equal", negated=True),
+    "lt": _comparison("Less"),
+    "le": _comparison("LessOrEqual"),
+    "gt": _comparison("Greater"),
+    "ge": _comparison("GreaterOrEqual"),
+    **{f"logical_{name}": _logical(name.capitalize()) for name in ("and", "or", "xor")},
+    **{f"bitwise_{name}": _logical(name.capitalize()) for name in ("and", "or", "xor")},
+    "logical_not": _not,
+    "bitwise_not": _not,
+    "where": _where,
+    "pow": _pow,
+    "rsqrt": _rsqrt,
+    "clamp": _clamp,
+    "clamp_min": _clamp_min,
+    "clamp_max": _clamp_max,
+    "gelu": _gelu,
+    "_to_copy": _convert,
+    "convert_element_type": _convert,
+    **dict.fromkeys(("alias", "clone", "detach", "lift_fresh_copy", "contiguous"), _same),
+}  # fmt: skip

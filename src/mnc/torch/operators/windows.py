@@ -1,0 +1,51 @@
+"""Pooling."""
+
+from typing import Any
+
+from mnc.torch.call import Call
+
+
+def _all(values: Any, rank: int, default: list[int] | None = None) -> list[int]:
+    """One value per spatial dimension; torch lets one stand for all, and leaves strides out."""
+    given = [values] if isinstance(values, int) else list(values)
+    if not given:
+        return list(default or [])
+    return given * rank if len(given) == 1 else given
+
+
+def _attributes(c: Call) -> dict[str, Any]:
+    rank = len(c["kernel_size"]) if not isinstance(c["kernel_size"], int) else len(c.shape) - 2
+    kernel = _all(c["kernel_size"], rank)
+    return {
+        "kernel_shape": kernel,
+        "strides": _all(c["stride"], rank, kernel),
+        "pads": _all(c["padding"], rank) * 2,
+        "ceil_mode": int(c["ceil_mode"]),
+    }
+
+
+def _batched(c: Call, op_type: str, attributes: dict[str, Any]) -> str:
+    """The pooling; a tensor without a batch dimension gets one."""
+    value, rank = c.operand("self"), len(attributes["kernel_shape"])
+    if len(c.shape) == rank + 2:
+        return c.op(op_type, value, **attributes)
+    return c.reshape(c.op(op_type, c.reshape(value, [1, *c.shape_of("self")]), **attributes), c.shape)
+
+
+def _max_pool(c: Call) -> list[str | None]:
+    """Largest of each window; the indices are not written, the backward part does without them."""
+    attributes = _attributes(c)
+    attributes["dilations"] = _all(c["dilation"], len(attributes["kernel_shape"]))
+    return [_batched(c, "MaxPool", attributes), None]
+
+
+def _average_pool(c: Call) -> str:
+    if c["divisor_override"] is not None:
+        raise c.error("a divisor of its own is not supported in average pooling", "scale the result instead")
+    return _batched(c, "AveragePool", {**_attributes(c), "count_include_pad": int(c["count_include_pad"])})
+
+
+OPERATORS = {
+    **dict.fromkeys(("max_pool2d_with_indices", "max_pool3d_with_indices"), _max_pool),
+    **dict.fromkeys(("avg_pool1d", "avg_pool2d", "avg_pool3d"), _average_pool),
+}

@@ -1,0 +1,141 @@
+"""Proof of an export: the exported graph against torch, on random data.
+
+The same translation is written twice. With DOUBLE in place of FLOAT it must equal torch in double precision to
+`DOUBLE_BOUND`: rounding hides nothing there, and a wrong factor, sign or epsilon shows. The graph that is returned
+must then be as near to that result as torch in single precision is, times `SINGLE_RATIO`: what torch itself loses
+measures how much the network magnifies rounding.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+from mnc.core.diagnostics import InternalError
+
+Arrays = Mapping[str, np.ndarray]
+
+DOUBLE_BOUND = 8 * 2.0**-24
+"""Relative to the largest element. Some functions hold constants rounded to single precision even where they compute
+in double: 1/6 in torch's hard sigmoid, the error function of the ONNX reference."""
+MIXED_BOUND = 1e-5
+"""The same where the module converts to float32 by itself, so that there is no run in double precision."""
+SINGLE_RATIO = 16.0
+SINGLE_FLOOR = 64 * float(np.finfo(np.float32).eps)
+"""Relative to the largest element: where torch happens to round to the exact value."""
+NOISE_FLOOR = 1e-3
+"""Share of the bound that is taken of the largest element of all gradients (or parameters): a gradient that is zero
+but for rounding, as that of a bias before a batch normalisation, has no size of its own to be compared with."""
+
+_HINT = "forward and loss must depend on their inputs only; if they do, this is a mistake of mnc.torch"
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Largest difference of one tensor in one step, and what is allowed. `scale` is its largest element."""
+
+    name: str
+    step: int
+    error: float
+    bound: float
+    scale: float
+
+    @property
+    def passed(self) -> bool:
+        """False for NaN, too."""
+        return self.error <= self.bound
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Every comparison that was made, all passed."""
+
+    double: tuple[Deviation, ...]
+    single: tuple[Deviation, ...]
+
+    def summary(self) -> str:
+        """One line for people."""
+        worst = {
+            kind: max((d.error / d.bound for d in found if d.error), default=0.0)
+            for kind, found in (("double", self.double), ("single", self.single))
+        }
+        parts = ", ".join(f"{value:.1e} in {kind} precision" for kind, value in worst.items())
+        return f"{len(self.double) + len(self.single)} tensors equal torch's; largest share of the bound: {parts}"
+
+
+class Runner:
+    """An exported model on the ONNX reference evaluator."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self._evaluator = ReferenceEvaluator(model)
+        self._inputs = [value.name for value in model.graph.input]
+        self._types = {
+            value.name: onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+            for value in model.graph.input
+        }
+        self._outputs = [value.name for value in model.graph.output]
+
+    def run(self, values: Arrays) -> dict[str, np.ndarray]:
+        """Outputs by name; inputs are converted to the model's types, surplus ones are left out."""
+        feeds = {name: np.asarray(values[name]).astype(self._types[name]) for name in self._inputs}
+        with np.errstate(all="ignore"):
+            results = self._evaluator.run(self._outputs, feeds)
+        return {name: np.asarray(value) for name, value in zip(self._outputs, results, strict=True)}
+
+
+def _kind(name: str) -> str:
+    """Tensors whose sizes are comparable."""
+    return name.rsplit(".", 1)[-1] if name.endswith((".gradient", ".exp_avg", ".exp_avg_sq")) else "value"
+
+
+def _difference(a: np.ndarray, b: np.ndarray) -> float:
+    if a.shape != b.shape:
+        return float("inf")
+    with np.errstate(invalid="ignore"):
+        wide = np.abs(a.astype(np.float64) - b.astype(np.float64))
+    return float(np.where(a == b, 0.0, wide).max(initial=0.0))  # equal infinities differ by NaN
+
+
+def _scales(values: Arrays) -> tuple[dict[str, float], dict[str, float]]:
+    """Largest finite element of every tensor, and of all tensors of a kind."""
+    own = {
+        name: float(np.abs(np.where(np.isfinite(value), value, 0)).max(initial=0.0)) for name, value in values.items()
+    }
+    kinds: dict[str, float] = {}
+    for name, scale in own.items():
+        kinds[_kind(name)] = max(kinds.get(_kind(name), 0.0), scale)
+    return own, kinds
+
+
+def compare_double(exact: Arrays, found: Arrays, step: int, bound: float = DOUBLE_BOUND) -> list[Deviation]:
+    """Outputs of the double graph against torch in double precision."""
+    own, kinds = _scales({name: exact[name] for name in found})
+    result = []
+    for name, value in found.items():
+        allowed = bound * (own[name] + NOISE_FLOOR * kinds[_kind(name)])
+        result.append(Deviation(name, step, _difference(exact[name], value), allowed, own[name]))
+    return result
+
+
+def compare_single(exact: Arrays, single: Arrays, found: Arrays, step: int) -> list[Deviation]:
+    """Outputs of the exported graph against torch in double precision, measured by torch in single precision."""
+    own, kinds = _scales({name: exact[name] for name in found})
+    result = []
+    for name, value in found.items():
+        floor = SINGLE_FLOOR * (own[name] + NOISE_FLOOR * kinds[_kind(name)])
+        bound = SINGLE_RATIO * _difference(exact[name], single[name]) + floor
+        result.append(Deviation(name, step, _difference(exact[name], value), bound, own[name]))
+    return result
+
+
+def require(deviations: list[Deviation], precision: str) -> None:
+    """Raises InternalError naming the first tensor that deviates."""
+    for deviation in deviations:
+        if not deviation.passed:
+            raise InternalError(
+                f"the exported graph disagrees with torch: '{deviation.name}' differs by {deviation.error:.3g} in step "
+                f"{deviation.step} ({precision} precision, allowed {deviation.bound:.3g}, largest element "
+                f"{deviation.scale:.3g}); {_HINT}"
+            )

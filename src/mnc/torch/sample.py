@@ -1,0 +1,74 @@
+"""The user's sample, and random data like it."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from mnc.core.diagnostics import CompileError
+
+_NORMAL_BELOW = 1e-12
+
+
+def tensors_of(value: Any, what: str) -> tuple[torch.Tensor, ...]:
+    """A tensor or a sequence of tensors as a tuple of detached copies.
+
+    Raises:
+        CompileError: something else, or an element type that cannot be exported.
+    """
+    parts = tuple(value) if isinstance(value, tuple | list) else (value,)
+    for part in parts:
+        if not isinstance(part, torch.Tensor):
+            hint = "give tensors; several as a tuple"
+            raise CompileError(f"the sample's {what} is a {type(part).__name__}, not a tensor", hint=hint)
+        if part.dtype not in (torch.float32, torch.int64, torch.int32, torch.bool):
+            message = f"the sample's {what} has element type {part.dtype}, which is not supported"
+            raise CompileError(message, hint="use float32, int64, int32 or bool")
+        if part.numel() == 0:
+            raise CompileError(f"the sample's {what} of shape {list(part.shape)} has no elements")
+        if part.is_floating_point() and not bool(torch.isfinite(part).all()):
+            raise CompileError(f"the sample's {what} holds NaN or infinite values")
+    return tuple(part.detach().cpu().clone() for part in parts)
+
+
+def input_names(function: Callable[..., Any], count: int) -> list[str]:
+    """Names of the first `count` parameters of a forward method; ``input0`` and so on where it does not tell."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    try:
+        names = [p.name for p in inspect.signature(function).parameters.values() if p.kind in kinds]
+    except (TypeError, ValueError):
+        names = []
+    if len(names) >= count:
+        return names[:count]
+    return ["input"] if count == 1 else [f"input{i}" for i in range(count)]
+
+
+def check_single(module: torch.nn.Module) -> None:
+    """Raises CompileError for a module that is not in single precision on the CPU."""
+    for name, value in (*module.named_parameters(), *module.named_buffers()):
+        if value.is_floating_point() and value.dtype != torch.float32:
+            hint = "convert the module with module.float()"
+            raise CompileError(f"'{name}' has element type {value.dtype}, not float32", hint=hint)
+        if value.device.type != "cpu":
+            raise CompileError(f"'{name}' is on device {value.device}", hint="move the module with module.cpu()")
+
+
+def drawn_like(
+    value: torch.Tensor, generator: torch.Generator, scores: Sequence[int] | None = None
+) -> torch.Tensor:
+    """Random data in the range of a sample tensor, so that it stays where the module is defined.
+
+    Args:
+        scores: shape [N, C, ...] of the network's output: integers [N, ...] are drawn from all C classes.
+    """
+    if value.is_floating_point():
+        low, high = float(value.min()), float(value.max())
+        if high - low < _NORMAL_BELOW:  # a sample of zeros tells no range
+            return torch.randn(value.shape, generator=generator)
+        return torch.rand(value.shape, generator=generator) * (high - low) + low
+    if value.dtype == torch.bool:
+        return torch.rand(value.shape, generator=generator) < 0.5
+    classes = scores is not None and len(scores) > 1 and list(value.shape) == [scores[0], *scores[2:]]
+    low, high = (0, int(scores[1]) - 1) if classes and scores else (int(value.min()), int(value.max()))
+    return torch.randint(low, high + 1, value.shape, generator=generator, dtype=value.dtype)
