@@ -1,4 +1,4 @@
-"""mnc-translate: ONNX -> MLIR, MLIR -> MN-Core 2 assembly."""
+"""mnc-translate: ONNX -> MLIR, MLIR -> MN-Core 2 assembly or C++."""
 
 from typing import Any
 
@@ -31,10 +31,20 @@ def _emit_vsm(path: str) -> str:
     return emit_module(module)
 
 
+def _emit_cpp(path: str) -> str:
+    from mnc.core.context import make_context
+    from mnc.core.opt_driver import parse_module
+    from mnc.lowering.cpp import print_cpp
+
+    context = make_context()
+    return print_cpp(parse_module(read_text(path), context, path), "model").files["model.cpp"]
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("input_file", default="-")
 @click.option("--import-onnx", "action", flag_value="import", help="Read an ONNX model, print the graph dialect.")
 @click.option("--emit-vsm", "action", flag_value="emit", help="Read scheduled mncore IR, print assembly.")
+@click.option("--emit-cpp", "action", flag_value="cpp", help="Read loops on buffers, print model.cpp.")
 @click.option("-o", "output", default="-", help="Output file; default standard output.")
 @click.option("--shape", "shapes", multiple=True, help="Shape of a model input: x=1,64. May be repeated.")
 @click.option("--large-elements-limit", type=int, help="Elide constants with more elements than this.")
@@ -53,8 +63,10 @@ def main(
             text = _import_onnx(input_file, parse_shapes(shapes), large_elements_limit, debug_info)
         elif action == "emit":
             text = _emit_vsm(input_file)
+        elif action == "cpp":
+            text = _emit_cpp(input_file)
         else:
-            raise CompileError("nothing to do", hint="choose --import-onnx or --emit-vsm")
+            raise CompileError("nothing to do", hint="choose --import-onnx, --emit-vsm or --emit-cpp")
         write_text(output, text)
 
 

@@ -1,5 +1,6 @@
 """Affine maps and index arithmetic as C++ expressions."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -41,6 +42,23 @@ def map_results(map_: ir.AffineMap, operands: Sequence[Expression], use: Use) ->
     """Every result of a map on its operands, dimensions first."""
     dims, symbols = operands[: map_.n_dims], operands[map_.n_dims :]
     return [affine_expression(result, dims, symbols, use) for result in map_.results]
+
+
+_CONSTRAINT = re.compile(r"(.+) (>=|==) 0")
+
+
+def constraints_of(condition: ir.Attribute) -> tuple[ir.AffineMap, list[str]]:
+    """The left sides of ``affine_set<(d0) : (d0 - 2 >= 0)>`` as a map, and the signs before the zeros.
+
+    The bindings do not give the set of the attribute, so its text is read.
+    """
+    match = re.fullmatch(r"affine_set<(.*) : \((.*)\)>", str(condition))
+    constraints = [_CONSTRAINT.fullmatch(text) for text in match[2].split(", ")] if match else [None]
+    if match is None or None in constraints:
+        raise InternalError(f"the C++ printer cannot read the condition {condition}")
+    sides = ", ".join(constraint[1] for constraint in constraints if constraint)
+    map_ = ir.AffineMapAttr(ir.Attribute.parse(f"affine_map<{match[1]} -> ({sides})>")).value
+    return map_, [constraint[2] for constraint in constraints if constraint]
 
 
 def extreme(results: Sequence[Expression], function: str) -> Expression:

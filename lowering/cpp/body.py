@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import InternalError
-from mnc.lowering.cpp.affine import address, delinearized, extreme, linearized, map_results
+from mnc.lowering.cpp.affine import address, constraints_of, delinearized, extreme, linearized, map_results
 from mnc.lowering.cpp.scalar import Scalar
 from mnc.lowering.cpp.text import SUM, Expression, Names, number
 from mnc.lowering.cpp.types import SHORT_FLOATS, c_type
@@ -67,7 +66,7 @@ class BodyPrinter:
         }  # fmt: skip
 
     def print_operations(self, operations: Iterable[ir.Operation]) -> None:
-        """Statements of `operations`, which stand in one block, in order."""
+        """Statements of `operations`, which stand in one block, in order, except what its terminator yields."""
         for op in operations:
             if op.name in _TERMINATORS or op.name == "memref.dealloc":
                 continue
@@ -77,7 +76,6 @@ class BodyPrinter:
                 self._statements[op.name](op)
             else:
                 self._define(op.results[0], Scalar(op, self._number, self._value, self.helpers.add).expression())
-        self._flush()
 
     # Values
 
@@ -249,6 +247,7 @@ class BodyPrinter:
         self.print_operations(operations)
         yielded = list(operations[-1].operands) if operations and operations[-1].name in _TERMINATORS else []
         texts = [self._value(value).text for value in yielded]
+        self._flush()
         if len(targets) > 1:
             # All values are read before the first variable changes.
             fresh = [self._names.take("next") for _ in texts]
@@ -277,11 +276,8 @@ class BodyPrinter:
         operands = [self._value(value) for value in op.operands]
         if op.name == "scf.if":
             return operands[0].text
-        set_: Any = ir.IntegerSetAttr(op.attributes["condition"]).value  # pyright: ignore
-        expressions = [constraint.expr for constraint in set_.constraints]
-        map_ = ir.AffineMap.get(set_.n_dims, set_.n_symbols, expressions)
+        map_, signs = constraints_of(op.attributes["condition"])
         results = map_results(map_, operands, self.helpers.add)
-        signs = ["==" if constraint.is_eq else ">=" for constraint in set_.constraints]
         return " && ".join(f"{r.at_least(SUM)} {sign} 0" for r, sign in zip(results, signs, strict=True))
 
 

@@ -94,12 +94,7 @@ inline std::int64_t within(std::int64_t index, std::int64_t extent) {
   }
   return index;
 }""",
-    "Half": """// IEEE binary16, stored as its bits; arithmetic happens in float.
-struct Half {
-  std::uint16_t bits;
-};
-
-inline float to_float(Half x) {
+    "Half": """inline float to_float(Half x) {
   const std::uint32_t sign = (x.bits & 0x8000u) << 16, exponent = (x.bits >> 10) & 0x1fu, fraction = x.bits & 0x3ffu;
   float magnitude;
   if (exponent == 0) {
@@ -129,12 +124,7 @@ inline Half to_half(float x) {
   }
   return Half{static_cast<std::uint16_t>(sign | half)};
 }""",
-    "BFloat16": """// The upper half of a float, stored as its bits; arithmetic happens in float.
-struct BFloat16 {
-  std::uint16_t bits;
-};
-
-inline float to_float(BFloat16 x) {
+    "BFloat16": """inline float to_float(BFloat16 x) {
   const std::uint32_t wide = static_cast<std::uint32_t>(x.bits) << 16;
   float value;
   std::memcpy(&value, &wide, sizeof value);
@@ -150,6 +140,22 @@ inline BFloat16 to_bfloat16(float x) {
   return BFloat16{static_cast<std::uint16_t>(bits >> 16)};
 }""",
 }
+
+
+STRUCTURES = {
+    "BFloat16": """// The upper half of a float, stored as its bits; arithmetic happens in float.
+struct BFloat16 {
+  std::uint16_t bits;
+};""",
+    "Half": """// IEEE binary16, stored as its bits; arithmetic happens in float.
+struct Half {
+  std::uint16_t bits;
+};""",
+}
+"""Element types that C++17 does not have; the helper of the same name converts them."""
+
+HELPER_NAMES = frozenset([*_TEXT, "to_float", "to_half", "to_bfloat16"])
+"""What nothing else may be called."""
 
 
 def helper_text(used: Iterable[str]) -> str:

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from mnc.lowering.cpp.helpers import HELPER_NAMES
+
 ATOM, UNARY, PRODUCT, SUM, LOOSE = 4, 3, 2, 1, 0
 """Binding strength of an expression. Everything weaker than a sum counts as loose and gets parentheses."""
 
@@ -94,7 +96,7 @@ def identifier(name: str, otherwise: str = "value") -> str:
         return otherwise
     if text[0].isdigit():
         text = f"{otherwise}_{text}"
-    return f"{text}_" if text in RESERVED else text
+    return f"{text}_" if text in RESERVED or text in HELPER_NAMES else text
 
 
 class Names:

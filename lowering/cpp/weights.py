@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mnc.lowering.cpp.helpers import STRUCTURES
 from mnc.lowering.cpp.types import hex_literal
 
 _LONGEST_ARRAY = 4096
@@ -16,6 +17,7 @@ _LONGEST_ARRAY = 4096
 _CHUNK = 60_000
 """Characters of one string literal; the standard asks compilers for 65,536."""
 _LINE = 116
+_BASE64_LINE = 108
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ def weights_header(namespace: str, weights: list[Weight]) -> str:
     lines = ["// Constants of the model, row-major. Each function returns a pointer to the first element."]
     lines += ["#pragma once", "", "#include <cstdint>", ""]
     lines += [f"namespace {namespace} {{"]
-    lines += [f"struct {name};" for name in ("Half", "BFloat16") if name in types]
+    lines += [text for name, text in STRUCTURES.items() if name in types]
     lines += ["namespace weights {", ""]
     lines += [f"const {w.c_type}* {w.name}();  // {w.comment}{_shape_text(w.values)}" for w in weights]
     return "\n".join([*lines, "", "}  // namespace weights", f"}}  // namespace {namespace}", ""])
@@ -79,15 +81,13 @@ std::vector<T> decode(std::initializer_list<const char*> pieces, std::size_t cou
 """
 
 
-def weights_source(namespace: str, weights: list[Weight], definitions: str) -> str:
-    """``weights.cpp``: the values. `definitions` are the element types that C++ does not have."""
-    is_long = [weight.values.size > _LONGEST_ARRAY or weight.c_type in ("Half", "BFloat16") for weight in weights]
+def weights_source(namespace: str, weights: list[Weight]) -> str:
+    """``weights.cpp``: the values."""
+    is_long = [weight.values.size > _LONGEST_ARRAY or weight.c_type in STRUCTURES for weight in weights]
     includes = ["cstddef", "cstdint", "cstring", "initializer_list", "limits", "vector"]
     lines = ["// Values of the constants; see weights.h.", '#include "weights.h"', ""]
     lines += [f"#include <{name}>" for name in includes]
     lines += ["", f"namespace {namespace} {{"]
-    if definitions:
-        lines.append(definitions)
     if any(is_long):
         lines += ["namespace {", _DECODER, "}  // namespace"]
     lines += ["namespace weights {", ""]
@@ -115,6 +115,6 @@ def _encoded(weight: Weight) -> list[str]:
     lines = [f"const {weight.c_type}* {weight.name}() {{"]
     lines.append(f"  static const std::vector<{weight.c_type}> values = decode<{weight.c_type}, {bits}>({{")
     for piece in pieces:
-        rows = [f'      "{piece[i : i + _LINE]}"' for i in range(0, len(piece), _LINE)]
+        rows = [f'      "{piece[i : i + _BASE64_LINE]}"' for i in range(0, len(piece), _BASE64_LINE)]
         lines += [*rows[:-1], f"{rows[-1]},"]
     return [*lines, f"  }}, {weight.values.size});", "  return values.data();", "}", ""]

@@ -92,7 +92,7 @@ def find_compiler() -> str:
     raise CompileError(message, hint="install g++ or clang++, or name one in the environment variable CXX")
 
 
-def _entry_text(source: CppSource) -> str:
+def entry_text(source: CppSource) -> str:
     """A function with C linkage that takes all pointers in one array and reports exceptions as text."""
     every = [*source.inputs, *source.outputs]
     casts = [
@@ -126,7 +126,7 @@ def build_library(source: CppSource, directory: Path, compiler: str | None = Non
     """
     command = compiler or find_compiler()
     files = [path.name for path in save_cpp(source, directory) if path.suffix == ".cpp" and path.name != "main.cpp"]
-    (directory / _ENTRY).write_text(_entry_text(source))
+    (directory / _ENTRY).write_text(entry_text(source))
     library = directory / "model.so"
     line = [command, *FLAGS, "-Werror", "-fPIC", "-shared", *files, _ENTRY, "-o", library.name]
     done = subprocess.run(line, cwd=directory, capture_output=True, text=True, check=False)
