@@ -25,12 +25,15 @@ from mnc.lowering.linalg_to_spmd.reading import (
     transposition_order,
 )
 from mnc.lowering.linalg_to_spmd.rearranging import REARRANGEMENTS, RESHAPES, pieces_of
+from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, is_read_through, tiled_operands
 from mnc.mncore_backend.distribution import (
     Access,
     Contraction,
     Digits,
     Operand,
+    Window,
     choose_iteration,
+    choose_tiles,
     default_digits,
     plan_contraction,
     project,
@@ -74,8 +77,9 @@ def movement_steps(source: Layout, target: Layout) -> float:
     """Steps of the planned movement from one layout to another."""
     if same_places(source, target):
         return 0.0
-    if max(source.local_size, target.local_size) > LARGEST_PLANNED:
-        return relayout_steps(source, target)
+    padded = any(layout.padded_shape != layout.shape for layout in (source, target))
+    if padded or max(source.local_size, target.local_size) > LARGEST_PLANNED:
+        return relayout_steps(source, target)  # padding rules out most short cuts, and the search for them is long
 
     def plan(builder: Builder) -> None:
         buffers = [builder.program.buffer("relayout", x.local_size, LOCAL_MEMORY) for x in (source, target)]
@@ -161,8 +165,15 @@ class _Assignment:
     def known(self, operand: Input) -> Layout | None:
         return self.layouts.get(operand.value) if operand.access is not None else None
 
+    def factor(self, operand: Input, tiled: WindowedOperand | None) -> Operand:
+        if tiled is None:
+            return Operand(iteration_access(operand), self.known(operand))
+        layout, shape = self.layouts.get(tiled.source), shape_of(tiled.source)
+        return Operand(operand.dims, layout, tiled.windows, shape)
+
     def contraction(self, op: Any, generic: Generic) -> None:
-        left, right = (Operand(iteration_access(i), self.known(i)) for i in generic.inputs)
+        tiled = tiled_operands(generic)
+        left, right = (self.factor(operand, tiled.get(i)) for i, operand in enumerate(generic.inputs))
         given = op.operation.attributes.get(PRECISION)
         precision = self.precision if given is None else ir.StringAttr(given).value
         problem = Contraction(generic.extents, left, right, generic.result, precision)
@@ -176,10 +187,28 @@ class _Assignment:
         if plan.partial:  # all PEs get the sum, and each needs to keep its share of it only
             op.operation.attributes[PARTIAL] = ir.StringAttr.get(str(result))
             result = scattered(result)
-        self.annotate(op, [plan.left, plan.right], result)
+        self.annotate(op, [None if tiled else plan.left, plan.right], result)
+
+    def windows(self, op: Any, generic: Generic, tiled: dict[int, WindowedOperand]) -> None:
+        """Element-wise work and reductions over windows: they stay where their first operand is."""
+        held = [(operand.windows, self.layouts.get(operand.source)) for operand in tiled.values()]
+        direct = [(i, self.known(i)) for i in generic.inputs if i.access is not None]
+        held += [(tuple(Window(d) for d in i.access or ()), layout) for i, layout in direct]
+        digits = choose_tiles(generic.extents, generic.parallel, held)
+        layouts: list[Layout | None] = []
+        for i, operand in enumerate(generic.inputs):
+            layouts.append(None)
+            if i not in tiled:
+                layouts[i] = project(operand_shape(operand, generic.extents), digits, iteration_access(operand))
+                if operand.access is not None:
+                    self.settle(operand.value, layouts[i])
+        self.annotate(op, layouts, project(shape_of(op.operation.results[0]), digits, generic.result))
 
     def loops(self, op: Any, generic: Generic) -> None:
         """Element-wise work and reductions: one iteration space for all operands."""
+        if tiled := tiled_operands(generic):
+            self.windows(op, generic, tiled)
+            return
         accesses = [iteration_access(i) for i in generic.inputs]
         known = [self.known(i) for i in generic.inputs]
         if all(generic.parallel) or combines_across_pes(generic):
@@ -209,6 +238,8 @@ class _Assignment:
 
     def rearrangement(self, op: Any) -> None:
         """Keep the places of the first source where extents allow: then most elements stay in their PE."""
+        if op.name == "tensor.pad" and is_read_through(op):
+            return
         shape = shape_of(op.results[0])
         sources = [piece.source for piece in pieces_of(op)]
         first = next((self.layouts[s] for s in sources if s in self.layouts and len(shape_of(s)) == len(shape)), None)

@@ -1,6 +1,7 @@
 """Layouts evaluated with numpy: the whole chip at once."""
 
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,11 @@ _ORDER = (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE, Axis.ADDRESS, Axis.W)
 CHIP_SHAPE = tuple(AXIS_SIZE[a] for a in _ORDER[:4])  # (8, 8, 16, 4)
 
 
+@lru_cache(maxsize=8)
 def place(layout: Layout, local_size: int | None = None) -> NDArray[np.int64]:
     """Flat tensor index held by every word, -1 for padding: int64 [L2B 8, L1B 8, MAB 16, PE 4, words].
 
-    `local_size` (long words) extends or cuts the local memory that is looked at.
+    `local_size` (long words) extends or cuts the local memory that is looked at. Shared between callers: read only.
     """
     size = layout.local_size if local_size is None else local_size
     extents = {**AXIS_SIZE, Axis.ADDRESS: size}
@@ -35,7 +37,22 @@ def place(layout: Layout, local_size: int | None = None) -> NDArray[np.int64]:
         index += part * weight
         if layout.padded_shape[dim] > extent:
             valid = valid & (part < extent)
-    return np.where(valid, index, -1).reshape(*CHIP_SHAPE, 2 * size)
+    held = np.where(valid, index, -1).reshape(*CHIP_SHAPE, 2 * size)
+    held.flags.writeable = False
+    return held
+
+
+def addresses_in_use(layout: Layout) -> list[int]:
+    """Long-word addresses that hold an element in some PE, ascending."""
+    fields = [field for field in layout.fields if field.axis is Axis.ADDRESS]
+    grid = np.indices([field.size for field in fields]).reshape(len(fields), prod(field.size for field in fields))
+    address = np.zeros(grid.shape[1], np.int64)
+    index = np.zeros((len(layout.shape), grid.shape[1]), np.int64)
+    for values, field in zip(grid, fields, strict=True):
+        address += values * field.stride
+        index[field.dim] += values * field.weight
+    held = (index < np.array(layout.shape).reshape(-1, 1)).all(axis=0)
+    return np.sort(address[held]).tolist()
 
 
 def _address_valid(layout: Layout, addresses: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -33,7 +33,8 @@ Finish = Callable[[], DramImage]
 """Emits what remains of a load and says how the tensor lies in DRAM."""
 
 LARGEST = 8192  # long words of one L2BM: larger tensors keep transfers of their own
-BATCH = 12288  # long words of one L2BM that a shared transfer fills at most
+BATCH = 12288  # long words of one L2BM that the only shared transfer of a program fills at most
+SEVERAL = 4096  # of each of several, which wait in L2BM while other tensors pass
 _FINER = {
     "mvb": ("mvb", "mvb4", "mvb2", "mvp"),
     "mvb4": ("mvb4", "mvp"),
@@ -70,14 +71,19 @@ def choose_forms(loads: Sequence[tuple[str, int]]) -> list[str]:
     return best[1]
 
 
-def _groups(arrivals: Sequence[Arrival]) -> Iterator[list[int]]:
+def _groups(arrivals: Sequence[Arrival]) -> list[list[int]]:
     """Numbers of loads that come together: in order, as many as a batch holds."""
+    groups = list(_cut(arrivals, LARGEST, BATCH))
+    return groups if len(groups) < 2 else list(_cut(arrivals, SEVERAL, SEVERAL))
+
+
+def _cut(arrivals: Sequence[Arrival], largest: int, batch: int) -> Iterator[list[int]]:
     current: list[int] = []
     filled = 0
     for i, arrival in enumerate(arrivals):
-        if arrival.l2bm_total > LARGEST:
+        if arrival.l2bm_total > largest:
             continue
-        if current and filled + arrival.l2bm_total > BATCH:
+        if current and filled + arrival.l2bm_total > batch:
             yield current
             current, filled = [], 0
         current.append(i)
@@ -89,18 +95,41 @@ def _groups(arrivals: Sequence[Arrival]) -> Iterator[list[int]]:
 def plan_loads(builder: Builder, requests: Sequence[tuple[Layout, Buffer]]) -> list[Finish]:
     """Start the loads of several tensors; each is finished, in any order, by calling what is returned for it.
 
-    The shared transfers are emitted at once, everything else by the calls.
+    The first shared transfer is emitted at once, others when one of their tensors is wanted, everything else by the
+    calls.
     """
     arrivals = [prepare(layout, buffer) for layout, buffer in requests]
     finishes: dict[int, Finish] = {}
-    for group in _groups(arrivals):
+    for number, group in enumerate(_groups(arrivals)):
         if len(group) > 1:
-            for number, finish in zip(group, _batch(builder, requests, arrivals, group), strict=True):
-                finishes[number] = finish
+            finishes.update(_Batch(builder, requests, arrivals, group, at_once=number == 0).finishes)
     return [
         finishes.get(i) or (lambda layout=layout, buffer=buffer: plan_load(builder, layout, buffer))
         for i, (layout, buffer) in enumerate(requests)
     ]
+
+
+class _Batch:
+    """Loads that share transfers, which start with the first of them that is wanted, or at once."""
+
+    def __init__(
+        self,
+        builder: Builder,
+        requests: Sequence[tuple[Layout, Buffer]],
+        arrivals: Sequence[Arrival],
+        group: Sequence[int],
+        *,
+        at_once: bool,
+    ) -> None:
+        self._start = lambda: _batch(builder, requests, arrivals, group)
+        self._group = group
+        self._started = self._start() if at_once else None
+        self.finishes: dict[int, Finish] = {i: (lambda i=i: self._finish(i)) for i in group}
+
+    def _finish(self, number: int) -> DramImage:
+        if self._started is None:
+            self._started = self._start()
+        return self._started[self._group.index(number)]()
 
 
 def _batch(

@@ -5,13 +5,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.layout import Layout, place
+from mnc.mncore_backend.layout import Layout, addresses_in_use
 from mnc.mncore_backend.movement.estimate import count
 from mnc.mncore_backend.movement.feasible import may_copy, may_hop, may_transpose
 from mnc.mncore_backend.movement.hop import Emit, hop
 from mnc.mncore_backend.movement.lanes import local_copy, transpose
 from mnc.mncore_backend.movement.local import LONG, WORD, constant, copy, fill
-from mnc.mncore_backend.movement.paths import used_addresses
 from mnc.mncore_backend.movement.pick import Picker, Plan
 from mnc.mncore_backend.movement.scope import Index, Need, analyse
 from mnc.mncore_backend.movement.universe import RESERVED, SCRATCH, crossing, portions
@@ -38,7 +37,7 @@ def plan_gather(
         raise ValueError(f"index map of {flat.size} entries does not fit {source_layout} -> {target_layout}")
     flat = flat.astype(np.int64)
     need = analyse(source_layout, target_layout, flat)
-    longs = used_addresses(place(target_layout))
+    longs = addresses_in_use(target_layout)
     padded = _static_padding(need, longs)
     if padded is not None:
         move = single_move(source_layout, target_layout, flat)

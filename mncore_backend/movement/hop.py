@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, place
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, addresses_in_use
 from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, Origin, fill, granules, origins, slack
 from mnc.mncore_backend.movement.paths import (
     Path,
@@ -19,7 +19,6 @@ from mnc.mncore_backend.movement.paths import (
     l2bm_index,
     paths,
     slices,
-    used_addresses,
 )
 from mnc.mncore_backend.movement.scope import Index, mapped
 from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, staging
@@ -56,7 +55,7 @@ class _Hop:
 def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[Emit]:
     """Every way to turn `source` into `target` by one trip; empty if lanes have to move first. The result of a way is
     emitted slice by slice; words that pad the target or that the map sends nowhere get copies of something."""
-    addresses = used_addresses(place(target))
+    addresses = addresses_in_use(target)
     held = mapped(target, index_map)
     ways = []
     for path in paths(target, upward=False):
@@ -194,14 +193,11 @@ def _across_l2b(own: _Hop, wanted: Granules, size: int) -> Emit:
     top = owners.max(axis=2, keepdims=True)
     if not ((owners == top) | (owners == ANY)).all():
         raise NoWay("L2Bs alternate faster than a transfer can follow")
-    slots: dict[tuple[int, ...], int] = {}
-    plan = np.zeros((L2BS, blocks.shape[1]), np.int64)
-    for left in range(L2BS):
-        for number, block in enumerate(blocks[left]):
-            recipe = tuple(int(c) % span if c != ANY else ANY for c in block)
-            plan[left, number] = max(0, int(top[left, number, 0])) << 32 | slots.setdefault(recipe, len(slots))
-    collect = _collect_l2bm(own, np.array([c for recipe in slots for c in recipe], np.int64))
-    width = len(slots) * MV_UNIT
+    recipes = np.where(blocks == ANY, ANY, blocks % span).reshape(-1, BLOCK)
+    distinct, slot = np.unique(recipes, axis=0, return_inverse=True)
+    plan = np.maximum(0, top[:, :, 0]) << 32 | slot.reshape(L2BS, -1)
+    collect = _collect_l2bm(own, distinct.reshape(-1))
+    width = len(distinct) * MV_UNIT
     address = (plan >> 32) * width + (plan & 0xFFFFFFFF) * MV_UNIT
 
     def emit(builder: Builder, source: Buffer, target: Buffer) -> None:

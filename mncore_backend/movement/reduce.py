@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, place
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, addresses_in_use
 from mnc.mncore_backend.movement.local import LONG, access, constant, copy
-from mnc.mncore_backend.movement.paths import used_addresses
 from mnc.mncore_backend.movement.staging import pe_operand, staging
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, Family, PeStep, pe_steps
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, upper
@@ -40,7 +39,7 @@ def plan_reduce(
     for axis, mask in bits.items():
         if mask & ~layout.replicated_bits(axis):
             raise ValueError(f"{layout} distributes data along bits {mask:#x} of {axis.value}: nothing to reduce there")
-    run = _Reduction(builder, kind, layout, used_addresses(place(layout)), bits, source, target)
+    run = _Reduction(builder, kind, layout, addresses_in_use(layout), bits, source, target)
     run.local()
     run.climb()
     run.pairs_of_l2b()
