@@ -36,9 +36,17 @@ _FAILED, _MESSAGE_BYTES = 1, 256
 
 
 def lower_to_loops(model: Any, options: Options, shapes: Mapping[str, Any] | None = None) -> Any:
-    """Import a model (path or ``onnx.ModelProto``) and lower it to loops on buffers."""
+    """Import a model (path or ``onnx.ModelProto``) and lower it to loops on buffers; `options` may ask for dumps."""
     module = import_model(model, make_context(), shapes={**options.shapes, **(shapes or {})})
-    (stage_pipeline("graph", options) + Pipeline.parse(f"builtin.module({','.join(CPP)})", pass_table())).run(module)
+    loops = Pipeline.parse(f"builtin.module({','.join(CPP)})", pass_table())
+    stages = {"import": None, "graph": stage_pipeline("graph", options), "loops": loops}
+    for number, (stage, pipeline) in enumerate(stages.items()):
+        if pipeline is not None:
+            pipeline.run(module)
+        if options.dump_dir is not None:
+            options.dump_dir.mkdir(parents=True, exist_ok=True)
+            text = module.operation.get_asm(large_elements_limit=16, large_resource_limit=16)
+            (options.dump_dir / f"{number}-{stage}.mlir").write_text(text)
     return module
 
 

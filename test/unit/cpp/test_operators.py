@@ -85,7 +85,8 @@ def test_every_graph_operation(tmp_path: Path) -> None:
     covered: set[str] = set()
     programs = []
     tried: Counter[str] = Counter()
-    for number, case in enumerate(load_model_tests(kind="node")):
+    cases: list[Any] = load_model_tests(kind="node")
+    for number, case in enumerate(cases):
         if not _is_usable(case) or tried[case.model.graph.node[0].op_type] >= CASES_PER_OPERATOR:
             continue
         tried[case.model.graph.node[0].op_type] += 1
