@@ -133,6 +133,41 @@ class Xor(LogicOp, name="xor"):
     """Exclusive or."""
 
 
+class BitwiseOp(GraphOp):
+    """``result[i] = f(lhs[i], rhs[i])`` on the bits of integers. Demands equal integer types, not i1."""
+
+    lhs: Tensor
+    rhs: Tensor
+    result: TensorResult
+
+    @classmethod
+    def infer(cls, operands: Sequence[Any], attributes: Attributes) -> list[TensorType]:
+        kind = same_element_type(operands)
+        if is_bool(kind) or not isinstance(kind, ir.IntegerType):
+            raise ValueError(f"works on integers, not on {kind}")
+        return [tensor(shapes.broadcast(*(type_.shape for type_ in operands)), kind)]
+
+
+class BitwiseAnd(BitwiseOp, name="bitwise_and"):
+    """Bits that both have."""
+
+
+class BitwiseOr(BitwiseOp, name="bitwise_or"):
+    """Bits that either has."""
+
+
+class BitwiseXor(BitwiseOp, name="bitwise_xor"):
+    """Bits that one has and the other has not."""
+
+
+class ShiftLeft(BitwiseOp, name="shift_left"):
+    """``lhs * 2**rhs``, cut to the width of the type."""
+
+
+class ShiftRight(BitwiseOp, name="shift_right"):
+    """``floor(lhs / 2**rhs)``."""
+
+
 class Where(GraphOp, name="where"):
     """``lhs[i] if condition[i] else rhs[i]``, all three broadcast; the condition is i1."""
 

@@ -6,7 +6,7 @@ from mnc.core.bindings import arith, ir
 from mnc.dialects.graph.attributes import boolean
 from mnc.lowering.graph_to_linalg import scalar as s
 from mnc.lowering.graph_to_linalg.activation import UNARY, UnaryBody
-from mnc.lowering.graph_to_linalg.emit import empty, generic, pointwise, shape_of
+from mnc.lowering.graph_to_linalg.emit import empty, generic, is_unsigned, pointwise, shape_of
 from mnc.lowering.graph_to_linalg.source import Handler, Source
 
 BinaryBody = Callable[[ir.Value, ir.Value, ir.Type], ir.Value]
@@ -22,6 +22,11 @@ ARITHMETIC: dict[str, BinaryBody] = {
     "graph.and": lambda a, b, _: arith.AndIOp(a, b).result,
     "graph.or": lambda a, b, _: arith.OrIOp(a, b).result,
     "graph.xor": lambda a, b, _: arith.XOrIOp(a, b).result,
+    "graph.bitwise_and": lambda a, b, _: arith.AndIOp(a, b).result,
+    "graph.bitwise_or": lambda a, b, _: arith.OrIOp(a, b).result,
+    "graph.bitwise_xor": lambda a, b, _: arith.XOrIOp(a, b).result,
+    "graph.shift_left": lambda a, b, _: arith.ShLIOp(a, b).result,
+    "graph.shift_right": lambda a, b, t: (arith.ShRUIOp(a, b) if is_unsigned(t) else arith.ShRSIOp(a, b)).result,
     "graph.equal": lambda a, b, t: s.compare("eq", a, b, t),
     "graph.greater": lambda a, b, t: s.compare("gt", a, b, t),
     "graph.less": lambda a, b, t: s.compare("lt", a, b, t),

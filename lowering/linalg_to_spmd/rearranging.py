@@ -16,7 +16,8 @@ from mnc.dialects.graph.attributes import to_numpy
 from mnc.lowering.linalg_to_spmd.reading import Input, shape_of
 
 RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
-REARRANGEMENTS = ("tensor.gather", "tensor.extract_slice", "tensor.insert_slice", "tensor.pad", "tensor.concat", *RESHAPES)
+PARTS = ("tensor.gather", "tensor.extract_slice", "tensor.insert_slice", "tensor.pad", "tensor.concat")
+REARRANGEMENTS = (*PARTS, *RESHAPES)
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,17 @@ def padding_of(op: Any) -> Any:
     if isinstance(yielded.owner, ir.Block) or yielded.owner.name != "arith.constant":
         raise error_at(op, "pads with a value that is known only when it runs")
     return yielded.owner.attributes["value"]
+
+
+def has_constant_padding(op: Any) -> bool:
+    """Whether the scalar that `tensor.pad` fills with is known."""
+    owner = padding_value(op).owner
+    return not isinstance(owner, ir.Block) and owner.name == "arith.constant"
+
+
+def padding_low(op: Any) -> list[int]:
+    """Elements that `tensor.pad` puts before those of its operand, per dimension."""
+    return _numbers(op, "static_low")
 
 
 def evaluate(expression: Any, grid: Mapping[int, NDArray[np.int64]]) -> NDArray[np.int64]:

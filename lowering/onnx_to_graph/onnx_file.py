@@ -10,12 +10,15 @@ import numpy as np
 import onnx
 import onnx.inliner
 import onnx.shape_inference
+import onnx.version_converter
 from google.protobuf.message import DecodeError
 
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes, fix_inputs
 
 OLDEST_OPSET = 7
+CONVERTED_OPSET = 8
+"""What models of an older operator set are converted to."""
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
 STANDARD_DOMAINS = ("", "ai.onnx")
 
@@ -69,6 +72,8 @@ def find_opset(model: onnx.ModelProto, file_name: str) -> int:
         CompileError: older or newer than what is supported.
     """
     versions = [entry.version for entry in model.opset_import if entry.domain in STANDARD_DOMAINS]
+    if not versions and all(node.domain not in STANDARD_DOMAINS for node in model.graph.node):
+        return NEWEST_OPSET
     if not versions:
         message = "the model does not name the version of the standard operator set"
         raise CompileError(message, location=file_name, hint="add an opset_import for domain ''")
@@ -77,6 +82,22 @@ def find_opset(model: onnx.ModelProto, file_name: str) -> int:
         hint = "convert the model with onnx.version_converter.convert_version"
         raise CompileError(message, location=file_name, hint=hint)
     return versions[0]
+
+
+def without_old_operators(model: onnx.ModelProto, file_name: str) -> onnx.ModelProto:
+    """A model of an operator set before the oldest one, converted; others as they are.
+
+    Raises:
+        CompileError: ONNX has no conversion for an operator.
+    """
+    versions = [entry.version for entry in model.opset_import if entry.domain in STANDARD_DOMAINS]
+    if not versions or versions[0] >= OLDEST_OPSET or any(node.domain for node in model.graph.node):
+        return model
+    try:
+        return onnx.version_converter.convert_version(model, CONVERTED_OPSET)
+    except (RuntimeError, ValueError) as error:
+        message = f"opset {versions[0]} is not supported and cannot be converted: {_first_line(error)}"
+        raise CompileError(message, location=file_name, hint=f"export it for opset {OLDEST_OPSET} or newer") from None
 
 
 def drop_unknown_attributes(model: onnx.ModelProto, opset: int, file_name: str) -> None:
@@ -137,6 +158,7 @@ def load_model(
     else:
         name = file_name or os.fspath(Path(source))
         model = read_proto(source)
+    model = without_old_operators(model, name)
     opset = find_opset(model, name)
     drop_unknown_attributes(model, opset, name)
     _check(model, name)

@@ -35,6 +35,12 @@ def check_values(values: Mapping[str, Any]) -> None:
             raise CompileError(f"input '{name}' holds NaN, which the machine does not have")
 
 
+def widened(value: Any) -> np.ndarray:
+    """16-bit floats as the singles that the machine computes with, which hold them exactly."""
+    array = np.asarray(value)
+    return array.astype(np.float32) if array.dtype.kind == "V" else array
+
+
 class Prepared(BackendRep):
     """A compiled model."""
 
@@ -49,7 +55,7 @@ class Prepared(BackendRep):
         order = [tensor.name for tensor in self.executable.inputs]
         values = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(order, inputs, strict=True))
         check_values(values)
-        result = self.executable.run_with_statistics(values)
+        result = self.executable.run_with_statistics({name: widened(value) for name, value in values.items()})
         self.statistics = result.statistics
         return tuple(result.outputs[name].astype(self.types[name]) for name in self.names)
 

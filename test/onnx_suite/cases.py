@@ -80,7 +80,11 @@ class Case:
         """Given values of the model's inputs by name; left-out optional inputs are missing."""
         initialized = {tensor.name for tensor in self.model.graph.initializer}
         entries = [value.name for value in self.model.graph.input if value.name not in initialized]
-        return dict(zip(entries, self.data_sets[data_set][0], strict=False))
+        return dict(zip(entries, map(_array, self.data_sets[data_set][0]), strict=False))
+
+    def outputs(self, data_set: int) -> list[Any]:
+        """Expected values of the model's outputs."""
+        return [_array(value) for value in self.data_sets[data_set][1]]
 
     def fixed(self, values: dict[str, Any]) -> dict[str, np.ndarray]:
         """The inputs among `values` that the compiler must know."""
@@ -91,6 +95,11 @@ class Case:
                 if name in values:
                     found[name] = np.asarray(values[name])
         return found
+
+
+def _array(value: Any) -> Any:
+    """Some cases hold protocol buffers where others hold arrays."""
+    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
 
 
 def _read(path: Path, value: onnx.ValueInfoProto) -> Any:

@@ -41,7 +41,7 @@ def _compare(case: Case) -> tuple[str, str, int]:
         takes = {tensor.name for tensor in prepared.executable.inputs}
         results = prepared.run({name: value for name, value in values.items() if name in takes})
         steps = prepared.statistics.steps
-        for name, got, want in zip(prepared.names, results, case.data_sets[number][1], strict=True):
+        for name, got, want in zip(prepared.names, results, case.outputs(number), strict=True):
             verdict = judge(got, np.asarray(want), PRECISION, layers)
             if not verdict.passed:
                 return WRONG, f"output '{name}': {verdict.text}", steps

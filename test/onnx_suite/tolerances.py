@@ -25,6 +25,7 @@ REFERENCE_ROUNDINGS = 4  # a reference in 16 bits rounds every intermediate resu
 SUMMING = frozenset([
     "AveragePool", "Conv", "ConvTranspose", "CumSum", "Einsum", "Gemm", "GlobalAveragePool", "MatMul", "LpPool", "Mean",
     "GlobalLpPool", "Attention", "DFT", "STFT", "GridSample", "Resize", "Upsample", "LRN", "RotaryEmbedding", "Det",
+    "HannWindow", "HammingWindow", "BlackmanWindow",
 ])  # fmt: skip
 _SUMMING_PREFIXES = ("Reduce", "LSTM", "GRU", "RNN", "Softmax", "LogSoftmax", "NegativeLog", "Linear", "Causal")
 

@@ -40,6 +40,8 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "greater": np.greater, "less": np.less, "equal": np.equal, "greater_or_equal": np.greater_equal,
     "less_or_equal": np.less_equal, "and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor,
     "mod": lambda a, b, fmod: np.fmod(a, b) if fmod else np.mod(a, b), "matmul": np.matmul, "where": np.where,
+    "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
+    "shift_left": np.left_shift, "shift_right": np.right_shift,
     "div": lambda a, b: a / b if a.dtype.kind == "f" else np.trunc(a / b),
 }  # fmt: skip
 _REDUCE: dict[str, Callable[..., Any]] = {

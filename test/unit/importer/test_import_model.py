@@ -99,8 +99,14 @@ def test_unknown_attribute_is_a_warning() -> None:
         import_model(model, make_context(["graph"]))
 
 
-def test_old_opset_is_refused() -> None:
+def test_old_opset_is_converted() -> None:
     model = one_node("Relu", {"x": X})
+    model.opset_import[0].version = 6
+    assert '"graph.relu"' in str(import_model(model, make_context(["graph"])))
+
+
+def test_old_opset_without_conversion_is_refused() -> None:
+    model = one_node("Upsample", {"x": np.zeros((1, 1, 2, 2), np.float32)}, opset=7, scales=[1.0, 1.0, 2.0, 2.0])
     model.opset_import[0].version = 6
     with pytest.raises(CompileError, match="opset 6 is not supported"):
         import_model(model, make_context(["graph"]))
