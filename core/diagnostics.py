@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import ClassVar
 
 _FILE_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(:\d)?')
 _NAME_LOCATION = re.compile(r'loc\("((?:[^"\\]|\\.)*)"(?:\(|\))')
+
+NODE_SEPARATOR = " + "
 
 
 def file_position(location: object) -> tuple[str, int, int] | None:
@@ -19,8 +22,15 @@ def file_position(location: object) -> tuple[str, int, int] | None:
 
 
 def node_name(location: object) -> str | None:
-    """Name of the ONNX node that an MLIR location carries as its outermost name, or None."""
-    match = _NAME_LOCATION.match(str(location))
+    """Name of the ONNX node that an MLIR location carries as its outermost name, or None.
+
+    Where several nodes were fused, their names are joined by `NODE_SEPARATOR`.
+    """
+    text = str(location)
+    if text.startswith("loc(fused"):
+        names = [name for name, line in _QUOTED.findall(text) if not line]
+        return NODE_SEPARATOR.join(dict.fromkeys(names)) or None
+    match = _NAME_LOCATION.match(text)
     return match[1] if match else None
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mnc.core.bindings import ir
+from mnc.core.diagnostics import NODE_SEPARATOR
 from mnc.core.pass_base import Pass
 from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.program_ir import erase_named, read_unit
@@ -29,7 +30,8 @@ class Schedule(Pass):
             locations: dict[str, Any] = {"": ir.Location.unknown()}
             with ir.InsertionPoint(terminator):
                 for statement, nodes in zip(result.statements, result.locations, strict=True):
-                    name = " + ".join(sorted(node for node in nodes if node))
+                    single = {name for joined in nodes for name in joined.split(NODE_SEPARATOR) if name}
+                    name = NODE_SEPARATOR.join(sorted(single))
                     if name not in locations:
                         locations[name] = ir.Location.name(name)
                     text = ir.StringAttr.get(print_statement(statement))

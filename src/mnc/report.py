@@ -8,13 +8,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from mnc.core.diagnostics import NODE_SEPARATOR
 from mnc.executable import Executable
 from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.cost import cost_of
 from mnc.mncore_backend.machine import LONG_BYTES
 
 FORMAT = 1
-NODE_SEPARATOR = " + "
 
 
 def _total(cost: Any) -> dict[str, Any]:

@@ -169,3 +169,11 @@ def test_duplicate_pass_names_are_refused() -> None:
 def test_node_name_of_locations() -> None:
     assert node_name('loc("fc1"("a.onnx":0:0))') == "fc1"
     assert node_name('loc("a.mlir":1:2)') is None
+
+
+def test_names_of_fused_nodes_are_joined() -> None:
+    from mnc.core.diagnostics import node_name
+
+    assert node_name('loc(fused["a x"("f.onnx":0:0), "b", "a x"])') == "a x + b"
+    assert node_name('loc("a x"("f.onnx":0:0))') == "a x"
+    assert node_name('loc("f.onnx":1:2)') is None
