@@ -68,6 +68,9 @@ def write_text(path: str, text: str) -> None:
         sys.stdout.write(text)
         return
     target = Path(path)
+    if target.exists() and not target.is_file():  # a device or a pipe takes the text, it must not be replaced
+        _write_through(target, text)
+        return
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
@@ -80,6 +83,13 @@ def write_text(path: str, text: str) -> None:
     except OSError as error:
         Path(name).unlink(missing_ok=True)
         raise CompileError(f"cannot write '{path}': {error.strerror}") from None
+
+
+def _write_through(target: Path, text: str) -> None:
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CompileError(f"cannot write '{target}': {error.strerror}") from None
 
 
 def _umask() -> int:

@@ -56,7 +56,8 @@ class BufferOperand:
             raise ValueError(f"buffer {buffer.name} has no address yet")
         common = {"negate": self.negate, "suffix": self.suffix, "mask": self.mask, "t_indirect": self.t_indirect}
         if not buffer.is_pe_memory:
-            return Operand(buffer.memory, self.width, buffer.base + self.offsets[0], group=self.group, l2b=self.l2b, **common)
+            address = buffer.base + self.offsets[0]
+            return Operand(buffer.memory, self.width, address, group=self.group, l2b=self.l2b, **common)
         first, *rest = (2 * buffer.base + offset for offset in self.offsets)
         a = (first, *rest)
         step = a[1] - a[0]
@@ -73,8 +74,7 @@ AnyOperand = Operand | BufferOperand
 @dataclass(eq=False, slots=True)
 class MachineOp:
     """One expression (PE work) or one MV transfer, before scheduling. `size` is set for MV transfers only (long words,
-    counted as the form of the transfer defines). `location` is the ONNX node it came from. `after` lists operations that
-    must precede it for a reason that its operands do not show (normally empty)."""
+    counted as the form of the transfer defines). `location` is the ONNX node it came from."""
 
     opcode: str
     sources: tuple[AnyOperand, ...] = ()
@@ -140,7 +140,9 @@ class Builder:
         self.program.operations.append(op)
         return op
 
-    def temporary(self, size: int, choices: Sequence[Memory] = REGISTER_FILE, name: str = "t", alignment: int = 2) -> Buffer:
+    def temporary(
+        self, size: int, choices: Sequence[Memory] = REGISTER_FILE, name: str = "t", alignment: int = 2
+    ) -> Buffer:
         """A short-lived buffer; its lifetime is from its first to its last use."""
         return self.program.buffer(name, size, choices, alignment=alignment)
 

@@ -103,5 +103,6 @@ def check_placed_buffer(value: Any) -> Placement:
         raise ValueError(f"layout {placement.layout} fills {placement.layout.local_size}x2 words per PE, not {shape}")
     capacity = CAPACITY.get(placement.memory)
     if capacity is not None and placement.layout.local_size > capacity:
-        raise ValueError(f"{placement.layout.local_size} long words do not fit {placement.memory}, which has {capacity}")
+        size = placement.layout.local_size
+        raise ValueError(f"{size} long words do not fit {placement.memory}, which has {capacity}")
     return placement

@@ -40,14 +40,16 @@ def _check_fill(op: Any) -> None:
 
 
 def _check_matmul(op: Any) -> None:
-    layouts = [check_placed_buffer(value).layout for value in op.operation.operands]
+    layouts = [check_placed_buffer(value).layout for value in op.operation.operands][:3]
     dims = [_strings(op, name) for name in ("x_dims", "w_dims", "y_dims")]
-    for layout, names in zip(layouts[:3], dims, strict=True):
+    if "x_steps" in op.operation.attributes:  # windows: the dimensions of x are not those of the product
+        layouts, dims = layouts[1:], dims[1:]
+    for layout, names in zip(layouts, dims, strict=True):
         if len(layout.shape) != len(names):
             raise ValueError(f"dims {names} do not fit a tensor of rank {len(layout.shape)}")
     _one_of(op, "precision", PRECISIONS)
     sizes: dict[str, int] = {}
-    for layout, names in zip(layouts[:3], dims, strict=True):
+    for layout, names in zip(layouts, dims, strict=True):
         for name, extent in zip(names, layout.shape, strict=True):
             if sizes.setdefault(name, extent) != extent:
                 raise ValueError(f"dimension {name} is {sizes[name]} in one operand and {extent} in another")
@@ -59,6 +61,9 @@ class Matmul(Mncore.Operation, name="matmul"):
     ``x_dims``, ``w_dims``, ``y_dims`` name the dimensions of the operands: ``m*`` rows, ``n*`` columns, ``k*``
     contracted, ``b*`` batch. w becomes the matrix: eight neighbouring n are spread over (PE, W) in y, eight
     neighbouring k in x and w. Where k is spread over MAB, L1B or L2B, y holds partial sums (see ``mncore.reduce``).
+
+    With ``x_steps`` x is read through windows: per dimension of the product the sizes and strides (long words) of its
+    address digits take the place of ``x_dims``. Strides of several dimensions may overlap.
     """
 
     x: ext.Operand[ir.MemRefType]

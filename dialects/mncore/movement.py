@@ -28,7 +28,8 @@ def _check_constant(op: Any) -> None:
 
 def _check_load(op: Any) -> None:
     source, target = op.operation.operands
-    check_dram(source, check_placed_buffer(target).layout.shape)
+    layout = check_placed_buffer(target).layout
+    check_dram(source, tuple(source.type.shape) if "index_map" in op.operation.attributes else layout.shape)
     _check_same_element(source, target)
 
 
@@ -68,7 +69,10 @@ class Constant(Mncore.Operation, name="constant"):
 
 
 class Dl(Mncore.Operation, name="dl"):
-    """Load a tensor from DRAM into its placement in PE memory (the host arranges the DRAM image)."""
+    """Load a tensor from DRAM into its placement in PE memory (the host arranges the DRAM image).
+
+    With ``index_map`` the target holds source[index_map[i]], or ``padding`` (bits of a word) where that is negative.
+    """
 
     source: ext.Operand[ir.MemRefType]
     target: ext.Operand[ir.MemRefType]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import onnx
@@ -28,7 +29,7 @@ def load_digits(seed: int = 0, test_share: float = 0.2) -> Digits:
         from sklearn import datasets
     except ImportError:
         raise CompileError("the digits need scikit-learn", hint="pip install 'mnc[demo]'") from None
-    data = datasets.load_digits()
+    data: Any = datasets.load_digits()
     order = np.random.default_rng(seed).permutation(len(data.target))
     images = (data.data[order] / PIXEL_MAXIMUM).astype(np.float32)
     labels = data.target[order].astype(np.int64)

@@ -1,3 +1,4 @@
+# pyright: reportGeneralTypeIssues=false, reportReturnType=false, reportCallIssue=false, reportArgumentType=false
 """A slow, independent interpreter of PE statements for the four PEs of one MAB, built on the integer definitions.
 
 Memories are lists of 32-bit words; every cycle is a loop over PEs and elements. It knows nothing of rows, kernels or

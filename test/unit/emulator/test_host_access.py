@@ -1,3 +1,4 @@
+# pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
 """The host's side: snapshots, single steps, traces, counters and time."""
 
 import gc

@@ -1,3 +1,4 @@
+# pyright: reportReturnType=false
 """Address mapping of every L1BM transfer against the formulas of SDM 3.6.8, written out per element."""
 
 import numpy as np
