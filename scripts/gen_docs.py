@@ -48,7 +48,7 @@ def _module_text(cls: type[Any]) -> str:
 def passes_document() -> str:
     """docs/passes.md"""
     out = ["# Passes\n", HEAD.format(source="the docstrings of the passes")]
-    out.append("`mnc-opt --list-passes` prints the list; `mnc-opt --pass-pipeline='builtin.module(NAME{OPTION=VALUE})'`")
+    out.append("`mnc-opt --list-passes` prints the list; `mnc-opt --pass-pipeline='builtin.module(NAME{OPTION=X})'`")
     out.append("runs any of them, mixed freely with the passes of MLIR.\n")
     for name, path in sorted(pass_table().items()):
         cls = load_pass(path)

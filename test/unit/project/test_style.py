@@ -25,7 +25,7 @@ FOLDERS = (
 )
 
 FOREIGN = re.compile(
-    r"/work/|/home/\w|\.\./shared|/tmp/brief|\bsub-?agents?\b|\bcoding agents?\b|\b(?:this|previous|earlier|next) session\b"
+    r"/work/|/home/\w|\.\./shared|/tmp/brief|\bsub-?agents?\b|\bcoding agents?\b|\b(?:this|previous|next) session\b"
     r"|\bissue #?\d|https?://(?:[\w.-]*\.)?(?:artifactory|pypi|nexus)\b|--index-url|\bisa\.md\b|\bkernel_plans\b",
     re.IGNORECASE,
 )
