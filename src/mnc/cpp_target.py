@@ -37,7 +37,11 @@ _FAILED, _MESSAGE_BYTES = 1, 256
 
 def lower_to_loops(model: Any, options: Options, shapes: Mapping[str, Any] | None = None) -> Any:
     """Import a model (path or ``onnx.ModelProto``) and lower it to loops on buffers; `options` may ask for dumps."""
-    module = import_model(model, make_context(), shapes={**options.shapes, **(shapes or {})})
+    return lower_module(import_model(model, make_context(), shapes={**options.shapes, **(shapes or {})}), options)
+
+
+def lower_module(module: Any, options: Options) -> Any:
+    """Lower a module of the graph dialect, which is changed, to loops on buffers."""
     loops = Pipeline.parse(f"builtin.module({','.join(CPP)})", pass_table())
     stages = {"import": None, "graph": stage_pipeline("graph", options), "loops": loops}
     for number, (stage, pipeline) in enumerate(stages.items()):
@@ -223,8 +227,13 @@ def compile_cpp(
     Raises:
         CompileError: the model cannot be compiled, or there is no C++ compiler.
     """
-    compiler = find_compiler()  # before the work, because it explains what is missing
-    source = generate_cpp(model, options, shapes=shapes)
+    find_compiler()  # before the work, because it explains what is missing
+    return load_cpp(generate_cpp(model, options, shapes=shapes), directory)
+
+
+def load_cpp(source: CppSource, directory: Path | str | None = None) -> CppProgram:
+    """Compile C++ text that `generate_cpp` or `lower_module` made, and load it; see `compile_cpp`."""
+    compiler = find_compiler()
     scratch = contextlib.nullcontext(directory) if directory else tempfile.TemporaryDirectory(prefix="mnc-cpp-")
     with scratch as place:
         assert place is not None

@@ -1,4 +1,4 @@
-"""Where a training step runs: on the emulated chip, or on this computer's CPU through the LLVM JIT."""
+"""Where a training step runs: on the emulated chip, or on this computer's CPU through the LLVM JIT or C++."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -44,7 +44,15 @@ def _cpu(module: Any, options: Options) -> Program:
     return compile_for_cpu(module)
 
 
-BACKENDS: dict[str, Callable[[Any, Options], Program]] = {"emulator": EmulatedProgram, "cpu": _cpu}
+def _cpp(module: Any, options: Options) -> Program:
+    """C++ made from the same loops, compiled by the compiler of this computer; in single precision, too."""
+    from mnc.cpp_target import load_cpp, lower_module
+    from mnc.lowering.cpp import print_cpp
+
+    return load_cpp(print_cpp(lower_module(module, options), "training_step")).run
+
+
+BACKENDS: dict[str, Callable[[Any, Options], Program]] = {"emulator": EmulatedProgram, "cpu": _cpu, "cpp": _cpp}
 """Name -> compiler of a module in the graph dialect, which it changes."""
 
 
