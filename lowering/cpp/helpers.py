@@ -8,12 +8,12 @@ _TEXT = {
     "maximum": """// The larger number, NaN when either is NaN.
 template <typename T>
 T maximum(T a, T b) {
-  return (a > b) | (a != a) ? a : b;
+  return ((a > b) | (a != a)) ? a : b;
 }""",
     "minimum": """// The smaller number, NaN when either is NaN.
 template <typename T>
 T minimum(T a, T b) {
-  return (a < b) | (a != a) ? a : b;
+  return ((a < b) | (a != a)) ? a : b;
 }""",
     "wrapping_add": """// a + b, modulo the range of T.
 template <typename T>

@@ -58,7 +58,7 @@ def test_text_is_deterministic_and_readable() -> None:
     assert list(first.files) == ["model.h", "model.cpp", "weights.h", "weights.cpp", "main.cpp"]
     header, model = first.files["model.h"], first.files["model.cpp"]
     assert "input   x: float[5][20], 'x' of the model" in header
-    assert "void run(const float* x, float* y);" in header and "constexpr std::size_t y_size = 15;" in header
+    assert "void run(const float* x, float* y);" in header and "inline constexpr std::size_t y_size = 15;" in header
     assert "namespace my_model {" in header
     for name in ("first layer", "class", "2nd"):
         assert any(line.startswith("//") and name in line for line in model.splitlines()), name
