@@ -14,7 +14,7 @@ _PUBLIC = {
     "InternalError": "mnc.core.diagnostics",
     "Options": "mnc.options",
     "Pass": "mnc.core.pass_base",
-    "Pipeline": "mnc.core.pipeline",
+    "Pipeline": "mnc.stages",
     "compile": "mnc.compiler",
     "default_pipeline": "mnc.stages",
     "import_model": "mnc.lowering.onnx_to_graph.importer",

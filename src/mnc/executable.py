@@ -81,6 +81,12 @@ class Executable:
     def outputs(self) -> tuple[HostTensor, ...]:
         return tuple(t for t in self.tensors if t.role == "output")
 
+    def report(self) -> str:
+        """What the program costs, as text: totals, the roofline, and the share of every ONNX node."""
+        from mnc.report import report, report_text
+
+        return report_text(report(self))
+
     def run(self, inputs: Mapping[str, Any], *, mode: str = "strict") -> dict[str, np.ndarray]:
         """Run on the emulator: numpy in, numpy out, by ONNX names.
 

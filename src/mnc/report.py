@@ -77,3 +77,18 @@ def print_summary(costs: dict[str, Any], title: str) -> None:
     limits = f"compute {roofline['compute_cycles']:,.0f}, DRAM {roofline['dram_cycles']:,.0f}"
     table.add_row("roofline", f"{roofline['cycles']:,.0f} cycles ({limits}), {roofline['utilisation']:.1%} reached")
     console.print(table)
+
+
+def report_text(costs: dict[str, Any]) -> str:
+    """The totals and a line per node, as plain text."""
+    total = costs["total"]
+    roofline = total["roofline"]
+    lines = [
+        f"{total['steps']} steps, {total['cycles']} cycles, {total['mv_transfers']} MV transfers, "
+        f"{total['dram_long_words']} DRAM long words",
+        f"roofline {roofline['cycles']:.0f} cycles ({roofline['bound']}), {roofline['utilisation']:.1%} reached",
+    ]
+    for node in costs["nodes"]:
+        shares = f"{node['steps']:10.1f} steps {node['mv_transfers']:5} MVs {node['dram_long_words']:8} DRAM long words"
+        lines.append(f"{shares}  {node['node']}")
+    return "\n".join(lines)

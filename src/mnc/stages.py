@@ -3,9 +3,11 @@
 Each stage is a tuple of pipeline elements; ``{precision}`` and the like are filled in from the options.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Self
 
-from mnc.core.pipeline import Pipeline
+from mnc.core import pipeline as core_pipeline
 from mnc.options import Options
 from mnc.registry import pass_table
 
@@ -36,16 +38,27 @@ MACHINE = ("select-instructions", "allocate-buffers", "schedule", "verify-schedu
 STAGES = {"graph": GRAPH, "linalg": LINALG, "spmd": SPMD, "affine": AFFINE, "machine": MACHINE}
 
 
+class Pipeline(core_pipeline.Pipeline):
+    """The pipeline of `mnc.core.pipeline`, with our passes and the default stages at hand."""
+
+    @classmethod
+    def default(cls, options: Options | None = None) -> Self:
+        """All stages: from the imported graph to scheduled statements."""
+        return cls(default_pipeline(options).entries)
+
+    @classmethod
+    def parse(cls, text: str, table: Mapping[str, str] | None = None) -> Self:
+        """Read pipeline text that may mix our passes with upstream ones; raises CompileError."""
+        return super().parse(text, pass_table() if table is None else table)
+
+
 def stage_pipeline(name: str, options: Options) -> Pipeline:
     """The passes of one stage of `STAGES`."""
     elements = ",".join(STAGES[name]).format(**asdict(options))
-    return Pipeline.parse(f"builtin.module({elements})", pass_table()) if elements else Pipeline()
+    return Pipeline.parse(f"builtin.module({elements})") if elements else Pipeline()
 
 
 def default_pipeline(options: Options | None = None) -> Pipeline:
     """All stages: from the imported graph to scheduled statements."""
     chosen = options or Options()
-    pipeline = Pipeline()
-    for name in STAGES:
-        pipeline = pipeline + stage_pipeline(name, chosen)
-    return pipeline
+    return Pipeline(tuple(entry for name in STAGES for entry in stage_pipeline(name, chosen).entries))
