@@ -27,6 +27,7 @@ from mnc.lowering.linalg_to_spmd.reading import (
     transposition_order,
 )
 from mnc.lowering.linalg_to_spmd.rearranging import REARRANGEMENTS, RESHAPES, padding_of, pieces_of
+from mnc.lowering.linalg_to_spmd.tiles import is_read_through
 from mnc.lowering.linalg_to_spmd.words import word_bits, word_type
 from mnc.mncore_backend.layout import parse, permute, reshape
 
@@ -119,6 +120,8 @@ class _Writer:
             self.values.states[result] = self.values.bring(result, annotated_layouts(op)[1])
 
     def rearrangement(self, op: Any) -> None:
+        if op.name == "tensor.pad" and is_read_through(op):
+            return
         texts, layout = annotated_layouts(op)
         padding = word_bits(padding_of(op)) if op.name == "tensor.pad" else 0
         parts: list[Local] = []

@@ -1,6 +1,6 @@
 """linalg.generic -> loops over the local share, matrix kernels and reductions across PEs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -16,11 +16,21 @@ from mnc.lowering.linalg_to_spmd.assign_layouts import (
     operand_shape,
 )
 from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body, combination_of, combine
-from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, gather, make_local, moved
-from mnc.lowering.linalg_to_spmd.reading import Generic, Input
+from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, default_layout, gather, make_local, moved
+from mnc.lowering.linalg_to_spmd.reading import Generic, Input, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import window_map
+from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, windowed
 from mnc.lowering.linalg_to_spmd.words import word_attribute, word_bits, word_type
-from mnc.mncore_backend.distribution import Digits, iteration_digits, project, same_places
+from mnc.mncore_backend.distribution import (
+    Access,
+    Digits,
+    iteration_digits,
+    project,
+    same_places,
+    source_layout,
+    tile,
+    with_addresses,
+)
 from mnc.mncore_backend.layout import Axis, Layout, parse
 
 NEUTRAL = {
@@ -32,6 +42,28 @@ NEUTRAL = {
 
 def _strings(texts: Sequence[str]) -> Any:
     return ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
+
+
+def _access(operand: Input, source: Local | Splat) -> Access:
+    """The iteration dimension that each dimension of an operand's layout follows."""
+    tiled = source.access if isinstance(source, Local) else None
+    return iteration_access(operand) if tiled is None else tiled
+
+
+def _reads(sources: Sequence[Local | Splat], accesses: Sequence[Access]) -> list[Buffered]:
+    """Operands of a loop nest that lie in memory."""
+    pairs = zip(sources, accesses, strict=True)
+    return [Buffered(s.buffer, s.layout, access, s.strides) for s, access in pairs if isinstance(s, Local)]
+
+
+def _steps(strides: Mapping[int, Sequence[int]], digits: Sequence[Digits], names: Mapping[int, str]) -> Any:
+    """The attribute `x_steps` of a matrix product: size and stride of every address digit, by name of dimension."""
+    result = {}
+    for d, own in strides.items():
+        visible = [x for x in digits[d] if x.size > 1]
+        pairs = [(x.size, step) for x, step in zip(visible, own, strict=False) if x.axis is Axis.ADDRESS]
+        result[names[d]] = ir.DenseI64ArrayAttr.get([number for pair in pairs for number in pair])
+    return ir.DictAttr.get(result)
 
 
 class GenericWriter:
@@ -63,30 +95,56 @@ class GenericWriter:
     def write(self, generic: Generic, texts: Sequence[str], layout: Layout) -> Local:
         """Emit a generic; `texts` are the layouts wanted for its inputs, `layout` the one of its result."""
         wanted = [
-            parse(text, operand_shape(i, generic.extents)) for i, text in zip(generic.inputs, texts, strict=True)
+            parse(text, operand_shape(i, generic.extents)) if text else None
+            for i, text in zip(generic.inputs, texts, strict=True)
         ]
         if generic.kind == "contraction":
+            digits = self._digits(generic, wanted, self._partial(generic, layout))
+            sources = [self._source(generic, i, want, digits) for i, want in enumerate(wanted)]
             locals_ = [
-                self.operand(i.value, w) if i.access is not None else self.window(i, generic, w)
-                for i, w in zip(generic.inputs, wanted, strict=True)
+                self.operand(generic.inputs[i].value, w) if isinstance(s, Splat) and (w := wanted[i]) else s
+                for i, s in enumerate(sources)
             ]
             return self.contraction(generic, locals_, layout)
         return self.loops(generic, wanted, layout)
 
-    def loops(self, generic: Generic, wanted: Sequence[Layout], layout: Layout) -> Local:
+    @staticmethod
+    def _digits(generic: Generic, wanted: Sequence[Layout | None], layout: Layout) -> list[Digits]:
+        """Digits of the iteration dimensions, read off the result and the operands that are not read in tiles."""
+        pairs = [(layout, generic.result)]
+        pairs += [(w, iteration_access(i)) for w, i in zip(wanted, generic.inputs, strict=True) if w is not None]
+        if generic.kind == "contraction":  # the matrix holds lanes of the result as addresses
+            digits = [iteration_digits(len(generic.extents), [pair]) for pair in pairs]
+            found = [next((own for own in choices if own), ()) for choices in zip(*digits, strict=True)]
+        else:
+            found = iteration_digits(len(generic.extents), pairs)
+        return [own or with_addresses(extent, ()) for own, extent in zip(found, generic.extents, strict=True)]
+
+    def _source(self, generic: Generic, number: int, want: Layout | None, digits: Sequence[Digits]) -> Local | Splat:
+        """An operand where the loops need it: as it is, as tiles with halos, or as a copy for every iteration."""
+        operand = generic.inputs[number]
+        state = self.values.states.get(operand.value)
+        if isinstance(state, Splat):
+            return state
+        if want is None:
+            found = windowed(operand, generic.parallel)
+            assert found is not None  # only such operands have no layout
+            return self._tiles(found, generic, digits)
+        return self.window(operand, generic, want) if operand.access is None else self.values.bring(operand.value, want)
+
+    def _tiles(self, operand: WindowedOperand, generic: Generic, digits: Sequence[Digits]) -> Local:
+        shape = shape_of(operand.source)
+        tiled = tile(operand.windows, generic.extents, digits, shape)
+        if isinstance(self.values.states[operand.source], Splat):
+            self.values.states[operand.source] = self.operand(operand.source, default_layout(shape))
+        places = source_layout(operand.windows, digits, shape)
+        return self.values.tiles(operand.source, tiled, places, operand.padding or 0)
+
+    def loops(self, generic: Generic, wanted: Sequence[Layout | None], layout: Layout) -> Local:
         """Element-wise work and reductions."""
-        accesses = [iteration_access(i) for i in generic.inputs]
-        pairs = [*zip(wanted, accesses, strict=True), (layout, generic.result)]
-        digits = iteration_digits(len(generic.extents), pairs)
-        sources: list[Local | Splat] = []
-        for operand, want in zip(generic.inputs, wanted, strict=True):
-            state = self.values.states[operand.value]
-            if isinstance(state, Splat):
-                sources.append(state)
-            elif operand.access is None:
-                sources.append(self.window(operand, generic, want))
-            else:
-                sources.append(self.values.bring(operand.value, want))
+        digits = self._digits(generic, wanted, layout)
+        sources = [self._source(generic, i, want, digits) for i, want in enumerate(wanted)]
+        accesses = [_access(operand, source) for operand, source in zip(generic.inputs, sources, strict=True)]
         if all(generic.parallel):
             return self._nest(generic, digits, sources, accesses, layout, None)
         return self._reduction(generic, digits, sources, accesses, layout)
@@ -146,8 +204,7 @@ class GenericWriter:
         element = word_type(combination_of(block)[1].type)
         access = tuple(range(len(generic.extents)))
         values = make_local(project(generic.extents, digits, access), element)
-        pairs = zip(sources, accesses, strict=True)
-        reads = [Buffered(source.buffer, source.layout, a) for source, a in pairs if isinstance(source, Local)]
+        reads = _reads(sources, accesses)
 
         def body(loaded: Sequence[Any], _: Any) -> Any:
             return clone_body(block, [*self._arguments(generic, sources, loaded), None], uncombined=True)
@@ -205,8 +262,7 @@ class GenericWriter:
         element = word_type(ir.RankedTensorType(generic.op.operation.results[0].type).element_type)
         target = make_local(layout, element)
         block = generic.op.operation.regions[0].blocks[0]
-        pairs = zip(sources, accesses, strict=True)
-        reads = [Buffered(source.buffer, source.layout, a) for source, a in pairs if isinstance(source, Local)]
+        reads = _reads(sources, accesses)
 
         def body(loaded: Sequence[Any], accumulator: Any) -> Any:
             return clone_body(block, [*self._arguments(generic, sources, loaded), accumulator])
@@ -259,17 +315,17 @@ class GenericWriter:
         names = self._dim_names(generic, swapped)
         for factor in factors:
             self.values.fill_padding(factor, 0)
-        partial = layout
-        if PARTIAL in attributes:
-            partial = parse(ir.StringAttr(attributes[PARTIAL]).value, layout.shape)
-        target = make_local(partial, ir.F32Type.get())
-        accesses = [iteration_access(i) for i in generic.inputs]
+        target = make_local(self._partial(generic, layout), ir.F32Type.get())
+        accesses = [_access(operand, factor) for operand, factor in zip(generic.inputs, factors, strict=True)]
         order = (1, 0) if swapped else (0, 1)
         x, w = (factors[i] for i in order)
         dims = [[names.get(d, "one") for d in accesses[i]] for i in order]
         dims.append([names.get(d, "one") for d in generic.result])
         precision = attributes[PRECISION]
-        Matmul(x.buffer, w.buffer, target.buffer, *(_strings(d) for d in dims), ir.StringAttr(precision))
+        op = Matmul(x.buffer, w.buffer, target.buffer, *(_strings(d) for d in dims), ir.StringAttr(precision))
+        if x.strides is not None:
+            digits = self._digits(generic, [None, w.layout], target.layout)
+            op.operation.attributes["x_steps"] = _steps(x.strides, digits, names)
         axes: dict[Axis, int] = {}
         for access, factor in zip(accesses, factors, strict=True):
             for d, own in zip(access, factor.layout.dims, strict=True):
@@ -281,6 +337,12 @@ class GenericWriter:
         if not same_places(target.layout, layout):
             target = moved(target, layout)
         return self._with_init(generic, target)
+
+    @staticmethod
+    def _partial(generic: Generic, layout: Layout) -> Layout:
+        """Layout of the partial sums of a contraction with this result."""
+        attributes = generic.op.operation.attributes
+        return parse(ir.StringAttr(attributes[PARTIAL]).value, layout.shape) if PARTIAL in attributes else layout
 
     @staticmethod
     def _dim_names(generic: Generic, swapped: bool) -> dict[Any, str]:

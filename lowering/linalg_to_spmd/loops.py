@@ -1,6 +1,6 @@
 """Affine loops over the share of one PE: one loop per address digit, the two words of a long word innermost."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,29 +29,30 @@ def loops_of(digits: Sequence[Digits], dims: Sequence[int]) -> list[Loop]:
     return result
 
 
-def _offset(layout: Layout, access: Access, loops: Sequence[Loop]) -> Any:
-    """Long-word address of an operand as an affine expression of the loop variables."""
-    expression = ir.AffineExpr.get_constant(0)
-    for number, loop in enumerate(loops):
-        if loop.dim not in access:
-            continue
-        visible = [d for d in layout.dims[access.index(loop.dim)] if d.size > 1]
-        expression = expression + ir.AffineExpr.get_dim(number) * visible[loop.place].stride
-    return expression
-
-
-def _map(layout: Layout, access: Access, loops: Sequence[Loop]) -> Any:
-    word = ir.AffineExpr.get_dim(len(loops))
-    return ir.AffineMap.get(len(loops) + 1, 0, [_offset(layout, access, loops), word])
-
-
 @dataclass(frozen=True)
 class Buffered:
-    """A buffer with its layout, and how the iteration space indexes it."""
+    """A buffer with its layout, and how the iteration space indexes it. `strides` replaces the address strides of the
+    layout for operands that are read through windows: per iteration dimension one for each digit."""
 
     buffer: Any
     layout: Layout
     access: Access
+    strides: Mapping[int, Sequence[int]] | None = None
+
+    def stride(self, loop: Loop) -> int:
+        """Long words between neighbouring iterations of a loop; 0 if the operand does not depend on it."""
+        if self.strides is not None:
+            return self.strides[loop.dim][loop.place] if loop.dim in self.strides else 0
+        if loop.dim not in self.access:
+            return 0
+        return [d for d in self.layout.dims[self.access.index(loop.dim)] if d.size > 1][loop.place].stride
+
+    def map(self, loops: Sequence[Loop]) -> Any:
+        """Long-word address and word as affine expressions of the loop variables, the word last."""
+        address = ir.AffineExpr.get_constant(0)
+        for number, loop in enumerate(loops):
+            address = address + ir.AffineExpr.get_dim(number) * self.stride(loop)
+        return ir.AffineMap.get(len(loops) + 1, 0, [address, ir.AffineExpr.get_dim(len(loops))])
 
 
 class Nest:
@@ -105,14 +106,13 @@ class Nest:
         value = body(values, carried)
         if inner:
             value = self._close(inner, value)
-        target = _map(write.layout, write.access, self.parallel)
+        target = write.map(self.parallel)
         affine.AffineStoreOp(value, write.buffer, variables, target)
         self._close(outer)
 
     @staticmethod
     def _load(read: Buffered, loops: Sequence[Loop], indices: Sequence[Any]) -> Any:
-        map_ = _map(read.layout, read.access, loops)
-        return affine.AffineLoadOp(read.buffer.type.element_type, read.buffer, indices, map_).result
+        return affine.AffineLoadOp(read.buffer.type.element_type, read.buffer, indices, read.map(loops)).result
 
 
 def combination_of(block: Any) -> tuple[Any, Any]:

@@ -1,6 +1,6 @@
 """Where each tensor of the function is while it is rewritten, and bringing it to where an operation needs it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,17 +11,23 @@ from mnc.core.bindings import ir, memref
 from mnc.dialects.mncore import Dl, FillPadding, Gather, Relayout
 from mnc.dialects.mncore.attributes import placed_attribute
 from mnc.lowering.linalg_to_spmd.words import word_type
-from mnc.mncore_backend.distribution import default_digits, project, same_places
-from mnc.mncore_backend.layout import Layout, LayoutError
+from mnc.mncore_backend.distribution import Access, Tiled, default_digits, project, same_places
+from mnc.mncore_backend.layout import Axis, Digit, Layout, LayoutError
 
 
 @dataclass(frozen=True)
 class Local:
-    """On the chip. `root` is the buffer that owns the memory: views have a type of their own but share it."""
+    """On the chip. `root` is the buffer that owns the memory: views have a type of their own but share it.
+
+    Tiles that are read through windows have `strides` (see `Buffered`) and say which iteration dimension each dimension
+    of their layout follows.
+    """
 
     buffer: Any
     layout: Layout
     root: Any
+    strides: Mapping[int, Sequence[int]] | None = None
+    access: Access | None = None
 
 
 @dataclass(frozen=True)
@@ -75,8 +81,20 @@ def integer(value: int) -> Any:
 
 def gather(source: Local, target: Local, index_map: NDArray[np.int64], padding: int = 0) -> None:
     """Emit target[i] = source[index_map[i]]; `padding` are the bits of a word where the map is -1."""
-    flat = np.ascontiguousarray(index_map.reshape(-1), dtype=np.int32)
-    Gather(source.buffer, target.buffer, ir.DenseElementsAttr.get(flat), integer(padding))
+    Gather(source.buffer, target.buffer, flat_map(index_map), integer(padding))
+
+
+def flat_map(index_map: NDArray[np.int64]) -> Any:
+    """An index map as an attribute."""
+    return ir.DenseElementsAttr.get(np.ascontiguousarray(index_map.reshape(-1), dtype=np.int32))
+
+
+def _same_lanes(a: Layout, b: Layout) -> bool:
+    def lanes(layout: Layout) -> list[tuple[int, Digit]]:
+        own = [(i, d) for i, digits in enumerate(layout.dims) for d in digits]
+        return [(i, d) for i, d in own if d.axis in (Axis.PE, Axis.W) and d.size > 1]
+
+    return lanes(a) == lanes(b)
 
 
 def moved(local: Local, layout: Layout) -> Local:
@@ -113,6 +131,28 @@ class Values:
         if key not in self._copies:
             self._copies[key] = moved(state, layout)
         return self._copies[key]
+
+    def tiles(self, source: Any, tiled: Tiled, places: Layout | None, padding: int) -> Local:
+        """The tiles of a tensor, with the word `padding` around it. A tensor on the chip that has other lanes goes to
+        `places` first, from where only halos travel."""
+        key = (source, f"{tiled.layout} {padding} {hash(tiled.index_map.tobytes())}")
+        if key not in self._copies:
+            state = self.states[source]
+            if isinstance(state, Dram):
+                made = make_local(tiled.layout, word_type(state.buffer.type.element_type))
+                load = Dl(state.buffer, made.buffer)
+                load.operation.attributes["index_map"] = flat_map(tiled.index_map)
+                load.operation.attributes["padding"] = integer(padding)
+            else:
+                local = self.anywhere(source)
+                if places is not None and not _same_lanes(local.layout, places):
+                    local = self.bring(source, places)
+                made = make_local(tiled.layout, local.buffer.type.element_type)
+                gather(local, made, tiled.index_map, padding)
+            self._padding[made.root] = padding
+            self._copies[key] = made
+        made = self._copies[key]
+        return Local(made.buffer, made.layout, made.root, tiled.strides, tiled.access)
 
     def anywhere(self, value: Any) -> Local:
         """The tensor wherever it is; one that is still in DRAM arrives in its default layout."""

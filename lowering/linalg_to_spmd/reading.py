@@ -67,6 +67,24 @@ def dims_in(expression: Any) -> set[int]:
     return set()
 
 
+def linear_form(expression: Any) -> tuple[dict[int, int], int] | None:
+    """Factors of the dimensions in an affine expression and its constant; None where it divides."""
+    if isinstance(expression, ir.AffineDimExpr):
+        return {expression.position: 1}, 0
+    if isinstance(expression, ir.AffineConstantExpr):
+        return {}, expression.value
+    if not isinstance(expression, ir.AffineAddExpr | ir.AffineMulExpr):
+        return None
+    left, right = linear_form(expression.lhs), linear_form(expression.rhs)
+    if left is None or right is None:
+        return None
+    if isinstance(expression, ir.AffineAddExpr):
+        dims = {**left[0], **right[0]}
+        return {d: left[0].get(d, 0) + right[0].get(d, 0) for d in dims}, left[1] + right[1]
+    (factors, constant), (others, scale) = (left, right) if not right[0] else (right, left)
+    return None if others else ({d: scale * factor for d, factor in factors.items()}, constant * scale)
+
+
 def _access(map_: Any, shape: tuple[int, ...]) -> Access | None:
     """The choice of dimensions that a map is, or None. A dimension of extent 1 may be indexed by a constant 0."""
     access: list[int | None] = []
@@ -127,6 +145,15 @@ def _used(block: Any, position: int) -> bool:
     return any(True for _ in block.arguments[position].uses)
 
 
+def _is_depthwise(inputs: list[Input], result: Access, extents: tuple[int, ...]) -> bool:
+    """Whether a product reads windows and neither contracts other dimensions nor has columns."""
+    left, right = inputs
+    columns = [d for d in result if d is not None and d in right.dims and d not in left.dims and extents[d] > 1]
+    inner = {d for e in left.map.results if len(dims_in(e)) > 1 for d in dims_in(e)}
+    contracted = [d for d in left.dims if d not in result and d not in inner and extents[d] > 1]
+    return left.access is None and right.access is not None and not columns and not contracted
+
+
 def read_generic(op: Any) -> Generic:
     """Read a `linalg.generic`; raises CompileError where it has a form that this level does not handle."""
     operation = op.operation
@@ -157,8 +184,8 @@ def read_generic(op: Any) -> Generic:
         raise error_at(op, "combines values over a reduction dimension in a way that is not supported")
     if kind == "view" and (not inputs or inputs[0].access is None):
         kind = "pointwise"
-    if kind == "contraction" and (len(inputs) != 2 or not result):  # no rows or columns: nothing for a matrix unit
-        kind = "reduction"
+    if kind == "contraction" and (len(inputs) != 2 or not result or _is_depthwise(inputs, result, extents)):
+        kind = "reduction"  # no rows or columns: nothing for a matrix unit
     return Generic(op, extents, parallel, tuple(inputs), tuple(arguments), values[-1], result, kind, combiner)
 
 

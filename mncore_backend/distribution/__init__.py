@@ -15,9 +15,10 @@ from mnc.mncore_backend.distribution.space import (
     project,
     same_places,
     spread,
+    with_addresses,
 )
-from mnc.mncore_backend.distribution.tiles import tile_digits
-from mnc.mncore_backend.distribution.windows import Tiled, Window, Windows, kernel_dims, tile
+from mnc.mncore_backend.distribution.tiles import choose_tiles, tile_digits
+from mnc.mncore_backend.distribution.windows import Tiled, Window, Windows, kernel_dims, source_layout, tile
 
 __all__ = [
     "Access",
@@ -29,6 +30,7 @@ __all__ = [
     "Window",
     "Windows",
     "choose_iteration",
+    "choose_tiles",
     "default_digits",
     "iteration_digits",
     "kernel_dims",
@@ -36,7 +38,9 @@ __all__ = [
     "plan_contraction",
     "project",
     "same_places",
+    "source_layout",
     "spread",
     "tile",
     "tile_digits",
+    "with_addresses",
 ]

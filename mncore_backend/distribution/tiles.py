@@ -3,7 +3,16 @@
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from mnc.mncore_backend.distribution.space import Access, Bits, Digits, merge_bits, with_addresses
+from mnc.mncore_backend.distribution.space import (
+    LANE_COUNT,
+    LANES,
+    Access,
+    Bits,
+    Digits,
+    merge_bits,
+    spread,
+    with_addresses,
+)
 from mnc.mncore_backend.distribution.windows import Window, Windows, follow, reach
 from mnc.mncore_backend.layout import Axis, Layout
 
@@ -70,3 +79,43 @@ def halo_steps(windows: Windows, extents: Sequence[int], digits: Sequence[Digits
         if halo:
             steps += sum(fixed + rate * halo for fixed, rate in (_EXCHANGE[axis] for axis in axes))
     return steps
+
+
+def choose_tiles(
+    extents: Sequence[int], parallel: Sequence[bool], operands: Sequence[tuple[Windows, Layout | None]]
+) -> list[Digits]:
+    """Digits of an iteration space whose operands are read through windows. Dimensions that are not parallel stay
+    inside the PEs; the others follow the largest operand that can stay where it is.
+
+    Args:
+        operands: how each is read, and where it is (None: not on the chip yet).
+    """
+    best: tuple[int, dict[int, Digits]] | None = None
+    for windows, layout in operands:
+        digits = None if layout is None else follow(windows, extents, layout)
+        if digits is None or any(_is_spread(own) and not parallel[d] for d, own in digits.items()):
+            continue
+        assert layout is not None
+        if best is None or layout.size > best[0]:
+            best = layout.size, digits
+    known = _default_tiles(extents, parallel, operands) if best is None else best[1]
+    return [known.get(d, with_addresses(extent, ())) for d, extent in enumerate(extents)]
+
+
+def _is_spread(digits: Digits) -> bool:
+    return any(d.size > 1 and d.axis is not Axis.ADDRESS for d in digits)
+
+
+def _default_tiles(
+    extents: Sequence[int], parallel: Sequence[bool], operands: Sequence[tuple[Windows, Layout | None]]
+) -> dict[int, Digits]:
+    """Lanes along the largest dimension that no window covers, tiles of the others over the chip."""
+    covered = {w.out for windows, _ in operands for w in windows if w.kernel is not None}
+    dims = [d for d, is_parallel in enumerate(parallel) if is_parallel]
+    lane = max((d for d in dims if d not in covered), key=lambda d: min(extents[d], LANE_COUNT), default=None)
+    units = [LANE_COUNT if d == lane else 1 for d in dims]
+    hardware = spread([extents[d] for d in dims], (Axis.L2B, Axis.L1B, Axis.MAB), units)
+    return {
+        d: with_addresses(extents[d], own, LANES if d == lane else ())
+        for d, own in zip(dims, hardware, strict=True)
+    }

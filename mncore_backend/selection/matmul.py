@@ -27,6 +27,16 @@ def _address_digits(layout: Layout, dims: Dims) -> dict[str, list[Digit]]:
     }
 
 
+def _stepped_digits(attribute: Any) -> dict[str, list[Digit]]:
+    """Address digits from pairs (size, stride) per dimension."""
+    result: dict[str, list[Digit]] = {}
+    for item in ir.DictAttr(attribute):
+        numbers = list(ir.DenseI64ArrayAttr(item.attr))
+        pairs = zip(numbers[::2], numbers[1::2], strict=True)
+        result[item.name] = [Digit(size, Axis.ADDRESS, stride) for size, stride in pairs]
+    return result
+
+
 def _has_lanes(layout: Layout, dims: Dims, name: str) -> bool:
     digits = tuple(d for d in layout.dims[dims.index(name)] if d.size > 1)
     return digits[-len(LANES) :] == LANES
@@ -66,6 +76,8 @@ def matmul_specs(
     """
     dims = [_names(op, attribute) for attribute in ("x_dims", "w_dims", "y_dims")]
     x, w, y = (_address_digits(layout, own) for layout, own in zip(layouts, dims, strict=True))
+    if "x_steps" in op.attributes:
+        x = _stepped_digits(op.attributes["x_steps"])
     lane = next((n for n in dims[2] if n.startswith("n") and _has_lanes(layouts[2], dims[2], n)), None)
     column_sizes = _sizes(w, "n")
     if lane is not None:

@@ -4,7 +4,7 @@ before:  mncore.dl, affine.for nests, mncore.matmul, mncore.reduce, mncore.relay
 after:   mncore.buffer, mncore.image and a flat list of mncore.instruction
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -66,6 +66,13 @@ def _dtype(type_: Any) -> str:
 def machine_words(value: np.ndarray) -> np.ndarray:
     """A constant as 32-bit words: floats to single, integers and booleans to int32."""
     return value.astype(np.float32 if value.dtype.kind in "fV" else np.int32)
+
+
+def _rearranged(image: DramImage, op: Any) -> DramImage:
+    """The image of a load whose target holds the elements of the source in another arrangement."""
+    index_map = np.append(to_numpy(op.attributes["index_map"]).astype(np.int64), -1)
+    padding = ir.IntegerAttr(op.attributes["padding"]).value & 0xFFFFFFFF
+    return replace(image, shape=tuple(op.operands[0].type.shape), index=index_map[image.index], padding=padding)
 
 
 class _Selector:
@@ -158,6 +165,8 @@ class _Selector:
         source, target = op.operands
         image = self.loads.pop(target)()
         emit_zero_unused(self.builder, self.buffers[target], self.layout(target))
+        if "index_map" in op.attributes:
+            image = _rearranged(image, op)
         if source in self.names:
             tensor = HostTensor(self.names[source], "input", _dtype(target.type), image)
         else:
