@@ -52,19 +52,19 @@ class OnnxWriter:
         self._used_names.add(candidate)
         return candidate
 
-    def constant(self, value: Any, dtype: torch.dtype, name: str = "constant") -> str:
-        """Initializer with `value` (number, list, array) in the ONNX type of `dtype`."""
+    def constant(self, value: Any, dtype: torch.dtype, name: str | None = None) -> str:
+        """Initializer with `value` (number, list, array) in the ONNX type of `dtype`, shared unless it has a name."""
         element = self.element_type(dtype)
         assert element is not None  # the caller asked for a type that values have
         array = np.asarray(value).astype(helper.tensor_dtype_to_np_dtype(element))
         key = ("constant", array.tobytes(), array.shape, array.dtype.str)
-        if name == "constant" and key in self._seen:
+        if name is None and key in self._seen:
             return self._seen[key][0]
-        unique = self.unique(name)
-        self.initializers[unique] = numpy_helper.from_array(array, unique)
-        if name == "constant":
-            self._seen[key] = (unique,)
-        return unique
+        label = name or self.unique("constant")
+        self.initializers[label] = numpy_helper.from_array(array, label)
+        if name is None:
+            self._seen[key] = (label,)
+        return label
 
     def ints(self, values: Sequence[int]) -> str:
         """A list of integers as an INT64 initializer, as shapes and axes are given."""

@@ -73,7 +73,7 @@ def _try(
         what = f"a tensor of shape {list(result.shape)}" if isinstance(result, torch.Tensor) else type(result).__name__
         raise CompileError(f"the loss must be a scalar, but is {what}", hint="reduce it with mean() or sum()")
     if not bool(torch.isfinite(result)):
-        raise CompileError(f"the loss of the sample is {float(result)}")
+        raise CompileError(f"the loss of the sample is {float(result.detach())}")
     if not result.requires_grad:
         raise CompileError("the loss does not depend on a parameter that requires a gradient")
     result.backward()

@@ -74,7 +74,7 @@ class _Translation:
             self._values[node] = label
             if label in self._traced.constants:
                 value = self._traced.constants[label]
-                self._values[node] = self._writer.constant(value.numpy(), value.dtype, f"{label}")
+                self._values[node] = self._writer.constant(value.numpy(), value.dtype, label)
             else:
                 infos.append(self._info(label, node))
         return infos

@@ -25,7 +25,7 @@ _OWN: Table = {
 
 _aten = torch.ops.aten
 _MORE = [
-    _aten.gelu_backward, _aten.native_group_norm_backward, _aten.native_group_norm, _aten.binary_cross_entropy,
+    _aten.gelu_backward, _aten.native_group_norm_backward, _aten.binary_cross_entropy,
     _aten.binary_cross_entropy_backward, _aten.mse_loss, _aten.mse_loss_backward, _aten.elu, _aten.leaky_relu,
     _aten.hardtanh, _aten._safe_softmax, _aten.sinh, _aten.cosh, _aten.tan,
 ]  # fmt: skip

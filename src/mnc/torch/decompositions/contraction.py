@@ -24,9 +24,15 @@ def weight_gradient(
     zeros = [0] * len(kernel)
     data, weight = _as_channels(x, groups), g.transpose(0, 1)
     wide = _aten.convolution(data, weight, None, dilation, padding, stride, False, zeros, groups)
-    for axis, extent in enumerate(kernel, 2):
-        wide = wide.narrow(axis, 0, extent)  # a stride that does not divide leaves more places than the kernel has
-    return wide.transpose(0, 1)
+    # A stride that does not divide leaves more places than the kernel has.
+    return _cut(wide, kernel).transpose(0, 1)
+
+
+def _cut(x: torch.Tensor, extents: list[int]) -> torch.Tensor:
+    """The first elements of every spatial dimension."""
+    for axis, extent in enumerate(extents, 2):
+        x = x.narrow(axis, 0, extent)
+    return x
 
 
 def _input_gradient(
@@ -51,7 +57,8 @@ def convolution_backward(
     kernel, zeros = list(weight.shape[2:]), [0] * rank
     to_data = to_weight = to_bias = None
     if output_mask[0] and transposed:
-        to_data = _aten.convolution(grad_output, weight, None, stride, padding, dilation, False, zeros, groups)
+        wide = _aten.convolution(grad_output, weight, None, stride, padding, dilation, False, zeros, groups)
+        to_data = _cut(wide, list(input.shape[2:]))  # output padding of a stride and more reaches beyond the data
     elif output_mask[0]:
         to_data = _input_gradient(grad_output, input, weight, stride, padding, dilation, groups)
     if output_mask[1]:

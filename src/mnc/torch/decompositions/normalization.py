@@ -42,6 +42,19 @@ def std(
     return var(x, dim, correction=correction, keepdim=keepdim).sqrt()
 
 
+def vector_norm(
+    x: torch.Tensor, ord: float = 2, dim: list[int] | None = None, keepdim: bool = False, *,
+    dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    """``aten.linalg_vector_norm`` of order 1, 2 or infinity; others stay whole, and are refused."""
+    dims = list(dim) if dim else list(range(x.dim()))
+    if ord == 2:
+        return (x * x).sum(dims, keepdim=keepdim).sqrt()
+    if ord == 1:
+        return x.abs().sum(dims, keepdim=keepdim)
+    return x.abs().amax(dims, keepdim=keepdim) if ord == float("inf") else NotImplemented
+
+
 def _per_channel(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     return x.view(-1, *[1] * (like.dim() - 2))
 
@@ -124,11 +137,25 @@ def native_layer_norm_backward(
     return to_input, to_weight, to_bias
 
 
+def native_group_norm(
+    input: torch.Tensor, weight: Optional, bias: Optional, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """``aten.native_group_norm``: result, mean, reciprocal deviation, both [N, group]."""
+    centred, mean, variance = _moments(input.reshape(N, group, -1), [2])
+    scale = (variance + eps).rsqrt()
+    result = (centred * scale).reshape(input.shape)
+    result = result if weight is None else result * _per_channel(weight, input)
+    result = result if bias is None else result + _per_channel(bias, input)
+    return result, mean.reshape(N, group), scale.reshape(N, group)
+
+
 DECOMPOSITIONS = {
     _aten.var_mean.correction: var_mean,
     _aten.var.correction: var,
     _aten.std.correction: std,
+    _aten.linalg_vector_norm.default: vector_norm,
     _aten.native_batch_norm_backward.default: native_batch_norm_backward,
+    _aten.native_group_norm.default: native_group_norm,
     _aten.native_layer_norm.default: native_layer_norm,
     _aten.native_layer_norm_backward.default: native_layer_norm_backward,
 }

@@ -32,6 +32,7 @@ _HINTS = {
     "rand_like": "a compiled program draws no random numbers; pass them as an input",
     "randn_like": "a compiled program draws no random numbers; pass them as an input",
     "index_put": "use torch.gather, an embedding or a mask instead of indexing with tensors",
+    "_local_scalar_dense": "forward and loss must not read values of tensors, as item(), float() and bool() do",
     "nonzero": "its result has a dynamic shape; use torch.where with a mask instead",
     "_thnn_fused_lstm_cell": "write the cell with Linear, sigmoid and tanh",
     "mkldnn_rnn_layer": "write the cell with Linear, sigmoid and tanh",

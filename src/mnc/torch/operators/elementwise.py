@@ -30,7 +30,18 @@ def _sub(c: Call) -> str:
 
 
 def _reversed_sub(c: Call) -> str:
-    return c.op("Sub", _scaled_other(c), c.operand("self", c.dtype))
+    """``other - alpha * self``."""
+    value, alpha = c.operand("self", c.dtype), c["alpha"]
+    value = value if alpha == 1 else c.op("Mul", value, c.value(alpha, c.dtype))
+    return c.op("Sub", c.operand("other", c.dtype), value)
+
+
+def _remainder(c: Call) -> str:
+    """With the sign of the divisor; ONNX has that for integers only."""
+    value, divisor = c.operand("self", c.dtype), c.operand("other", c.dtype)
+    if not c.dtype.is_floating_point:
+        return c.op("Mod", value, divisor, fmod=0)
+    return c.op("Sub", value, c.op("Mul", c.op("Floor", c.op("Div", value, divisor)), divisor))
 
 
 def _div(c: Call) -> str:
@@ -146,6 +157,7 @@ OPERATORS = {
     "rsub": _reversed_sub,
     "mul": _binary("Mul"),
     "div": _div,
+    "remainder": _remainder,
     "maximum": _binary("Max"),
     "minimum": _binary("Min"),
     "eq": _comparison("Equal"),

@@ -1,0 +1,137 @@
+"""What people do wrong, and what they are told."""
+
+import importlib
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import mnc.torch
+from mnc.core.diagnostics import CompileError
+
+
+def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mnc.torch, "is_available", lambda: False)
+    monkeypatch.delitem(vars(mnc.torch), "export_train_step", raising=False)
+    with pytest.raises(CompileError) as caught:
+        _ = mnc.torch.export_train_step
+    assert caught.value.hint is not None and "mnc[torch]" in caught.value.hint
+    with pytest.raises(AttributeError, match="no attribute 'export_nothing'"):
+        _ = mnc.torch.export_nothing
+
+
+torch: Any = pytest.importorskip("torch", minversion="2.13", reason="PyTorch is not installed (extra 'torch')")
+nn: Any = torch.nn
+
+
+def test_the_package_does_not_hide_torch() -> None:
+    code = "import mnc.torch.train_step, torch; print(torch.__file__ != mnc.torch.__file__, torch.ones(2).sum())"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "True tensor(2.)"
+
+
+class Forward(nn.Module):
+    """A linear layer and a function of its result."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.inner, self.function = nn.Linear(4, 3), function
+
+    def forward(self, x: Any) -> Any:
+        return self.function(self.inner(x))
+
+
+X, Y = torch.arange(8.0).reshape(2, 4) / 8, torch.tensor([0, 2])
+
+
+def _step(module: Any, sample: Any = (X, Y), loss: Any = None, optimizer: Any = None) -> Any:
+    optimizer = optimizer or torch.optim.SGD(module.parameters())
+    return mnc.torch.export_train_step(module, loss or nn.CrossEntropyLoss(), optimizer, sample)
+
+
+def _refused(*arguments: Any, **options: Any) -> str:
+    with pytest.raises(CompileError) as caught:
+        _step(*arguments, **options)
+    return caught.value.render()
+
+
+MODULES = {
+    "sort": (lambda x: x.sort()[0], "aten.sort.default: this operator is not supported, in the forward method of Forward"),
+    "branch": (lambda x: x if x.sum() > 0 else -x, "the module cannot be traced"),
+    "item": (lambda x: x * x.max().item(), "must not read values of tensors"),
+    "noise": (lambda x: x + torch.randn_like(x), "draws no random numbers"),
+    "numpy": (lambda x: x + torch.from_numpy(x.detach().numpy()), "the module cannot be traced"),
+    "crash": (lambda x: x[7], "module or loss fails on the sample: IndexError"),
+    "infinite": (lambda x: x / 0, "the loss of the sample is nan"),
+    "constant": (lambda x: x.detach(), "does not depend on a parameter"),
+    "half": (lambda x: x.half().float(), "element type torch.float16 is not supported"),
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules(name: str) -> None:
+    function, message = MODULES[name]
+    assert message in _refused(Forward(function))
+
+
+def test_an_unsupported_operator_names_its_module_and_the_remedy() -> None:
+    module = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.ReLU(), nn.Dropout(0.5)), nn.Linear(4, 3))
+    text = _refused(module)
+    assert "in module '1.1' (Dropout)" in text and "hint: set the dropout probability to 0" in text
+    with pytest.raises(CompileError, match=r"in module '0' \(LSTM\)"):
+        mnc.torch.export_inference(nn.Sequential(nn.LSTM(4, 3)), torch.ones(2, 5, 4))
+
+
+SAMPLES = {
+    "single": (X, "the sample must be a pair"),
+    "list": (([1.0], Y), "the sample's data is a float, not a tensor"),
+    "double": ((X.double(), Y), "has element type torch.float64, which is not supported"),
+    "nan": ((X * float("nan"), Y), "the sample's data holds NaN or infinite values"),
+    "empty": ((X[:0], Y[:0]), "of shape [0, 4] has no elements"),
+    "shape": ((X[:, :3], Y), "module or loss fails on the sample: RuntimeError"),
+    "labels": ((X, Y + 1), "module or loss fails on the sample: IndexError"),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples(name: str) -> None:
+    sample, message = SAMPLES[name]
+    assert message in _refused(nn.Linear(4, 3), sample)
+
+
+def test_losses_optimizers_and_types() -> None:
+    module = nn.Linear(4, 3)
+    assert "the loss must be a scalar, but is a tensor of shape [2]" in _refused(
+        module, loss=nn.CrossEntropyLoss(reduction="none")
+    )
+    assert "optimizer RMSprop is not supported" in _refused(module, optimizer=torch.optim.RMSprop(module.parameters()))
+    other = torch.optim.SGD(nn.Linear(2, 2).parameters())
+    assert "holds no parameter of the module" in _refused(module, optimizer=other)
+    damped = torch.optim.SGD(module.parameters(), momentum=0.9, dampening=0.1)
+    assert "dampening is not supported" in _refused(module, optimizer=damped)
+    assert "'weight' has element type torch.float64" in _refused(nn.Linear(4, 3).double())
+
+
+def test_evaluation_mode_needs_no_change_of_dropout() -> None:
+    module = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5), nn.BatchNorm1d(4)).train()
+    model = mnc.torch.export_inference(module, X)
+    assert [node.op_type for node in model.graph.node] == ["Gemm", "BatchNormalization"]
+    assert module.training and "0.weight" in {tensor.name for tensor in model.graph.initializer}
+
+
+def test_state_of_python_is_found_out() -> None:
+    """A module that counts its calls is traced with one count and judged with another."""
+
+    class Counting(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner, self.calls = nn.Linear(4, 3), 0
+
+        def forward(self, x: Any) -> Any:
+            self.calls += 1
+            return self.inner(x) * self.calls
+
+    internal = importlib.import_module("mnc.core.diagnostics").InternalError
+    with pytest.raises(internal, match="forward and loss must depend on their inputs only"):
+        _step(Counting())

@@ -1,0 +1,96 @@
+"""Single functions through export_inference and back through the importer; the export itself proves the numbers."""
+
+import importlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mnc.core.context import make_context
+from mnc.lowering.onnx_to_graph.importer import import_model
+
+torch: Any = pytest.importorskip("torch", minversion="2.13", reason="PyTorch is not installed (extra 'torch')")
+F: Any = torch.nn.functional
+proof: Any = importlib.import_module("mnc.torch.proof")
+export: Any = importlib.import_module("mnc.torch").export_inference
+
+
+class Function(torch.nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.function(*inputs)
+
+
+def _rand(*shape: int) -> Any:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+X, Y, IMAGE = _rand(3, 4), _rand(3, 4), _rand(2, 4, 6, 6)
+SMALL = torch.tensor([[0, 2, 1], [2, 2, 0]])
+IDS = torch.tensor([[0, 2, 1], [3, 3, 0]])
+
+CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "arithmetic": (lambda x, y: (x + 2 * y - 3) / (y.abs() + 1) - 1.5 / (x * x + 1), (X, Y)),
+    "alpha": (lambda x, y: torch.add(x, y, alpha=3) + torch.sub(x, y, alpha=0.5) + torch.rsub(x, y, alpha=2), (X, Y)),
+    "powers": (lambda x: x**2 + x**3 + (x.abs() + 1) ** 0.5 + (x.abs() + 1) ** -1 + (x.abs() + 1) ** 1.7 + 2**x, (X,)),
+    "elementary": (lambda x: x.exp() + x.sin() * x.cos() + x.tanh() + (x.abs() + 1).log() + x.erf() + x.sign(), (X,)),
+    "roots": (lambda x: (x.abs() + 1).rsqrt() + (x * x).sqrt() + x.sigmoid() + (x.abs() + 0.5).reciprocal(), (X,)),
+    "rounding": (lambda x: x.floor() + x.ceil() + (3 * x).round() + torch.div(x, 0.3, rounding_mode="floor"), (X,)),
+    "small": (lambda x: torch.expm1(x) + torch.log1p(x.abs()), (X,)),
+    "activations": (lambda x: F.relu(x) + F.gelu(x) + F.gelu(x, approximate="tanh") + F.silu(x) + F.elu(x), (X,)),
+    "more activations": (lambda x: F.leaky_relu(x) + F.softplus(x) + F.hardtanh(x) + F.mish(x) + F.hardswish(x), (X,)),
+    "comparisons": (lambda x, y: ((x < y) & (x >= 0)) | (x == y) ^ (y != 0) | ~(x <= 1), (X, Y)),
+    "mixed comparison": (lambda i, x: (i > 1.5).float().sum() + torch.where(x > 0, x, 0), (IDS, X)),
+    "clamps": (lambda x, y: x.clamp(-0.5, 0.7) + torch.maximum(x, y) * torch.minimum(x, y) + x.clamp_min(0.1), (X, Y)),
+    "integers": (lambda i: (i + 1) * 2 - i, (IDS,)),
+    "conversion": (lambda i, x: i.float() * 0.5 + x[:2, :3].to(torch.int32), (IDS, X)),
+    "sums": (lambda x: x.sum() + x.mean(1) + x.sum(0, keepdim=True).sum() + x.prod(1), (X,)),
+    "extremes": (lambda x: x.amax(1) + x.amin(1) + x.max() - x.min(), (X,)),
+    "places": (lambda x: (x.max(1), x.argmin(0), x.argmax(), (x > 1).any(1), (x > -3).all()), (X,)),
+    "spread": (lambda x: x.var(1) + x.std(1, correction=0) + torch.linalg.vector_norm(x, dim=1) + x.logsumexp(1), (X,)),
+    "softmax": (lambda x: x.softmax(0) + x.log_softmax(-1), (X,)),
+    "running sum": (lambda x: x.cumsum(1), (X,)),
+    "products": (lambda x, y: x @ y.t() + (y @ x.T).T + torch.addmm(x[:, :3], x, y.t(), beta=0.5, alpha=2), (X, Y)),
+    "vectors": (lambda x: x @ x[0] + x[1] @ x[2] + torch.outer(x[0], x[1]).sum(), (X,)),
+    "batches": (lambda x: x @ x.transpose(2, 3) + torch.einsum("bcij,bckj->bcik", x, x), (IMAGE,)),
+    "views": (lambda x: x.permute(2, 0, 3, 1).reshape(6, -1).unsqueeze(1).squeeze().flatten().view(4, -1).T, (IMAGE,)),
+    "parts": (lambda x: torch.cat([x[:, 1:3], x[:, ::2], x[:, -1:]], 1)[..., 1:-1:2] + x[:, 2:3, :, :2], (IMAGE,)),
+    "selections": (lambda x: x.select(1, 2)[:, None] + x[..., -1, None], (IMAGE,)),
+    "splits": (lambda x: torch.stack((*x.split(2, 1), *x.chunk(2, 1))) + torch.stack(x.unbind(1)[:2], 1), (IMAGE,)),
+    "growth": (lambda x: x.repeat(2, 3).flip(0) + F.pad(x.expand(2, 3, 4), (0, 8))[0].repeat(2, 1), (X,)),
+    "padding": (lambda x: F.pad(x, (1, -2, 0, 1), value=2.0), (X,)),
+    "triangles": (lambda x: x.tril() + x.triu(1) + torch.eye(3, 4) + torch.arange(4) + torch.linspace(0, 1, 4), (X,)),
+    "masks": (lambda x: x.masked_fill(torch.ones(3, 4).tril() == 0, -1e4).softmax(1), (X,)),
+    "indices": (lambda x, i: (x[i], x.index_select(0, i[0]), x[:, i[0]], x.gather(1, i.T)), (_rand(3, 5), SMALL)),
+    "remainders": (lambda x, i: (x % 0.7, x % -0.7, (i - 2) % 3), (X, IDS)),
+    "embedding": (lambda i, x: F.embedding(i, x), (IDS, _rand(4, 5))),
+    "constant tensor": (lambda x: x * torch.tensor([1.0, 2.0, 3.0, 4.0]), (X,)),
+    "convolution": (lambda x: F.conv2d(x, torch.ones(6, 2, 3, 2), torch.arange(6.0), 2, (1, 0), (1, 2), 2), (IMAGE,)),
+    "transposed": (lambda x: F.conv_transpose2d(x, torch.ones(4, 2, 3, 3), None, 2, 1, 1, 2), (IMAGE,)),
+    "pooling": (lambda x: F.max_pool2d(x, 3, 2, 1) + F.avg_pool2d(x, 2) + F.adaptive_avg_pool2d(x, 3), (IMAGE,)),
+    "wide pooling": (lambda x: F.avg_pool2d(x, 3, 2, 1, False, False) + F.max_pool2d(x, 2, 2), (IMAGE,)),
+    "norms": (lambda x: F.layer_norm(x, [6, 6]) + F.group_norm(x, 2) + F.instance_norm(x), (IMAGE,)),
+    "attention": (lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True), (IMAGE,)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_function(name: str) -> None:
+    function, inputs = CASES[name]
+    model = export(Function(function), inputs)
+    results = torch.utils._pytree.tree_leaves(function(*inputs))
+    feeds = {value.name: array.numpy() for value, array in zip(model.graph.input, inputs, strict=True)}
+    found = proof.Runner(model).run(feeds)
+    for mine, theirs in zip(found.values(), results, strict=True):
+        assert mine.dtype == theirs.numpy().dtype
+        np.testing.assert_allclose(mine, theirs.numpy(), rtol=1e-4, atol=1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        import_model(model, make_context())  # checks every declared shape
