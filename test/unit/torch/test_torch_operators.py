@@ -3,6 +3,7 @@
 import importlib
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,3 +95,11 @@ def test_function(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         import_model(model, make_context())  # checks every declared shape
+
+
+def test_the_document_lists_every_operator() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "torch.md").read_text()
+    own = importlib.import_module("mnc.torch.decompositions")._OWN
+    names = {*importlib.import_module("mnc.torch.operators").OPERATORS}
+    names |= {operator._schema.name.split("::")[1] for operator in own}
+    assert not [name for name in names if f"`{name}`" not in text]
