@@ -23,7 +23,8 @@ def model(
         for entries in (inputs, outputs)
     ]
     initializers = [numpy_helper.from_array(value, name) for name, value in (weights or {}).items()]
-    graph = helper.make_graph(nodes, "test", *ends, initializers)
+    entries, results = ends
+    graph = helper.make_graph(nodes, "test", entries, results, initializers)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
 
 
