@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-.PHONY: help setup demo train-demo test check fmt lint types lit unit docs bench clean
+.PHONY: help setup demo train-demo test check fmt lint types lit unit onnx-ci onnx-suite docs bench clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -23,7 +23,7 @@ demo: setup ## train, export, compile, emulate and compare a digits classifier
 train-demo: setup ## train a digits classifier for 3 epochs on the emulator and draw the curve
 	@$(BIN)/mnc train --epochs 3 --output build/train-demo
 
-test: setup lint types lit unit ## everything that must pass
+test: setup lint types lit unit onnx-ci ## everything that must pass
 
 check: test
 
@@ -41,6 +41,12 @@ lit: setup ## IR tests through mnc-opt and FileCheck
 
 unit: setup ## pytest: plain algorithms, numbers, commands
 	$(BIN)/python -m pytest
+
+onnx-ci: setup ## a fixed third of the ONNX backend tests through the chip
+	$(BIN)/python -m pytest test/onnx_suite
+
+onnx-suite: setup ## all ONNX backend tests through the chip, writes docs/supported-ops.md
+	$(BIN)/python test/onnx_suite/run.py; status=$$?; $(BIN)/python scripts/gen_supported_ops.py && exit $$status
 
 docs: setup ## regenerate generated documents
 	$(BIN)/python scripts/gen_docs.py

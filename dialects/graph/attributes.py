@@ -1,5 +1,6 @@
 """Python values <-> MLIR attributes of the graph dialect."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -77,11 +78,21 @@ def to_numpy(attribute: Any) -> np.ndarray:
 
 
 def _bfloat16_to_numpy(attribute: Any, type_: Any, dtype: np.dtype) -> np.ndarray:
-    # The buffer protocol of the bindings has no bf16; single values print exactly enough to read back.
+    # The buffer protocol of the bindings has no bf16, but the text is exact: numbers, or all bytes in hexadecimal.
+    shape = tuple(type_.shape)
     if attribute.is_splat:
-        value = ir.FloatAttr(attribute.get_splat_value()).value
-        return np.full(tuple(type_.shape), value, dtype)
-    raise ValueError("a bf16 constant with different elements cannot be read back; convert it to f32 first")
+        return np.full(shape, ir.FloatAttr(attribute.get_splat_value()).value, dtype)
+    text = str(attribute).rpartition(" : ")[0]
+    if match := re.search(r'"0x([0-9A-Fa-f]*)"', text):
+        return np.frombuffer(bytes.fromhex(match[1]), dtype).reshape(shape)
+    words = re.findall(r"0x[0-9A-Fa-f]+|[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?", text)
+    bits = [_bfloat16_bits(word, dtype) for word in words]
+    return np.array(bits, np.uint16).view(dtype).reshape(shape)
+
+
+def _bfloat16_bits(word: str, dtype: np.dtype) -> int:
+    """Infinities and NaN print as their bits."""
+    return int(word, 16) if word.startswith("0x") else int(np.array(float(word), dtype).view(np.uint16))
 
 
 def int_array(attributes: Mapping[str, ir.Attribute], name: str) -> list[int]:

@@ -35,7 +35,7 @@ def sigmoid(a: Scalar, element: ir.Type) -> Scalar:
 def softplus(a: Scalar, element: ir.Type) -> Scalar:
     """log(1 + exp(a)) as max(a, 0) + log(1 + exp(-|a|)), which does not overflow."""
     small = exp(s.negate(s.absolute(a, element), element))
-    logarithm = math.LogOp(s.add(scalar(1, element), small, element)).result
+    logarithm = math.Log1pOp(small).result
     return s.add(s.maximum(a, scalar(0, element), element), logarithm, element)
 
 
@@ -72,9 +72,10 @@ def gelu(a: Scalar, element: ir.Type, attributes: Attributes) -> Scalar:
     if ir.StringAttr(attributes["approximate"]).value == "tanh":
         cube = s.multiply(s.multiply(a, a, element), a, element)
         inner = s.add(a, s.multiply(scalar(0.044715, element), cube, element), element)
-        bent = tanh(s.multiply(scalar(pymath.sqrt(2 / pymath.pi), element), inner, element))
-    else:
-        bent = math.ErfOp(s.multiply(a, scalar(pymath.sqrt(0.5), element), element)).result
+        # (1 + tanh(y)) / 2 is the sigmoid of 2y, which does not cancel where y is very negative.
+        scaled = s.multiply(scalar(pymath.sqrt(8 / pymath.pi), element), inner, element)
+        return s.multiply(a, sigmoid(scaled, element), element)
+    bent = math.ErfOp(s.multiply(a, scalar(pymath.sqrt(0.5), element), element)).result
     half = s.multiply(scalar(0.5, element), a, element)
     return s.multiply(half, s.add(scalar(1, element), bent, element), element)
 

@@ -90,13 +90,20 @@ def copy(operation: Any, operands: Sequence[Any]) -> Any:
     return ir.Operation.create(operation.name, results=[type_], operands=operands, attributes=attributes).results[0]
 
 
+def _accumulates(operands: Sequence[Any]) -> bool:
+    """Whether this combines a value with the one that a loop carries: that has been made fit already."""
+    return any(isinstance(x.owner, ir.Block) for x in operands)
+
+
 def _wrapping(operation: Any, operands: Sequence[Any]) -> Any:
+    if _accumulates(operands):
+        return copy(operation, operands)
     return _sign_extended(copy(operation, operands), _width(operation.results[0]))
 
 
 def _unsigned(operation: Any, operands: Sequence[Any]) -> Any:
     width = _width(operation.operands[0])
-    return copy(operation, [_zero_extended(x, width) for x in operands])
+    return copy(operation, [x if isinstance(x.owner, ir.Block) else _zero_extended(x, width) for x in operands])
 
 
 def _compare(operation: Any, operands: Sequence[Any]) -> Any:

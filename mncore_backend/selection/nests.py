@@ -156,6 +156,8 @@ class NestReader:
         attribute = op.attributes["value"]
         kind = scalar_type(op.results[0].type)
         value = attribute.value if kind == "f32" else word_bits(attribute)
+        if kind == "i1":  # true reads as -1, a word holds 1
+            value &= 1
         return self.body.constant(value, kind)
 
     def _scalar(self, op: Any) -> Scalar:

@@ -31,7 +31,9 @@ def check_values(values: Mapping[str, Any]) -> None:
     """Refuse run-time values that the machine cannot hold; raises CompileError."""
     for name, value in values.items():
         array = np.asarray(value)
-        if array.dtype.kind == "f" and np.isnan(array.astype(np.float64)).any():
+        if array.dtype == np.float64 and (np.isfinite(array) & (np.abs(array) > np.finfo(np.float32).max)).any():
+            raise CompileError(f"input '{name}' holds values beyond the range of single, in which float64 is computed")
+        if array.dtype.kind in "fV" and np.isnan(array.astype(np.float64)).any():
             raise CompileError(f"input '{name}' holds NaN, which the machine does not have")
 
 

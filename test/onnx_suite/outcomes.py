@@ -3,11 +3,12 @@
 import time
 import traceback
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from backend import PRECISION, MncBackend
 from cases import Case
-from tolerances import is_sum, judge
+from tolerances import is_floating, is_sum, judge
 
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.mncore_backend.emulator.errors import EmulationError
@@ -20,6 +21,7 @@ class Outcome:
     """What became of a case. `reason` says why it did not pass; `steps` are machine steps of the last run."""
 
     name: str
+    kind: str
     operator: str
     verdict: str
     reason: str = ""
@@ -29,6 +31,12 @@ class Outcome:
 
 def _refusal(error: CompileError) -> str:
     return error.message
+
+
+def largest_magnitude(values: dict[str, Any]) -> float:
+    """Of the finite float inputs."""
+    found = [np.abs(a[np.isfinite(a)]).max(initial=0) for a in map(np.asarray, values.values()) if a.dtype.kind == "f"]
+    return float(max(found, default=0.0))
 
 
 def _compare(case: Case) -> tuple[str, str, int]:
@@ -42,7 +50,10 @@ def _compare(case: Case) -> tuple[str, str, int]:
         results = prepared.run({name: value for name, value in values.items() if name in takes})
         steps = prepared.statistics.steps
         for name, got, want in zip(prepared.names, results, case.outputs(number), strict=True):
-            verdict = judge(got, np.asarray(want), PRECISION, layers)
+            wanted = np.asarray(want)
+            if is_floating(wanted.dtype) and np.isnan(wanted.astype(np.float64)).any():
+                raise CompileError(f"output '{name}' is expected to hold NaN, which the machine does not have")
+            verdict = judge(got, wanted, PRECISION, layers, largest_magnitude(values))
             if not verdict.passed:
                 return WRONG, f"output '{name}': {verdict.text}", steps
     return PASSED, "", steps
@@ -63,5 +74,5 @@ def run_case(case: Case) -> Outcome:
     except Exception as error:  # whatever else escapes is a mistake of the compiler
         place = traceback.extract_tb(error.__traceback__)[-1]
         verdict, reason = ERROR, f"{type(error).__name__}: {error} ({place.filename.rpartition('/')[2]}:{place.lineno})"
-    seconds = time.perf_counter() - start
-    return Outcome(case.name, case.operator, verdict, reason.strip().split("\n")[0], round(seconds, 2), steps)
+    seconds = round(time.perf_counter() - start, 2)
+    return Outcome(case.name, case.kind, case.operator, verdict, reason.strip().split("\n")[0], seconds, steps)

@@ -59,12 +59,12 @@ class _Worker:
 
 
 def run_all(
-    names: Sequence[str], operators: dict[str, str], *, workers: int, seconds: float, memory: int
+    names: Sequence[str], origins: dict[str, tuple[str, str]], *, workers: int, seconds: float, memory: int
 ) -> Iterator[Outcome]:
     """Outcomes in the order in which cases end.
 
     Args:
-        operators: operator of every case, for cases whose worker dies.
+        origins: kind and operator of every case, for cases whose worker dies.
         seconds, memory: limits of one case, and of one process in bytes.
     """
     preload()
@@ -77,7 +77,7 @@ def run_all(
             worker.give(waiting.pop(), seconds)
             busy.append(worker)
         for worker in list(busy):
-            outcome = _poll(worker, operators, seconds)
+            outcome = _poll(worker, origins, seconds)
             if outcome is None:
                 continue
             busy.remove(worker)
@@ -87,7 +87,7 @@ def run_all(
         worker.stop()
 
 
-def _poll(worker: _Worker, operators: dict[str, str], seconds: float) -> Outcome | None:
+def _poll(worker: _Worker, origins: dict[str, tuple[str, str]], seconds: float) -> Outcome | None:
     """The outcome of a worker's case, None while it runs; a worker that hangs or died is stopped."""
     try:
         if worker.pipe.poll(0.02):
@@ -99,4 +99,4 @@ def _poll(worker: _Worker, operators: dict[str, str], seconds: float) -> Outcome
         return None
     reason = f"took longer than {seconds:.0f} s" if alive else "the process died"
     worker.stop()
-    return Outcome(worker.name, operators[worker.name], ERROR, reason)
+    return Outcome(worker.name, *origins[worker.name], ERROR, reason)

@@ -62,7 +62,7 @@ def main(match: str, only: str, workers: int, seconds: float, memory: int, outpu
     names = [name for name in sorted(cases) if match in name]
     if only:
         names = [name for name in names if old.get(name, {}).get("verdict") in only.split(",")]
-    operators = {name: cases[name].operator for name in names}
+    origins = {name: (cases[name].kind, cases[name].operator) for name in names}
     random.Random(0).shuffle(names)  # long cases lie together by name
     outcomes: list[Outcome] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -70,13 +70,13 @@ def main(match: str, only: str, workers: int, seconds: float, memory: int, outpu
     hidden = not console.is_terminal
     with log.open("w") as stream, Progress(*columns, console=console, disable=hidden) as progress:
         task = progress.add_task("onnx.backend.test", total=len(names))
-        for outcome in run_all(names, operators, workers=workers, seconds=seconds, memory=memory << 30):
+        for outcome in run_all(names, origins, workers=workers, seconds=seconds, memory=memory << 30):
             outcomes.append(outcome)
             stream.write(json.dumps(asdict(outcome)) + "\n")
             stream.flush()
             progress.advance(task)
     summary(outcomes, console)
-    rest = [Outcome(**entry) for name, entry in old.items() if name not in operators and name in cases]
+    rest = [Outcome(**entry) for name, entry in old.items() if name not in origins and name in cases]
     save([*outcomes, *rest], output)
     if any(o.verdict == WRONG for o in outcomes):
         sys.exit(1)

@@ -13,20 +13,11 @@ from mnc.passes.graph.matching import constant_of, is_constant, is_float, produc
 from mnc.passes.graph.ranges import interval
 
 
-def _softplus(x: ir.Value) -> ir.Value:
-    small = value("exp", value("neg", value("abs", x)))
-    return value("add", value("relu", x), value("log", value("add", small, 1)))
-
-
-def softplus(op: Any) -> list[ir.Value]:
-    """``max(x, 0) + log(1 + exp(-|x|))``, which does not overflow."""
-    return [_softplus(op.operation.operands[0])]
-
-
 def mish(op: Any) -> list[ir.Value]:
-    """``x * tanh(softplus(x))``."""
+    """``x * tanh(softplus(x))``. Softplus stays whole: its logarithm of 1 + e needs a function of its own, because the
+    sum loses a small e."""
     x = op.operation.operands[0]
-    return [value("mul", x, value("tanh", _softplus(x)))]
+    return [value("mul", x, value("tanh", value("softplus", x)))]
 
 
 def gelu(op: Any) -> list[ir.Value]:
@@ -35,9 +26,9 @@ def gelu(op: Any) -> list[ir.Value]:
     if ir.StringAttr(op.operation.attributes["approximate"]).value == "tanh":
         cube = value("mul", value("mul", x, x), x)
         inner = value("mul", value("add", x, value("mul", cube, 0.044715)), math.sqrt(2 / math.pi))
-        bent = value("tanh", inner)
-    else:
-        bent = value("erf", value("mul", x, math.sqrt(0.5)))
+        # (1 + tanh(y)) / 2 = sigmoid(2y), which does not cancel where y is very negative.
+        return [value("mul", x, value("sigmoid", value("mul", inner, 2)))]
+    bent = value("erf", value("mul", x, math.sqrt(0.5)))
     return [value("mul", value("mul", x, 0.5), value("add", bent, 1))]
 
 
@@ -101,7 +92,6 @@ def div(op: Any) -> list[ir.Value] | Refusal:
 
 
 HANDLERS: Mapping[str, Handler] = {
-    "softplus": softplus,
     "mish": mish,
     "gelu": gelu,
     "hard_swish": hard_swish,
