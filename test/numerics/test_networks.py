@@ -1,0 +1,114 @@
+"""Whole networks against the ONNX reference evaluator: convolutions, pooling, attention, embeddings."""
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from onnx.reference import ReferenceEvaluator
+
+import mnc
+from mnc.digits import load_digits
+
+from .networks import NetworkBuilder, convolutional_classifier, gpt, residual_network
+
+RELATIVE = 2.0**-12
+"""Of the largest output: 18 bits per factor, and as many bits again lost to sums over a few hundred random signs and a
+dozen layers that each add an error of the same size."""
+
+
+def check(model: onnx.ModelProto, x: np.ndarray) -> np.ndarray:
+    """Compile and run; every output must agree with the reference. Returns the first."""
+    want = ReferenceEvaluator(model).run(None, {"x": x})
+    got = list(mnc.compile(model).run({"x": x}).values())
+    for value, reference in zip(got, want, strict=True):
+        assert value.shape == reference.shape
+        assert np.abs(value - reference).max() <= RELATIVE * np.abs(reference).max()
+    return got[0]
+
+
+def image(*shape: int) -> np.ndarray:
+    return np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+
+
+def convolution(channels: tuple[int, int], extents: tuple[int, int], **attributes: object) -> onnx.ModelProto:
+    """One convolution; `attributes` are those of ONNX."""
+    b = NetworkBuilder()
+    inputs, outputs = channels
+    kernel, group = attributes["kernel_shape"], attributes.get("group", 1)
+    assert isinstance(kernel, list) and isinstance(group, int)
+    fan_in = inputs // group * int(np.prod(kernel))
+    w = b.weight(outputs, inputs // group, *kernel, fan_in=fan_in)
+    return b.model([1, inputs, *extents], b.node("Conv", "x", w, b.weight(outputs), **attributes))
+
+
+@settings(max_examples=8)
+@given(
+    st.tuples(st.integers(1, 20), st.integers(1, 20)),
+    st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    st.tuples(st.integers(1, 2), st.integers(1, 2)),
+    st.tuples(st.integers(1, 2), st.integers(1, 2)),
+    st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)),
+    st.tuples(st.integers(7, 19), st.integers(7, 19)),
+)
+@example((16, 8), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1), (32, 32))  # more rows than places on any one axis
+@example((3, 8), (3, 2), (2, 1), (1, 2), (1, 0, 0, 1), (17, 13))
+def test_random_convolutions(channels, kernel, strides, dilations, pads, extents) -> None:
+    model = convolution(
+        channels, extents, kernel_shape=list(kernel), strides=list(strides), dilations=list(dilations), pads=list(pads)
+    )
+    check(model, image(1, channels[0], *extents))
+
+
+@pytest.mark.parametrize(("channels", "group"), [((16, 16), 16), ((5, 10), 5), ((12, 8), 4)])
+def test_grouped_convolutions(channels: tuple[int, int], group: int) -> None:
+    model = convolution(channels, (9, 11), kernel_shape=[3, 3], pads=[1, 1, 1, 1], group=group, strides=[2, 1])
+    check(model, image(1, channels[0], 9, 11))
+
+
+@pytest.mark.parametrize("kind", ["MaxPool", "AveragePool"])
+def test_pooling_after_a_convolution(kind: str) -> None:
+    """The pool finds its data spread over the chip: tiles of rows with halos, negative values beside the padding."""
+    b = NetworkBuilder()
+    x = b.conv("x", (4, 16), 3)
+    x = b.node(kind, x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 0, 1])
+    check(b.model([1, 4, 21, 18], x), image(1, 4, 21, 18) - 3)
+
+
+def test_residual_network() -> None:
+    logits = check(residual_network(32, 8, [1, 1], 10), image(1, 3, 32, 32))
+    assert logits.shape == (1, 10)
+
+
+def test_gpt() -> None:
+    check(gpt(16, 32, 4, 2, 50), np.random.default_rng(1).integers(0, 50, (1, 16)))
+
+
+def test_digits_keep_their_accuracy() -> None:
+    """Random features of two convolutions, the classifier on top fitted by least squares: accurate enough that a wrong
+    pixel would show, and the same images must get the same class as on the CPU."""
+    digits = load_digits()
+    model = convolutional_classifier(90, (8, 16), 10)
+    features = onnx.utils.Extractor(model).extract_model(["x"], [model.graph.node[-1].input[0]])
+    evaluator = ReferenceEvaluator(features)
+
+    def represent(images: np.ndarray) -> np.ndarray:
+        batches = images[: len(images) // 90 * 90].reshape(-1, 90, 1, 8, 8)
+        return np.concatenate([np.asarray(evaluator.run(None, {"x": batch})[0]) for batch in batches])
+
+    train = represent(digits.train_images)
+    wanted = np.eye(10)[digits.train_labels[: len(train)]]
+    centre = train.mean(0)
+    moment = (train - centre).T @ (train - centre) + np.eye(train.shape[1])
+    weight = np.linalg.solve(moment, (train - centre).T @ (wanted - wanted.mean(0)))
+    bias = wanted.mean(0) - centre @ weight
+    last = model.graph.node[-1]
+    for tensor in model.graph.initializer:
+        if tensor.name in last.input[1:]:
+            value = weight if tensor.name == last.input[1] else bias
+            tensor.CopyFrom(onnx.numpy_helper.from_array(value.astype(np.float32), tensor.name))
+    x = digits.test_images[:90].reshape(90, 1, 8, 8)
+    logits = check(model, x)
+    want = np.asarray(ReferenceEvaluator(model).run(None, {"x": x})[0])
+    assert (logits.argmax(1) == want.argmax(1)).all()
+    assert (logits.argmax(1) == digits.test_labels[:90]).mean() > 0.95
