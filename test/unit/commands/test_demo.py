@@ -127,3 +127,13 @@ def test_command(shell: Shell) -> None:
     written = {name for name in shell.files() if "/" in name}
     names = ("model.onnx", "program.vsm", "memory_map.json", "report.json", "tensors.npz")
     assert {f"build/digits/{name}" for name in names} <= written
+
+
+def test_python_of_the_readme(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The block of README.md as it stands, on what the demo leaves."""
+    assert shell("mnc", "demo", "--epochs", "1", "--hidden", "8").code == 0
+    np.save(shell.directory / "image.npy", load_digits().test_images)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.chdir(shell.directory)
+    exec(compile(block, "README.md", "exec"), {})
+    assert (shell.directory / "build" / "single" / "program.vsm").exists()
