@@ -33,10 +33,10 @@ def nll_loss_forward(
     if self.dim() == 1:
         self, target = self.unsqueeze(0), target.unsqueeze(0)
     rows = row_weights(target, self, weight, ignore_index)
-    picked = -torch.where(hits(target, self), self, 0.0).sum(1) * rows
+    picked = torch.where(hits(target, self), self, 0.0).sum(1) * rows
     if reduction == _NONE:
-        return picked, rows.new_zeros(())
-    mass, total = rows.sum(), picked.sum()
+        return -picked, rows.new_zeros(())
+    mass, total = rows.sum(), -picked.sum()  # the sign of one number, not of every sample
     return (total / mass if reduction == _MEAN else total), mass
 
 
