@@ -102,13 +102,18 @@ def _frozen(patterns: Sequence[Pattern]) -> drivers.FrozenRewritePatternSet:
     return pattern_set.freeze()
 
 
+_SWEEPS = 100  # a slice moves past one operation per sweep, and chains are longer than the default of ten
+
+
 def apply_greedily(module: ir.Module, patterns: Sequence[Pattern]) -> None:
     """Apply `patterns` until none matches; folds and removes dead operations on the way.
 
     Operations created or looked up before are dangling afterwards: look them up again.
     """
+    config = drivers.GreedyRewriteConfig()
+    config.max_iterations = _SWEEPS
     with module.context:
-        drivers.apply_patterns_and_fold_greedily(module, _frozen(patterns))
+        drivers.apply_patterns_and_fold_greedily(module, _frozen(patterns), config)
 
 
 def apply_once(module: ir.Module, patterns: Sequence[Pattern]) -> None:

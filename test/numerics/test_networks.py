@@ -10,7 +10,7 @@ from onnx.reference import ReferenceEvaluator
 import mnc
 from mnc.digits import load_digits
 
-from .networks import NetworkBuilder, convolutional_classifier, gpt, residual_network
+from .networks import NetworkBuilder, convolutional_classifier, gpt, residual_network, vit
 
 RELATIVE = 2.0**-12
 """Of the largest output: 18 bits per factor, and as many bits again lost to sums over a few hundred random signs and a
@@ -82,6 +82,10 @@ def test_residual_network() -> None:
 
 def test_gpt() -> None:
     check(gpt(16, 32, 4, 2, 50), np.random.default_rng(1).integers(0, 50, (1, 16)))
+
+
+def test_vit() -> None:
+    check(vit(16, 4, 32, 4, 2, 10), image(1, 3, 16, 16))
 
 
 def test_digits_keep_their_accuracy() -> None:
