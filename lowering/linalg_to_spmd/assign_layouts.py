@@ -199,9 +199,10 @@ class _Assignment:
         for i, operand in enumerate(generic.inputs):
             layouts.append(None)
             if i not in tiled:
-                layouts[i] = project(operand_shape(operand, generic.extents), digits, iteration_access(operand))
+                layout = project(operand_shape(operand, generic.extents), digits, iteration_access(operand))
+                layouts[i] = layout
                 if operand.access is not None:
-                    self.settle(operand.value, layouts[i])
+                    self.settle(operand.value, layout)
         self.annotate(op, layouts, project(shape_of(op.operation.results[0]), digits, generic.result))
 
     def loops(self, op: Any, generic: Generic) -> None:

@@ -101,11 +101,13 @@ class GenericWriter:
         if generic.kind == "contraction":
             digits = self._digits(generic, wanted, self._partial(generic, layout))
             sources = [self._source(generic, i, want, digits) for i, want in enumerate(wanted)]
-            locals_ = [
-                self.operand(generic.inputs[i].value, w) if isinstance(s, Splat) and (w := wanted[i]) else s
-                for i, s in enumerate(sources)
-            ]
-            return self.contraction(generic, locals_, layout)
+            factors: list[Local] = []
+            for operand, source, want in zip(generic.inputs, sources, wanted, strict=True):
+                if isinstance(source, Splat):
+                    shape = operand_shape(operand, generic.extents)
+                    source = self.operand(operand.value, want or default_layout(shape))
+                factors.append(source)
+            return self.contraction(generic, factors, layout)
         return self.loops(generic, wanted, layout)
 
     @staticmethod
