@@ -189,7 +189,9 @@ def lower_gather(source: Source, operand: ir.Value, indices: ir.Value) -> ir.Val
         index = s.select(s.compare("lt", raw, scalar(0, integer), integer), wrapped, raw)
         place = [linalg.IndexOp(i).result for i in range(len(shape))]
         place[axis : axis + rank] = [arith.IndexCastOp(ir.IndexType.get(), index).result]
-        return tensor.ExtractOp(operand, place).result
+        # Not the builder: it would keep the unsigned type that arguments have until the end of this lowering.
+        result = [element_of(operand)]
+        return ir.Operation.create("tensor.extract", results=result, operands=[operand, *place]).results[0]
 
     maps = [list(range(axis, axis + rank)), list(range(len(shape)))]
     return generic([indices], maps, [empty(shape, source.result_element())], "p" * len(shape), body)

@@ -45,6 +45,7 @@ FIXED_INPUTS: dict[str, tuple[int, ...]] = {
     "ReduceSumSquare": (1,),
     "Reshape": (1,),
     "Resize": (1, 2, 3),
+    "ReverseSequence": (1,),
     "Slice": (1, 2, 3, 4),
     "Split": (1,),
     "Squeeze": (1,),

@@ -165,3 +165,39 @@ def size_of_operand(node: Node) -> Any:
     return graph.Constant.build(value=np.asarray(np.prod(shape_of(node.operand(0))), np.int64)).result
 
 
+
+
+def center_crop_pad(node: Node) -> Any:
+    """CenterCropPad: cut or pad the dimensions of `axes` around the centre."""
+    x = node.operand(0)
+    shape = shape_of(x)
+    wanted = node.constant_ints(1, "shape")
+    axes = node.attribute("axes", list(range(len(shape))))
+    starts, limits, low, high = [0] * len(shape), list(shape), [0] * len(shape), [0] * len(shape)
+    for axis, extent in zip((node.axis(a, len(shape)) for a in axes), wanted, strict=True):
+        surplus = shape[axis] - extent
+        if surplus > 0:
+            starts[axis] = surplus // 2
+            limits[axis] = starts[axis] + extent
+        else:
+            low[axis] = -surplus // 2
+            high[axis] = -surplus - low[axis]
+    x = graph.Slice.build(x, starts=starts, limits=limits, steps=[1] * len(shape)).result
+    return graph.Pad.build(x, low=low, high=high, value=0.0, mode="constant").result
+
+
+def reverse_sequence(node: Node) -> Any:
+    """ReverseSequence with lengths known at compile time: every sequence is turned around up to its length."""
+    x = node.operand(0)
+    shape = shape_of(x)
+    batch, time = node.attribute("batch_axis", 1), node.attribute("time_axis", 0)
+    lengths = node.constant_ints(1, "sequence_lens")
+    place = np.tile(np.arange(shape[time]), (shape[batch], 1))
+    for row, length in enumerate(lengths):
+        place[row, :length] = place[row, :length][::-1]
+    order = [batch, time, *(i for i in range(len(shape)) if i not in (batch, time))]
+    turned = graph.Transpose.build(x, permutation=order).result
+    rows = reshape(turned, [shape[batch] * shape[time], *(shape[i] for i in order[2:])])
+    flat = (place + shape[time] * np.arange(shape[batch])[:, None]).reshape(-1).astype(np.int64)
+    taken = reshape(graph.Gather.build(rows, constant(flat), axis=0).result, [shape[i] for i in order])
+    return graph.Transpose.build(taken, permutation=[order.index(i) for i in range(len(order))]).result

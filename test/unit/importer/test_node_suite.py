@@ -21,7 +21,7 @@ from numpy_graph import evaluate
 # Operators whose inputs other than the first are given to the compiler in these tests, not at run time.
 _FIXED_INPUTS = frozenset([
     "Reshape", "Squeeze", "Unsqueeze", "Slice", "Pad", "Expand", "Tile", "Trilu", "Split", "CumSum", "OneHot",
-    "CumProd", "Resize", "TopK", "Upsample",
+    "CenterCropPad", "CumProd", "ReverseSequence", "Resize", "TopK", "Upsample",
     "ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
     "ReduceLogSumExp", "ReduceSumSquare",
 ])  # fmt: skip
