@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from onnx import numpy_helper
 from onnx.backend.test.loader import load_model_tests
 
 from mnc.core.bindings import ir
@@ -68,7 +69,8 @@ def _check(case: Any, context: ir.Context) -> bool:
         return True
     with context:
         found = evaluate(module, data)
-    for got, wanted in zip(found, map(np.asarray, outputs), strict=True):
+    arrays = [numpy_helper.to_array(o) if isinstance(o, onnx.TensorProto) else np.asarray(o) for o in outputs]
+    for got, wanted in zip(found, arrays, strict=True):
         assert got.shape == wanted.shape and got.dtype == wanted.dtype
         if got.dtype.kind == "f":
             bound = 2e-3 if got.dtype.itemsize == 2 else 1e-4
