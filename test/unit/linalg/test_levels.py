@@ -35,7 +35,6 @@ PIPELINES = {
     "tile-affine": f"{FUSED},tile{{sizes=2,3 {ALL_KINDS}}},tensor-to-memref,linalg-to-affine",
     "normalize-loops": f"{FUSED},tile{{sizes=2,3 {ALL_KINDS}}},tensor-to-memref,linalg-to-affine,normalize-loops",
     "unroll": f"{AFFINE},unroll{{factor=3}}",
-    "fuse-loops": f"{AFFINE},fuse-loops",
     "promote": f"{AFFINE},promote-to-local{{capacity=1024}}",
     "sliding-window": f"{AFFINE},normalize-loops,sliding-window",
     "spaces": f'{FUSED},tensor-to-memref{{memory-space="1" local-space="2" deallocate=true}},linalg-to-affine',
