@@ -39,6 +39,10 @@ class KnownValues:
         """True for a weight stored in the file."""
         return name in self._initializers
 
+    def add(self, node: onnx.NodeProto) -> None:
+        """Take in a node that the graph does not hold yet."""
+        self._producers.update({name: node for name in node.output if name})
+
     def get(self, name: str) -> np.ndarray | None:
         """The value of `name`, or None when it depends on an input of the model."""
         # Depth first with an explicit stack: chains may be longer than Python's recursion limit.

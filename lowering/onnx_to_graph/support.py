@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import onnx
-import onnx.inliner
 
 from mnc.dialects import graph
+from mnc.lowering.onnx_to_graph.control_flow import resolve_control_flow
+from mnc.lowering.onnx_to_graph.function_bodies import expand_bodies
 from mnc.lowering.onnx_to_graph.node import Node
 from mnc.lowering.onnx_to_graph.ops import (
     bits,
@@ -186,9 +187,9 @@ TRAINING_OPERATORS: dict[str, Operator] = {
 """The operators of the training domain, whose versions are counted by themselves."""
 
 _HINTS = {
-    "If": "fix the condition when exporting the model, so that only one branch is left",
-    "Loop": "unroll the loop when exporting the model",
-    "Scan": "unroll the loop when exporting the model",
+    "If": "its condition must be known when compiling; fix it when exporting the model",
+    "Loop": "its trip count and condition must be known when compiling; unroll it when exporting the model",
+    "Scan": "its length must be known when compiling; unroll it when exporting the model",
     "LSTM": "export the cell as MatMul, Sigmoid and Tanh, unrolled over time",
     "GRU": "export the cell as MatMul, Sigmoid and Tanh, unrolled over time",
     "RNN": "export the cell as MatMul and Tanh, unrolled over time",
@@ -223,43 +224,29 @@ def operator_version(node: onnx.NodeProto, opset: int) -> int:
     return onnx.defs.get_schema(node.op_type, opset, "").since_version
 
 
-def _needs_expansion(node: onnx.NodeProto, opset: int) -> bool:
-    version = operator_version(node, opset)
+def _schema_to_expand(node: onnx.NodeProto, opsets: dict[str, int]) -> Any:
+    """Schema with the body that replaces the node, or None where the node stays."""
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    if domain == TRAINING_DOMAIN or not onnx.defs.has(node.op_type, opsets.get(domain, 0), domain):
+        return None
+    schema: Any = onnx.defs.get_schema(node.op_type, opsets[domain], domain)
     operator = find_operator(node)
-    if not version or node.domain == TRAINING_DOMAIN or (operator is not None and version in operator.versions):
-        return False
-    schema: Any = onnx.defs.get_schema(node.op_type, opset, "")
-    return schema.has_function or schema.has_context_dependent_function
-
-
-def _write_defaults(model: onnx.ModelProto, names: list[str], opset: int) -> None:
-    """Write out the default attributes of the nodes to expand: the inliner would leave them out of the body."""
-    for node in model.graph.node:
-        if node.op_type not in names or not operator_version(node, opset):
-            continue
-        given = {attribute.name for attribute in node.attribute}
-        for name, attribute in onnx.defs.get_schema(node.op_type, opset, "").attributes.items():
-            if name not in given and attribute.default_value.type != onnx.AttributeProto.UNDEFINED:
-                node.attribute.append(attribute.default_value)
+    if operator is not None and schema.since_version in operator.versions:
+        return None
+    return schema if schema.has_function or schema.has_context_dependent_function else None
 
 
 def expand_functions(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
-    """Replace operators without a handler by the function bodies of the ONNX standard, where there are any."""
+    """Replace operators without a handler by the bodies of the ONNX standard, and control flow by what it does."""
+    opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
     for _ in range(_EXPANSION_ROUNDS):
-        names = sorted({node.op_type for node in model.graph.node if _needs_expansion(node, opset)})
-        if not names:
+        expanded = expand_bodies(model, lambda node: _schema_to_expand(node, opsets))
+        resolved = resolve_control_flow(expanded or model, opset)
+        if expanded is None and resolved is None:
             break
-        schemas = [("", name) for name in names]
-        _write_defaults(model, names, opset)
-        # Bodies that depend on the context read element types from the inferred values.
-        model = onnx.shape_inference.infer_shapes(model, data_prop=True)
-        try:
-            model = onnx.inliner.inline_selected_functions(model, schemas, inline_schema_functions=True)
-        except RuntimeError:
-            # The inliner asserts on bodies whose types it cannot work out: they stay, and are refused by name.
-            break
+        model = resolved or expanded or model
     return model
 
 
 _EXPANSION_ROUNDS = 8
-"""Bodies may hold operators with bodies; the standard nests them two deep."""
+"""Bodies may hold operators with bodies, and branches; the standard nests them two deep."""

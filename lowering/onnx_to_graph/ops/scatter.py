@@ -123,4 +123,3 @@ def _gather_batches(node: Node, x: Any, indices: Any) -> Any:
     rows = reshape(x, [int(np.prod(flat[:depth], dtype=np.int64)), *flat[depth:]])
     taken = graph.Gather.build(rows, _flat_places(full, flat), axis=0).result
     return reshape(taken, [*wanted[:-1], *flat[depth:]])
-

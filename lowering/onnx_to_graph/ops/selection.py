@@ -130,9 +130,7 @@ def one_hot(node: Node) -> Any:
     wrapped = graph.Where.build(graph.Less.build(column, zero).result, graph.Add.build(column, extent).result, column)
     classes = np.arange(depth).reshape([depth if i == axis else 1 for i in range(len(shape) + 1)])
     hit = graph.Equal.build(wrapped.result, constant(classes, like=column)).result
-    off, on = (
-        reshape(graph.Slice.build(values, starts=[i], limits=[i + 1], steps=[1]).result, []) for i in range(2)
-    )
+    off, on = (reshape(graph.Slice.build(values, starts=[i], limits=[i + 1], steps=[1]).result, []) for i in range(2))
     return graph.Where.build(hit, on, off).result
 
 
@@ -163,8 +161,6 @@ def shape_of_operand(node: Node) -> Any:
 def size_of_operand(node: Node) -> Any:
     """Size: the number of elements."""
     return graph.Constant.build(value=np.asarray(np.prod(shape_of(node.operand(0))), np.int64)).result
-
-
 
 
 def center_crop_pad(node: Node) -> Any:

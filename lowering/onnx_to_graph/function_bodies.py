@@ -1,0 +1,89 @@
+"""Operators that ONNX defines by a body of other operators: the node is replaced by that body.
+
+The inliner of ONNX replaces calls of functions of the model. Every node becomes a call of a function of its own, made
+from the body of its operator; the inliner's own lookup of bodies stops at nodes that leave out an optional input.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import onnx
+import onnx.inliner
+
+_DOMAIN = "mnc.bodies"
+
+
+def _with_defaults(node: onnx.NodeProto, schema: onnx.defs.OpSchema) -> onnx.NodeProto:
+    """The node with the default values of its attributes written out, which a body refers to."""
+    full = onnx.NodeProto()
+    full.CopyFrom(node)
+    given = {attribute.name for attribute in node.attribute}
+    for name, attribute in schema.attributes.items():
+        if name not in given and attribute.default_value.type != onnx.AttributeProto.UNDEFINED:
+            full.attribute.append(attribute.default_value)
+    return full
+
+
+def _newest(versions: list[int], opset: int) -> int:
+    """The body written for the newest operator set up to that of the model; the oldest if all are newer."""
+    return max((version for version in versions if version <= opset), default=min(versions))
+
+
+def _body(node: onnx.NodeProto, schema: Any, opset: int, types: dict[str, onnx.TypeProto]) -> onnx.FunctionProto | None:
+    """Body of the node, or None where the schema has none for these types.
+
+    `schema` is an ``OpSchema``; its functions are missing from the stubs of ONNX.
+    """
+    function = onnx.FunctionProto()
+    if schema.has_function:
+        version = _newest(schema.function_opset_versions, opset)
+        function.ParseFromString(schema.get_function_with_opset_version(version))
+        return function
+    if any(name and name not in types for name in node.input):
+        return None
+    given = [(types[name] if name else onnx.TypeProto()).SerializeToString() for name in node.input]
+    version = _newest(schema.context_dependent_function_opset_versions, opset)
+    text = schema.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), given)
+    if not text:
+        return None
+    function.ParseFromString(text)
+    return function
+
+
+def value_types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
+    """Types of all values that are declared or were inferred."""
+    types = {value.name: value.type for value in (*graph.value_info, *graph.input, *graph.output)}
+    for tensor in graph.initializer:
+        types[tensor.name] = onnx.helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
+    return types
+
+
+def expand_bodies(
+    model: onnx.ModelProto, schema_of: Callable[[onnx.NodeProto], onnx.defs.OpSchema | None]
+) -> onnx.ModelProto | None:
+    """The model with every node that `schema_of` gives a schema for replaced by its body; None if there was none."""
+    wanted = [index for index, node in enumerate(model.graph.node) if schema_of(node) is not None]
+    if not wanted:
+        return None
+    model = onnx.shape_inference.infer_shapes(model, data_prop=True)  # bodies depend on element types
+    types = value_types(model.graph)
+    versions = {entry.domain: entry.version for entry in model.opset_import}
+    for index in wanted:
+        node = model.graph.node[index]
+        schema = schema_of(node)
+        if schema is None:
+            continue
+        full = _with_defaults(node, schema)
+        function = _body(full, schema, versions.get(schema.domain, 1), types)
+        if function is None:
+            continue
+        function.domain, function.name = _DOMAIN, f"{node.op_type}_{index}"
+        del function.opset_import[:]
+        function.opset_import.extend(model.opset_import)
+        model.functions.append(function)
+        node.CopyFrom(full)
+        node.domain, node.op_type = _DOMAIN, function.name
+    if not model.functions:
+        return None
+    model.opset_import.append(onnx.helper.make_opsetid(_DOMAIN, 1))
+    return onnx.inliner.inline_local_functions(model)

@@ -1,0 +1,130 @@
+"""If, Loop and Scan that are resolved when importing, and operators replaced by their bodies."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+from mnc.core.context import make_context
+from mnc.core.diagnostics import CompileError
+from mnc.lowering.onnx_to_graph import import_model
+
+sys.path.insert(0, str(Path(__file__).parent))
+from numpy_graph import evaluate
+
+HEADER = '<ir_version: 8, opset_import: ["" : {opset}]>\n'
+
+
+def _check(text: str, inputs: dict[str, np.ndarray], opset: int = 18) -> None:
+    model = onnx.parser.parse_model(HEADER.format(opset=opset) + text)
+    expected: Any = ReferenceEvaluator(model).run(None, inputs)
+    results = evaluate(import_model(model, make_context(["graph"])), inputs)
+    for got, want in zip(results, expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def _values(*shape: int) -> np.ndarray:
+    return np.random.default_rng(len(shape)).standard_normal(shape).astype(np.float32)
+
+
+IF = """
+g (float[2,3] x{argument}) => (float[2,3] y) {{
+    {condition}
+    y = If (c) <
+        then_branch = then () => (float[2,3] t) {{ t = Exp (x) }},
+        else_branch = other () => (float[2,3] e) {{ h = Neg (x) e = Sub (h, x) }}
+    >
+}}"""
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_branch_that_is_known(value: int) -> None:
+    condition = f"n = Constant <value = int64 {{{value}}}> () c = Cast <to = 9> (n)"
+    text = IF.format(argument="", condition=condition)
+    module = import_model(onnx.parser.parse_model(HEADER.format(opset=18) + text), make_context(["graph"]))
+    assert ("graph.exp" in str(module)) == bool(value)
+    assert ("graph.neg" in str(module)) != bool(value)
+    _check(text, {"x": _values(2, 3)})
+
+
+@pytest.mark.parametrize("value", [False, True])
+def test_branch_that_is_decided_at_run_time(value: bool) -> None:
+    text = IF.format(argument=", bool flag", condition="c = Not (flag)")
+    _check(text, {"x": _values(2, 3), "flag": np.array(value)})
+
+
+def test_branches_of_different_shapes_are_refused() -> None:
+    text = """g (float[2,3] x, bool c) => (float[?,?] y) {
+        y = If (c) <then_branch = a () => (float[2,3] t) { t = Exp (x) },
+                    else_branch = b () => (float[1,3] e) { e = ReduceMax <keepdims = 1> (x, axes) }>
+    }""".replace("e = ReduceMax", "axes = Constant <value_ints = [0]> () e = ReduceMax")
+    with pytest.raises(CompileError, match="If is not supported"):
+        import_model(onnx.parser.parse_model(HEADER.format(opset=18) + text), make_context(["graph"]))
+
+
+def test_loop_with_a_trip_count_and_a_condition() -> None:
+    text = """g (float[4] x) => (float[4] last, float[k,4] all) {
+        trips = Constant <value = int64 {7}> ()
+        start = Constant <value = bool {1}> ()
+        last, all = Loop (trips, start, x) <body = b (int64 i, bool on, float[4] s)
+                => (bool more, float[4] n, float[4] o) {
+            three = Constant <value = int64 {3}> ()
+            more = Less (i, three)
+            f = Cast <to = 1> (i)
+            n = Add (s, f)
+            o = Mul (n, s)
+        }>
+    }"""
+    _check(text, {"x": _values(4)})
+
+
+def test_loop_whose_end_depends_on_data_is_refused() -> None:
+    text = """g (float[4] x, int64 trips) => (float[4] y) {
+        start = Constant <value = bool {1}> ()
+        y = Loop (trips, start, x) <body = b (int64 i, bool c, float[4] s) => (bool d, float[4] n) {
+            d = Identity (c) n = Add (s, s)
+        }>
+    }"""
+    with pytest.raises(CompileError, match="Loop is not supported") as caught:
+        import_model(onnx.parser.parse_model(HEADER.format(opset=18) + text), make_context(["graph"]))
+    assert "known when compiling" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("opset", [11, 18])
+def test_scan_along_other_axes_and_backwards(opset: int) -> None:
+    body = helper.make_graph(
+        [helper.make_node("Add", ["s", "e"], ["n"]), helper.make_node("Mul", ["n", "e"], ["o"])],
+        "body",
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]) for n in ("s", "e")],
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]) for n in ("n", "o")],
+    )
+    node = helper.make_node(
+        "Scan", ["init", "x"], ["last", "all"], body=body, num_scan_inputs=1,
+        scan_input_axes=[1], scan_input_directions=[1],
+    )  # fmt: skip
+    shapes = {"init": [2], "x": [2, 5], "last": [2], "all": [5, 2]}
+    info = {n: helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in shapes.items()}
+    graph = helper.make_graph([node], "g", [info["init"], info["x"]], [info["last"], info["all"]])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    init, x = _values(2), _values(2, 5)
+    state, rows = init, []
+    for i in range(4, -1, -1):
+        state = state + x[:, i]
+        rows.append(state * x[:, i])
+    last, every = evaluate(import_model(model, make_context(["graph"])), {"init": init, "x": x})
+    np.testing.assert_allclose(last, state, rtol=1e-6)
+    np.testing.assert_allclose(every, np.stack(rows), rtol=1e-6)
+
+
+def test_body_of_an_operator_whose_optional_input_is_left_out() -> None:
+    text = """g (float[1,2,5] x, float[2,1,3] w, float[1,2,2] past) => (float[1,2,5] y) {
+        y, state = CausalConvWithState (x, w, "", past)
+    }"""
+    model = onnx.parser.parse_model(HEADER.format(opset=27) + text)
+    module = import_model(model, make_context(["graph"]))
+    assert "graph.conv" in str(module)
