@@ -23,6 +23,7 @@ from mnc.lowering.onnx_to_graph.ops import (
     loss,
     normalization,
     optimizer,
+    pooling,
     quantization,
     ranking,
     reduction,
@@ -32,7 +33,7 @@ from mnc.lowering.onnx_to_graph.ops import (
     shape,
 )
 from mnc.lowering.onnx_to_graph.ops.elementwise import binary, unary, variadic, with_floats
-from mnc.lowering.onnx_to_graph.ops.reduction import arg_reduce, global_pool, pool, reduce, softmax
+from mnc.lowering.onnx_to_graph.ops.reduction import arg_reduce, global_pool, reduce, softmax
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ OPERATORS: dict[str, Operator] = {
     "And": Operator(binary(graph.And), (7,)),
     "ArgMax": Operator(arg_reduce("max"), (1, 11, 12, 13)),
     "ArgMin": Operator(arg_reduce("min"), (1, 11, 12, 13)),
-    "AveragePool": Operator(pool("average"), (7, 10, 11, 19, 22)),
-    "BatchNormalization": Operator(normalization.batch_norm, (7, 9, 14, 15), "inference"),
+    "AveragePool": Operator(pooling.pool("average"), (7, 10, 11, 19, 22)),
+    "BatchNormalization": Operator(normalization.batch_norm, (7, 9, 14, 15)),
     "BitShift": Operator(bits.bit_shift, (11, 28)),
     "BitwiseAnd": Operator(binary(graph.BitwiseAnd), (18,)),
     "BitwiseNot": Operator(bits.bitwise_not, (18,)),
@@ -76,7 +77,7 @@ OPERATORS: dict[str, Operator] = {
     "DepthToSpace": Operator(shape.depth_to_space, (1, 11, 13, 28)),
     "DequantizeLinear": Operator(quantization.dequantize_linear, (10, 13, 19, 21, 23, 24, 25, 28), "integers"),
     "Div": Operator(binary(graph.Div), (7, 13, 14)),
-    "Dropout": Operator(elementwise.dropout, (7, 10, 12, 13, 22), "inference"),
+    "Dropout": Operator(elementwise.dropout, (7, 10, 12, 13, 22), "training mode with a seed"),
     "Einsum": Operator(einsum.einsum, (12, 28)),
     "Elu": Operator(with_floats(graph.Elu, alpha=1.0), (6, 22)),
     "Equal": Operator(binary(graph.Equal), (7, 11, 13, 19)),
@@ -110,11 +111,11 @@ OPERATORS: dict[str, Operator] = {
     "Log": Operator(unary(graph.Log), (6, 13)),
     "LogSoftmax": Operator(softmax(graph.LogSoftmax), (1, 11, 13)),
     "LpNormalization": Operator(normalization.lp_norm, (1, 22)),
-    "LpPool": Operator(pool("lp"), (2, 11, 18, 22)),
+    "LpPool": Operator(pooling.pool("lp"), (2, 11, 18, 22)),
     "MatMul": Operator(contraction.matmul, (1, 9, 13)),
     "MatMulInteger": Operator(quantization.matmul_integer, (10,)),
     "Max": Operator(variadic(graph.Max), (6, 8, 12, 13)),
-    "MaxPool": Operator(pool("max"), (1, 8, 10, 11, 12, 22), "first output"),
+    "MaxPool": Operator(pooling.pool("max"), (1, 8, 10, 11, 12, 22)),
     "Mean": Operator(elementwise.mean, (6, 8, 13)),
     "Min": Operator(variadic(graph.Min), (6, 8, 12, 13)),
     "Mish": Operator(unary(graph.Mish), (18, 22)),

@@ -113,15 +113,23 @@ def identity(node: Node) -> Any:
 
 
 def dropout(node: Node) -> Any:
-    """Dropout at inference disappears; its mask is all true."""
-    training = node.known(2) if node.version >= 12 else None
-    ratio = node.known(1) if node.version >= 12 else np.float32(node.attribute("ratio", 0.5))
-    is_off = ratio is not None and float(np.asarray(ratio).reshape(())) == 0.0
-    if node.version >= 12 and node.has(2) and not is_off and (training is None or bool(training)):
-        hint = "export the model for inference, with training_mode false"
-        raise node.error("dropout in training mode draws random numbers, which is not supported", hint=hint)
+    """Dropout. At inference it disappears and its mask is all true.
+
+    In training mode a node with a seed gets the mask that the ONNX reference draws from this seed, a constant of the
+    program, equal in every run; without a seed every run would need new random numbers, which the machine cannot draw.
+    """
     x = node.operand(0)
-    if not node.wants(1):
-        return [x]
-    ones = np.ones(shape_of(x), bool)
-    return [x, constant(ones) if node.version >= 10 else constant(ones, like=x)]
+    training = node.known(2) if node.version >= 12 else None
+    ratio = node.known(1) if node.has(1) else np.array(node.attribute("ratio", 0.5))
+    is_training = node.version >= 12 and node.has(2) and (training is None or bool(training.reshape(())))
+    if not is_training or (ratio is not None and ratio.reshape(()) == 0):
+        ones = np.ones(shape_of(x), bool)
+        return [x, constant(ones) if node.version >= 10 else constant(ones, like=x)] if node.wants(1) else [x]
+    seed = node.attribute("seed")
+    if seed is None or training is None or ratio is None:
+        hint = "set training_mode to false, or give the node a seed and a ratio and training_mode that are constants"
+        raise node.error("dropout in training mode draws random numbers, which is not supported", hint=hint)
+    rate = float(ratio.reshape(()))
+    mask = np.random.RandomState(seed).uniform(0, 1.0, shape_of(x)) >= rate
+    scaled = graph.Mul.build(x, constant(1.0 / (1.0 - rate), like=x)).result
+    return [graph.Where.build(constant(mask), scaled, constant(0, like=x)).result, constant(mask)]

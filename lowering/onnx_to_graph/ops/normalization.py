@@ -8,14 +8,38 @@ from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_o
 
 
 def batch_norm(node: Node) -> Any:
-    """BatchNormalization at inference."""
-    if node.attribute("training_mode", 0) or any(node.wants(i) for i in range(1, 5)):
-        hint = "export the model for inference; only the first output is available"
-        raise node.error("batch normalization in training mode is not supported", hint=hint)
+    """BatchNormalization: with the given statistics, or in training mode with those of the batch."""
     if not node.attribute("spatial", 1):
         raise node.error("spatial=0 is not supported", hint="use one mean and variance per channel")
-    operands = [cast(value, element_type_of(node.operand(0))) for value in node.operands()]
-    return graph.BatchNorm.build(*operands, epsilon=float(node.attribute("epsilon", 1e-5))).result
+    x = node.operand(0)
+    operands = [cast(value, element_type_of(x)) for value in node.operands()]
+    epsilon = float(node.attribute("epsilon", 1e-5))
+    if node.attribute("training_mode", 0):
+        return _train_batch_norm(node, *operands, epsilon)
+    if any(node.wants(i) for i in range(1, 5)):
+        hint = "convert the model to opset 15 and set training_mode, or use only the first output"
+        raise node.error("batch statistics without training_mode are not supported", hint=hint)
+    return graph.BatchNorm.build(*operands, epsilon=epsilon).result
+
+
+def _train_batch_norm(node: Node, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, epsilon: float) -> list[Any]:
+    """Normalised by the mean and variance of the batch, and the running mean and variance moved towards them."""
+    rank, types = len(shape_of(x)), [element_type_of(node.operand(i)) for i in (3, 4)]
+    axes = [i for i in range(rank) if i != 1]
+    now = graph.Reduce.build(x, kind="mean", axes=axes, keepdims=True).result
+    centred = graph.Sub.build(x, now).result
+    spread = graph.Reduce.build(graph.Mul.build(centred, centred), kind="mean", axes=axes, keepdims=True).result
+    channels = shape_of(mean)
+    statistics = [reshape(now, channels), reshape(spread, channels)]
+    y = graph.BatchNorm.build(x, scale, bias, *statistics, epsilon=epsilon).result
+    momentum = float(node.attribute("momentum", 0.9))
+    running = [
+        graph.Add.build(
+            graph.Mul.build(old, constant(momentum, like=old)), graph.Mul.build(new, constant(1 - momentum, like=new))
+        ).result
+        for old, new in zip((mean, variance), statistics, strict=True)
+    ]
+    return [y, *(cast(value, kind) for value, kind in zip(running, types, strict=True))]
 
 
 def layer_norm(node: Node) -> Any:

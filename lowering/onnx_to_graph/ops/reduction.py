@@ -1,4 +1,4 @@
-"""Reductions, softmax and pooling."""
+"""Reductions and softmax."""
 
 import math
 from collections.abc import Callable
@@ -6,7 +6,6 @@ from typing import Any
 
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.node import Node, reshape, shape_of
-from mnc.lowering.onnx_to_graph.ops.contraction import window_attributes
 
 
 def reduce(kind: str, axes_input_since: int = 18) -> Callable[[Node], Any]:
@@ -84,26 +83,5 @@ def global_pool(kind: str) -> Callable[[Node], Any]:
         x = node.operand(0)
         axes = list(range(2, len(shape_of(x))))
         return graph.Reduce.build(x, kind=kind, axes=axes, keepdims=True).result
-
-    return handler
-
-
-def pool(kind: str) -> Callable[[Node], Any]:
-    """Handler of MaxPool, AveragePool and LpPool."""
-
-    def handler(node: Node) -> Any:
-        if node.wants(1):
-            raise node.error("its output of indices is not supported", hint="use only the first output")
-        x = node.operand(0)
-        kernel = node.attribute("kernel_shape")
-        return graph.Pool.build(
-            x,
-            kind=kind,
-            kernel=kernel,
-            **window_attributes(node, shape_of(x)[2:], kernel),
-            ceil_mode=bool(node.attribute("ceil_mode", 0)),
-            count_include_pad=bool(node.attribute("count_include_pad", 0)),
-            p=node.attribute("p", 2) if kind == "lp" else None,
-        ).result
 
     return handler
