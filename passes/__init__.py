@@ -12,6 +12,7 @@ PASSES: dict[str, str] = {
     "simplify-tensors": "mnc.passes.graph.simplify_tensors:SimplifyTensors",
     "normalize-loops": "mnc.passes.affine.normalize_loops:NormalizeLoops",
     "promote-to-local": "mnc.passes.affine.promote_to_local:PromoteToLocal",
+    "sink-reductions": "mnc.passes.affine.sink_reductions:SinkReductions",
     "sliding-window": "mnc.passes.affine.sliding_window:SlidingWindow",
     "unroll": "mnc.passes.affine.unroll:Unroll",
     "choose-tiles": "mnc.passes.linalg.choose_tiles:ChooseTiles",

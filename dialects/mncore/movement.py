@@ -3,8 +3,9 @@
 from typing import Any
 
 from mnc.core.bindings import ext, ir
-from mnc.dialects.mncore.attributes import check_placed_buffer, memory_of
+from mnc.dialects.mncore.attributes import check_placed_buffer, memory_of, placement_of
 from mnc.dialects.mncore.base import Mncore, verifier
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis
 
 
 def check_dram(value: Any, shape: tuple[int, ...]) -> None:
@@ -37,6 +38,17 @@ def _check_store(op: Any) -> None:
     source, target = op.operation.operands
     check_dram(target, check_placed_buffer(source).layout.shape)
     _check_same_element(source, target)
+    if "sum" in op.operation.attributes:
+        _check_sum(op)
+
+
+def _check_sum(op: Any) -> None:
+    axes = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.operation.attributes["sum"])]
+    if axes != [Axis.L2B.value]:
+        raise ValueError(f"a store adds parts over [\"L2B\"], found {axes}")
+    layout = placement_of(op.operation.operands[0].type).layout
+    if layout.replicated_bits(Axis.L2B) != AXIS_SIZE[Axis.L2B] - 1:
+        raise ValueError(f"adds what all L2Bs hold, but {layout} distributes the tensor over them")
 
 
 def _check_relayout(op: Any) -> None:
@@ -81,7 +93,10 @@ class Dl(Mncore.Operation, name="dl"):
 
 
 class Ul(Mncore.Operation, name="ul"):
-    """Unload a placed tensor from PE memory to DRAM."""
+    """Unload a placed tensor from PE memory to DRAM.
+
+    With ``sum = ["L2B"]`` every L2B holds a part, and their sum is stored.
+    """
 
     source: ext.Operand[ir.MemRefType]
     target: ext.Operand[ir.MemRefType]

@@ -176,7 +176,7 @@ class _Selector:
 
     def store(self, op: Any) -> None:
         source, target = op.operands
-        image = plan_store(self.builder, self.layout(source), self.buffers[source])
+        image = plan_store(self.builder, self.layout(source), self.buffers[source], partial="sum" in op.attributes)
         self.selection.tensors.append(HostTensor(self.names[target], "output", _dtype(source.type), image))
 
     def _ends(self, op: Any) -> tuple[Layout, Buffer, Layout, Buffer]:

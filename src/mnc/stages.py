@@ -29,8 +29,8 @@ LINALG = ("graph-to-linalg", "fuse-elementwise", "canonicalize", "cse")
 SPMD = ("drop-empty", "expand-indices", "assign-layouts{{precision={precision}}}", "distribute")
 """Whole tensors become the share of one PE: loops over local memory, matrix kernels, transfers."""
 
-AFFINE = ("canonicalize", "cse")
-"""Clean-up of the loops over the local share."""
+AFFINE = ("canonicalize", "cse", "sink-reductions")
+"""Loops over the local share: clean-up, and sums over L2Bs left to the stores."""
 
 MACHINE = ("select-instructions", "allocate-buffers", "schedule", "verify-schedule")
 """Instructions, addresses, steps; then the text is checked by code that shares nothing with the scheduler."""

@@ -6,12 +6,19 @@ from mnc.mncore_backend.layout import AXIS_SIZE, HARDWARE_AXES, Axis, Digit, Lay
 
 
 @st.composite
-def layouts(draw: st.DrawFn, max_dims: int = 3, max_address: int = 24, shape: tuple[int, ...] | None = None) -> Layout:
-    """Hardware bits are dealt to dimensions at random, mixed with address digits of any size; extents may be smaller
-    than the digits allow (padding) unless a shape is given (then the outermost digit is grown until it fits)."""
+def layouts(
+    draw: st.DrawFn,
+    max_dims: int = 3,
+    max_address: int = 24,
+    shape: tuple[int, ...] | None = None,
+    axes: tuple[Axis, ...] = HARDWARE_AXES,
+) -> Layout:
+    """Bits of the hardware `axes` are dealt to dimensions at random, mixed with address digits of any size; extents may
+    be smaller than the digits allow (padding) unless a shape is given (then the outermost digit is grown until it
+    fits)."""
     count = draw(st.integers(1, max_dims)) if shape is None else len(shape)
     strings: list[list[Digit]] = [[] for _ in range(count)]
-    for axis in HARDWARE_AXES:
+    for axis in axes:
         stride = 1
         while stride < AXIS_SIZE[axis]:
             target = draw(st.integers(-1, count - 1))

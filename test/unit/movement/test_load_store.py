@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from layout.strategies import layouts
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.layout import Layout, pack, parse, place
+from mnc.mncore_backend.layout import HARDWARE_AXES, Axis, Layout, pack, parse, place
 from mnc.mncore_backend.movement.load import plan_load
 from mnc.mncore_backend.movement.store import plan_store
 from mnc.mncore_backend.program import Builder, Program
@@ -70,6 +70,22 @@ def test_load_emulated(layout: Layout) -> None:
 @settings(max_examples=5, deadline=None, phases=UNSHRUNK)
 def test_store_emulated(layout: Layout) -> None:
     check_store(layout, emulated=True)
+
+
+@given(layouts(axes=tuple(axis for axis in HARDWARE_AXES if axis is not Axis.L2B)))
+@settings(max_examples=5, deadline=None, phases=UNSHRUNK)
+def test_store_of_parts_emulated(layout: Layout) -> None:
+    """What the eight L2Bs hold is added up on the way; small integers, so that every order gives the same sum."""
+    program = Program()
+    source = program.buffer("x", layout.local_size, (Memory.LM0,), pinned=True)
+    image = plan_store(Builder(program), layout, source, partial=True)
+    chip = ready(program, emulated=True)
+    data = np.arange(layout.size, dtype=np.float32).reshape(layout.shape)
+    words = pack(data.view(np.uint32), layout).view(np.float32)
+    parts = np.arange(1, 9, dtype=np.float32).reshape(8, 1, 1, 1, 1)
+    chip.poke(source, (words * parts).view(np.uint32))
+    chip.run(program)
+    assert (image.unpack(chip.read_dram(image.buffer), np.float32) == 36 * data).all()
 
 
 def test_large_tensor_is_sliced() -> None:

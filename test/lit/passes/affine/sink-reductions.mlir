@@ -1,0 +1,85 @@
+// RUN: mnc-opt %s --split-input-file --pass-pipeline='builtin.module(sink-reductions)' | FileCheck %s
+
+!dram = memref<16xf32, #mncore.memory<"DRAM">>
+!share = memref<1x2xf32, #mncore.placed<"LM", "16", "((2_MAB:2, 4_PE:1, 2_W:1),)">>
+
+// An update: what is added to the parts is divided among them, the L1Bs are still added up on the way.
+// CHECK-LABEL: func.func @update
+// CHECK: "mncore.reduce"(%[[P:.*]], %[[S:.*]]) {axes = ["L1B"], bits = array<i64: 7>, kind = "sum"}
+// CHECK: affine.for
+// CHECK: %[[G:.*]] = affine.load %[[S]]
+// CHECK: %[[STEP:.*]] = arith.mulf %[[G]], %{{.*}} : f32
+// CHECK: %[[EIGHTH:.*]] = arith.constant 1.250000e-01 : f32
+// CHECK: %[[SHARE:.*]] = arith.mulf %{{.*}}, %[[EIGHTH]] : f32
+// CHECK: arith.subf %[[SHARE]], %[[STEP]] : f32
+// CHECK: "mncore.ul"({{.*}}) {sum = ["L2B"]}
+func.func @update(%out: !dram, %w: !share, %p: !share) {
+  %rate = arith.constant 0.01 : f32
+  %s = memref.alloc() : !share
+  %u = memref.alloc() : !share
+  "mncore.reduce"(%p, %s) {axes = ["L2B", "L1B"], bits = array<i64: 7, 7>, kind = "sum"} : (!share, !share) -> ()
+  affine.for %i = 0 to 2 {
+    %0 = affine.load %w[0, %i] : !share
+    %1 = affine.load %s[0, %i] : !share
+    %2 = arith.mulf %1, %rate : f32
+    %3 = arith.subf %0, %2 : f32
+    affine.store %3, %u[0, %i] : !share
+  }
+  "mncore.ul"(%u, %out) : (!share, !dram) -> ()
+  return
+}
+
+// -----
+
+!dram = memref<16xf32, #mncore.memory<"DRAM">>
+!share = memref<1x2xf32, #mncore.placed<"LM", "16", "((2_MAB:2, 4_PE:1, 2_W:1),)">>
+
+// Nothing is left to do before the store.
+// CHECK-LABEL: func.func @plain
+// CHECK-NOT: mncore.reduce
+// CHECK: "mncore.ul"(%arg1, %arg0) {sum = ["L2B"]}
+func.func @plain(%out: !dram, %p: !share) {
+  %s = memref.alloc() : !share
+  "mncore.reduce"(%p, %s) {axes = ["L2B"], bits = array<i64: 7>, kind = "sum"} : (!share, !share) -> ()
+  "mncore.ul"(%s, %out) : (!share, !dram) -> ()
+  return
+}
+
+// -----
+
+!dram = memref<16xf32, #mncore.memory<"DRAM">>
+!share = memref<1x2xf32, #mncore.placed<"LM", "16", "((2_MAB:2, 4_PE:1, 2_W:1),)">>
+
+// The square of a sum is not the sum of squares; the other result of the same sum needs it whole, too.
+// CHECK-LABEL: func.func @square
+// CHECK: "mncore.reduce"({{.*}}) {axes = ["L2B"], bits = array<i64: 7>, kind = "sum"}
+// CHECK-NOT: sum = ["L2B"]
+func.func @square(%out: !dram, %sums: !dram, %p: !share) {
+  %s = memref.alloc() : !share
+  %u = memref.alloc() : !share
+  "mncore.reduce"(%p, %s) {axes = ["L2B"], bits = array<i64: 7>, kind = "sum"} : (!share, !share) -> ()
+  affine.for %i = 0 to 2 {
+    %0 = affine.load %s[0, %i] : !share
+    %1 = arith.mulf %0, %0 : f32
+    affine.store %1, %u[0, %i] : !share
+  }
+  "mncore.ul"(%s, %sums) : (!share, !dram) -> ()
+  "mncore.ul"(%u, %out) : (!share, !dram) -> ()
+  return
+}
+
+// -----
+
+!dram = memref<16xf32, #mncore.memory<"DRAM">>
+!share = memref<1x2xf32, #mncore.placed<"LM", "16", "((2_MAB:2, 4_PE:1, 2_W:1),)">>
+
+// Maxima are combined where they are.
+// CHECK-LABEL: func.func @maximum
+// CHECK: "mncore.reduce"({{.*}}) {axes = ["L2B"], bits = array<i64: 7>, kind = "max"}
+// CHECK-NOT: sum = ["L2B"]
+func.func @maximum(%out: !dram, %p: !share) {
+  %s = memref.alloc() : !share
+  "mncore.reduce"(%p, %s) {axes = ["L2B"], bits = array<i64: 7>, kind = "max"} : (!share, !share) -> ()
+  "mncore.ul"(%s, %out) : (!share, !dram) -> ()
+  return
+}
