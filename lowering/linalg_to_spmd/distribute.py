@@ -28,7 +28,7 @@ from mnc.lowering.linalg_to_spmd.reading import (
 )
 from mnc.lowering.linalg_to_spmd.rearranging import REARRANGEMENTS, RESHAPES, padding_of, pieces_of
 from mnc.lowering.linalg_to_spmd.tiles import is_read_through
-from mnc.lowering.linalg_to_spmd.words import word_bits, word_type
+from mnc.lowering.linalg_to_spmd.words import check_words, word_bits, word_type
 from mnc.mncore_backend.layout import parse, permute, reshape
 
 
@@ -190,8 +190,9 @@ class Distribute(Pass):
     name = "distribute"
 
     def run(self, module: Any) -> None:
-        """Rewrite every function of the module."""
+        """Rewrite every function of the module; raises CompileError for constants that no word holds."""
         with module.context, ir.Location.unknown():
             functions = [op for op in module.body.operations if op.operation.name == "func.func"]
             for function in functions:
+                check_words(function.operation)
                 distribute_function(function.operation)
