@@ -6,6 +6,9 @@ after:   linalg.generic ins(%x, %iota, %read) { ... }, where %iota holds 0, 1, 2
 
 A read outside the table gives 0. The sum over a dimension of the table that an index chooses from is exact: all terms
 but one are 0.
+
+A reduction that upstream folding left as ``accumulator - x`` becomes ``accumulator + (-x)``: only a combination that
+does not care about the order can be split over PEs.
 """
 
 from collections.abc import Sequence
@@ -72,6 +75,26 @@ def expand(op: Any) -> None:
     op.erase()
 
 
+def add_negated(op: Any) -> None:
+    """Write ``accumulator - x`` at the end of a body as ``accumulator + (-x)``, which is the same number."""
+    block = op.regions[0].blocks[0]
+    end = list(block.operations)[-1].operation
+    if len(end.operands) != 1 or isinstance(end.operands[0].owner, ir.Block):
+        return
+    difference = end.operands[0].owner
+    if difference.name not in ("arith.subf", "arith.subi") or difference.operands[0] != list(block.arguments)[-1]:
+        return
+    accumulator, value = difference.operands
+    with ir.InsertionPoint(difference), difference.location:
+        if difference.name == "arith.subf":
+            total = arith.AddFOp(accumulator, arith.NegFOp(value).result).result
+        else:
+            zero = arith.ConstantOp(value.type, ir.IntegerAttr.get(value.type, 0)).result
+            total = arith.AddIOp(accumulator, arith.SubIOp(zero, value).result).result
+    difference.results[0].replace_all_uses_with(total)
+    difference.erase()
+
+
 @dataclass(frozen=True)
 class ExpandIndices(Pass):
     """Give loop indices and data-dependent reads as operands to the operations that use them."""
@@ -87,6 +110,8 @@ class ExpandIndices(Pass):
                 for op in list(function.operation.regions[0].blocks[0].operations):
                     if op.operation.name != "linalg.generic":
                         continue
+                    if "reduction" in str(op.operation.attributes["iterator_types"]):
+                        add_negated(op.operation)
                     body = {inner.operation.name for inner in op.operation.regions[0].blocks[0].operations}
                     if body & {"linalg.index", "tensor.extract"}:
                         expand(op.operation)

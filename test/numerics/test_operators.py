@@ -155,3 +155,21 @@ def test_negation_of_booleans(op_type: str) -> None:
     x = np.random.default_rng(0).integers(0, 2, (3, 4)).astype(bool)
     (y,) = MncBackend.prepare(model).run({"x": x})
     np.testing.assert_array_equal(y, ~x)
+
+
+def _parsed(text: str, opset: int = 18) -> onnx.ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : {opset}]> {text}')
+
+
+REGRESSIONS = {
+    "sum of a negated sum": """g (float[4,6,5] x) => (float[n] y) {
+        a = Constant <value_ints = [1]> () b = Constant <value_ints = [0]> ()
+        s = ReduceSum <keepdims = 0> (x, a) n = Neg (s) y = ReduceSum <keepdims = 0> (n, b)
+    }""",
+}
+
+
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_shrunk_failures(name: str) -> None:
+    """Graphs that failed once, shrunk."""
+    check(_parsed(REGRESSIONS[name]))
