@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-.PHONY: help setup demo train-demo test check fmt lint types lit unit onnx-ci onnx-suite docs bench clean
+.PHONY: help setup demo train-demo test check fmt lint types lit unit onnx-ci onnx-suite docs bench fuzz clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,6 +53,9 @@ docs: setup ## regenerate generated documents
 
 bench: setup ## benchmarks, written to benchmarks/results
 	$(BIN)/python -m benchmarks
+
+fuzz: setup ## ten minutes of random files and programs through parser, checker and emulator
+	$(BIN)/python scripts/fuzz.py --seconds 600
 
 clean: ## remove what can be made again
 	rm -rf $(VENV) build

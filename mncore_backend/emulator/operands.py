@@ -100,6 +100,7 @@ class Reader:
             self.builder.reads.append(Access(memory, (0, 4, 8, 12), 4, operand))
             return Value(self.builder.rows("t", range(4)), self.builder.rows("t", range(4, 8)))
         if memory in FIXED_VALUES:
+            _require(precision, ("d", "f", "g", "h", "l", "i", "s", ""), f"${memory.value} is a first ALU input only")
             rows = self.constants.fixed(memory, precision)
             return Value(rows, rows)
         if memory not in WORDS:
@@ -157,14 +158,18 @@ class Reader:
 
     def source(self, operand: Operand, precision: str, expected: str = "") -> Value:
         """A source with its suffix and sign applied. `expected` is the precision of the element the operation wants
-        here (the addend of a half operation is single); it defaults to `precision`."""
+        here (the addend of a half operation is single); it defaults to `precision`. Raises StaticError where the
+        element has no lower precision, is no half, or has no sign (summary 7.5, 7.8)."""
         expected = expected or precision
         value = self.value(operand, expected)
         if operand.suffix == "r":
+            _require(expected, ("h",), "r narrows to halves, which the operation does not take")
             value = self._narrow(value)
         elif operand.suffix == "e":
+            _require(expected, ("d", "f", "hf"), "e widens to singles or doubles, which the operation does not take")
             value = self._extend(value, expected)
         if operand.negate:
+            _require(expected, ("d", "f", "g", "h", "hf"), "a minus sign needs a floating-point input")
             value = self._negate(value, expected)
         return value
 
@@ -196,6 +201,11 @@ class Reader:
     def upper(self, firsts: Sequence[int], count: int, write: bool) -> None:
         """Note an access to the same long words of every L1BM."""
         self.builder.upper.append(UpperAccess(tuple(firsts), count, write))
+
+
+def _require(expected: str, precisions: tuple[str, ...], message: str) -> None:
+    if expected not in precisions:
+        raise StaticError(message)
 
 
 def rows_of_longs(base: int, firsts: Sequence[int], stride: int) -> Rows:

@@ -1,5 +1,6 @@
 """Hypothesis strategies: every kind of statement that the grammar allows, with operands of every form."""
 
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
 from mnc.mncore_backend.assembly.records import (
@@ -22,6 +23,9 @@ from mnc.mncore_backend.assembly.records import (
 )
 from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Port, Unit
 
+ALL_HEALTH_CHECKS = (
+    *(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example),
+)
 WIDTHS = st.sampled_from((1, 2, 4))
 PATTERNS = st.text("01", min_size=4, max_size=4)
 LONGS = st.integers(0, 2**64 - 1)
@@ -157,8 +161,8 @@ def l2bm(draw: st.DrawFn, info: OpcodeInfo) -> Expression:
 
 
 @st.composite
-def expressions(draw: st.DrawFn) -> Expression:
-    info = OPCODES[draw(st.sampled_from([m for m, i in OPCODES.items() if i.unit is not Unit.MV]))]
+def expressions_of(draw: st.DrawFn, info: OpcodeInfo) -> Expression:
+    """Expressions of one opcode."""
     if info.unit is Unit.WAIT:
         return Expression("wait", tag=draw(st.integers(0, 255)))
     if info.unit in (Unit.NOP, Unit.NOFORWARD, Unit.L2BMDARW):
@@ -166,6 +170,12 @@ def expressions(draw: st.DrawFn) -> Expression:
     if info.unit is Unit.L1BM:
         return draw(l1bm(info))
     return draw(l2bm(info) if info.unit is Unit.L2BM else calculations(info))
+
+
+def expressions() -> st.SearchStrategy[Expression]:
+    """Expressions of every opcode."""
+    names = [m for m, i in OPCODES.items() if i.unit is not Unit.MV]
+    return st.sampled_from(names).flatmap(lambda name: expressions_of(OPCODES[name]))
 
 
 @st.composite
@@ -178,9 +188,12 @@ def mv_operands(draw: st.DrawFn) -> Operand:
     return Operand(memory, 1, address, group=None if l2b is None else group, l2b=l2b)
 
 
+MV_OPCODES = [m for m, i in OPCODES.items() if i.unit is Unit.MV]
+
+
 @st.composite
-def transfers(draw: st.DrawFn) -> Transfer:
-    opcode = draw(st.sampled_from([m for m, i in OPCODES.items() if i.unit is Unit.MV]))
+def transfers(draw: st.DrawFn, opcodes: list[str] = MV_OPCODES) -> Transfer:
+    opcode = draw(st.sampled_from(opcodes))
     if opcode == "mvnop":
         return Transfer("mvnop")
     tag, repeat = draw(st.none() | st.integers(0, 255)), draw(st.none() | st.integers(1, 9))
@@ -210,20 +223,20 @@ def debug_operands(draw: st.DrawFn) -> DebugOperand:
 
 
 PAYLOADS = st.lists(LONGS, min_size=1, max_size=4).map(tuple)
-STATEMENTS = st.one_of(
-    st.lists(expressions(), min_size=1, max_size=4).map(lambda e: Step(tuple(e))),
-    transfers(),
-    st.builds(RepeatedNop, st.integers(1, 999)),
-    st.builds(
-        lambda letters, entry, width: MaskSetting("".join(letters), entry, width == "ll", width),
-        st.lists(st.sampled_from("rstmnk"), unique=True),
-        st.integers(0, 40),
-        st.sampled_from(("", "l", "ll")),
-    ),
-    st.just(Quit()),
+STEPS = st.lists(expressions(), min_size=1, max_size=4).map(lambda e: Step(tuple(e)))
+MASK_SETTINGS = st.builds(
+    lambda letters, entry, width: MaskSetting("".join(letters), entry, width == "ll", width),
+    st.lists(st.sampled_from("rstmnk"), unique=True),
+    st.integers(0, 40),
+    st.sampled_from(("", "l", "ll")),
+)
+DEBUG_STATEMENTS = st.one_of(
     st.builds(
         DebugGet, st.sampled_from(("", "d", "f", "h", "bd", "bf", "bg", "bh")), debug_operands(), st.integers(0, 99)
     ),
     st.builds(DebugSet, debug_operands(), st.integers(0, 99), PAYLOADS),
     st.builds(DramPreset, st.integers(0, 3), st.integers(0, 16**9 - 1), PAYLOADS),
 )
+NOPS = st.builds(RepeatedNop, st.integers(1, 999))
+STATEMENTS = st.one_of(STEPS, transfers(), NOPS, MASK_SETTINGS, st.just(Quit()), DEBUG_STATEMENTS)
+EXECUTED = st.one_of(STEPS, STEPS, STEPS, STEPS, STEPS, STEPS, transfers(), MASK_SETTINGS, DEBUG_STATEMENTS)
