@@ -8,7 +8,7 @@ from mnc.mncore_backend.movement.load import plan_load
 from mnc.mncore_backend.movement.pick import Plan
 from mnc.mncore_backend.movement.reduce import plan_reduce
 from mnc.mncore_backend.movement.relayout import plan_relayout
-from mnc.mncore_backend.movement.store import plan_store
+from mnc.mncore_backend.movement.store import plan_store, plan_stores
 
 __all__ = [
     "Cost",
@@ -21,4 +21,5 @@ __all__ = [
     "plan_reduce",
     "plan_relayout",
     "plan_store",
+    "plan_stores",
 ]

@@ -137,27 +137,43 @@ def _batch(
 ) -> list[Finish]:
     forms = choose_forms([(arrivals[i].spread, arrivals[i].l2bm_total) for i in group])
     finishes: dict[int, Finish] = {}
-    for form in dict.fromkeys(forms):
+    for number, form in enumerate(dict.fromkeys(forms)):
         members = [i for i, own in zip(group, forms, strict=True) if own == form]
-        total = sum(arrivals[i].l2bm_total for i in members)
-        size = total * DRAM_PER_L2BM[form] // GROUPS
-        dram = builder.program.buffer("images", size, (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
-        l2bm = staging(builder, Memory.L2BM, total, "shared")
-        emit_mv(builder, form, dram, 0, l2bm, total)
+        transfer = _Transfer(builder, form, sum(arrivals[i].l2bm_total for i in members))
+        if number == 0:  # of the tensor wanted first; the others come when one of theirs is wanted
+            transfer.start()
         start = 0
         for i in members:
-            finishes[i] = _finisher(builder, requests[i][0], arrivals[i], form, dram, l2bm, start, total)
+            finishes[i] = _finisher(builder, requests[i][0], arrivals[i], transfer, start)
             start += arrivals[i].l2bm_total
     return [finishes[i] for i in group]
 
 
-def _finisher(
-    builder: Builder, layout: Layout, arrival: Arrival, form: str, dram: Buffer, l2bm: Buffer, start: int, total: int
-) -> Finish:
+class _Transfer:
+    """An MV of `total` long words of each L2BM that several tensors share."""
+
+    def __init__(self, builder: Builder, form: str, total: int) -> None:
+        size = total * DRAM_PER_L2BM[form] // GROUPS
+        self.form, self.total = form, total
+        self.dram = builder.program.buffer("images", size, (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
+        self._builder = builder
+        self._l2bm: Buffer | None = None
+
+    def start(self) -> Buffer:
+        """Emit the transfer unless that has been done; returns where the data arrive."""
+        if self._l2bm is None:
+            self._l2bm = staging(self._builder, Memory.L2BM, self.total, "shared")
+            emit_mv(self._builder, self.form, self.dram, 0, self._l2bm, self.total)
+        return self._l2bm
+
+
+def _finisher(builder: Builder, layout: Layout, arrival: Arrival, transfer: _Transfer, start: int) -> Finish:
     size = arrival.l2bm_total
     numbers = range(len(arrival.parts))
+    form = transfer.form
 
     def finish() -> DramImage:
+        l2bm = transfer.start()
         extents = [l1bm_extent(arrival.path, part) for part in arrival.parts]
         l1bm = alternating(builder, Memory.L1BM, extents, "down")
         at = start
@@ -166,9 +182,9 @@ def _finisher(
             at += arrival.l2bm_size(i)
         index = dram_index(np.concatenate([arrival.l2bm_index(i) for i in numbers], axis=1), form)
         if form == "mvp":  # the halves of all tensors lie behind each other
-            segments = ((start, size), (total + start, size))
+            segments = ((start, size), (transfer.total + start, size))
         else:
             segments = ((start * DRAM_PER_L2BM[form] // GROUPS, index.shape[1]),)
-        return DramImage(dram, layout.shape, np.asarray(index), tuple(range(GROUPS)), 0, segments)
+        return DramImage(transfer.dram, layout.shape, np.asarray(index), tuple(range(GROUPS)), 0, segments)
 
     return finish

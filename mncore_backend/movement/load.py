@@ -6,9 +6,10 @@ import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout, place
-from mnc.mncore_backend.machine import GROUPS
+from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS, MV_LATENCY_STEPS
 from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.paths import (
+    MV_SLICE,
     Index,
     Path,
     hop_steps,
@@ -36,7 +37,7 @@ def plan_load(builder: Builder, layout: Layout, destination: Buffer, *, padding:
     spread = arrival.spread
     images = [
         dram_index(np.concatenate([arrival.l2bm_index(i) for i in group], axis=1), spread)
-        for group in mv_groups([arrival.l2bm_size(i) for i in range(len(arrival.parts))])
+        for group in mv_groups([arrival.l2bm_size(i) for i in range(len(arrival.parts))], _largest(spread))
     ]
     index = np.concatenate(images, axis=1)
     dram = builder.program.buffer("image", index.shape[1], (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
@@ -99,6 +100,9 @@ def _spread(layout: Layout) -> str:
     return "mvb2" if free & 1 else "mvp"
 
 
+# Long words that a half moves at 16 per cycle while the latency of the other passes.
+_HALF_LATENCY = 16 * CYCLES_PER_STEP * MV_LATENCY_STEPS
+
 # DRAM long words (all groups) per long word of one L2BM.
 DRAM_PER_L2BM = {"mvb": 1, "mvb4": 2, "mvb2": 4, "mvp": 8}
 
@@ -122,10 +126,20 @@ def dram_index(l2bm: Index, spread: str) -> Index:
     return units.transpose(2, 1, 0, 3, 4).reshape(GROUPS, size // 2, 2)
 
 
+def _largest(spread: str) -> int:
+    """Long words of an L2BM that one MV of a large tensor fills.
+
+    The two halves of a group take turns at its DRAM: while one MV moves data the latency of the other passes, and the
+    next may follow it (OPEN-38). Larger MVs would only delay the work on what has come. Where all L2BMs are filled at
+    once every MV waits for the one before, and few large ones are best.
+    """
+    return _HALF_LATENCY if spread == "mvp" else MV_SLICE
+
+
 def _emit(builder: Builder, arrival: Arrival, dram: Buffer) -> None:
     parts, spread = arrival.parts, arrival.spread
     sizes = [arrival.l2bm_size(i) for i in range(len(parts))]
-    groups = mv_groups(sizes)
+    groups = mv_groups(sizes, _largest(spread))
     wide = [sum(sizes[i] for i in group) for group in groups]
     l2bm = alternating(builder, Memory.L2BM, wide, "down")
     l1bm = alternating(builder, Memory.L1BM, [l1bm_extent(arrival.path, part) for part in parts], "down")

@@ -77,12 +77,12 @@ def slices(path: Path, addresses: list[int], *, two_long: bool) -> list[list[PeS
     return result
 
 
-def mv_groups(sizes: list[int]) -> list[range]:
-    """Slices that share an MV, given the long words of L2BM that each takes."""
+def mv_groups(sizes: list[int], limit: int = MV_SLICE) -> list[range]:
+    """Slices that share an MV of at most `limit` long words, given the long words of L2BM that each takes."""
     groups: list[range] = []
     first, filled = 0, 0
     for i, size in enumerate(sizes):
-        if i > first and filled + size > MV_SLICE:
+        if i > first and filled + size > limit:
             groups.append(range(first, i))
             first, filled = i, 0
         filled += size

@@ -1,6 +1,7 @@
 """PE -> L1BM -> L2BM -> DRAM for any layout."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from mnc.mncore_backend.machine import GROUPS
 from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.load import dram_index
 from mnc.mncore_backend.movement.paths import (
+    MV_SLICE,
     Index,
     Path,
     hop_steps,
@@ -22,7 +24,7 @@ from mnc.mncore_backend.movement.paths import (
     slices,
     used_addresses,
 )
-from mnc.mncore_backend.movement.staging import alternating, emit_l2bm_up, emit_up
+from mnc.mncore_backend.movement.staging import alternating, emit_l2bm_up, emit_up, staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT, PeStep, placed
 from mnc.mncore_backend.program import Buffer, Builder, upper
 
@@ -34,43 +36,143 @@ def plan_store(builder: Builder, layout: Layout, source: Buffer, *, partial: boo
     Every PE must have written all addresses that the layout uses. With `partial` every L2B holds a part of the tensor,
     which the layout replicates over them, and the sum of the parts is stored.
     """
+    return _store(builder, prepare_store(layout, source, partial=partial))
+
+
+def plan_stores(builder: Builder, requests: Sequence[tuple[Layout, Buffer, bool]]) -> list[DramImage]:
+    """`plan_store` for several tensors (layout, source, partial) that are stored one after the other.
+
+    An MV costs its latency whatever it moves, and two MVs into one DRAM follow each other (OPEN-38): tensors that fit
+    beside each other leave in one.
+    """
+    departures = [prepare_store(layout, source, partial=partial) for layout, source, partial in requests]
+    images: dict[int, DramImage] = {}
+    shared: dict[Spread, list[int]] = {}
+    for number, departure in enumerate(departures):
+        members = shared.setdefault(departure.spread, [])
+        if sum(departures[i].l2bm_total for i in members) + departure.l2bm_total <= MV_SLICE:
+            members.append(number)
+    for spread, members in shared.items():
+        if len(members) > 1:
+            own = _store_together(builder, spread, [departures[i] for i in members])
+            images.update(zip(members, own, strict=True))
+    return [images.get(i) or _store(builder, departure) for i, departure in enumerate(departures)]
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """How a tensor leaves: the inner hops chosen, its slices, and the MVs that follow. `data[i]` is the size of slice i
+    in L1BM, long words; `held` is what each PE word holds."""
+
+    layout: Layout
+    source: Buffer
+    path: Path
+    parts: list[list[PeStep]]
+    data: list[int]
+    spread: "Spread"
+    held: Index
+
+    @property
+    def l2bm_sizes(self) -> list[int]:
+        """Long words of one L2BM that each slice takes."""
+        return [size * self.path.widening for size in self.data]
+
+    @property
+    def l2bm_total(self) -> int:
+        """Long words of one L2BM that the whole tensor takes."""
+        return sum(self.l2bm_sizes)
+
+    @property
+    def extents(self) -> list[int]:
+        """Long words of L1BM that each slice touches."""
+        pairs = zip(self.data, self.parts, strict=True)
+        return [max(size, l1bm_extent(self.path, part)) for size, part in pairs]
+
+    def l2bm_index(self, part: int) -> Index:
+        """What each word of the L2BMs holds of a slice: [L2B, long word, word]."""
+        return l2bm_index(self.path, l1bm_index(self.held, self.parts[part], self.data[part]))
+
+
+def prepare_store(layout: Layout, source: Buffer, *, partial: bool) -> Departure:
+    """Choose the path that moves the fewest long words, then the one with the fewest steps."""
     held = place(layout)
     addresses = used_addresses(held)
     two_long = source.alignment % 2 == 0
-    spread = _REDUCING if partial else _Spread([L for L in range(8) if L & layout.replicated_bits(Axis.L2B) == 0])
     candidates = [(path, slices(path, addresses, two_long=two_long)) for path in paths(layout, upward=True)]
     path, parts = min(candidates, key=lambda c: _cost(c[0], c[1]))
-    data = [l1bm_size(path, part) for part in parts]
-    l2bm_sizes = [size * path.widening for size in data]
-    groups = mv_groups(l2bm_sizes)
-    indices = [l2bm_index(path, l1bm_index(held, part, size)) for part, size in zip(parts, data, strict=True)]
+    keep = tuple(L for L in range(8) if L & layout.replicated_bits(Axis.L2B) == 0)
+    spread = Spread(tuple(range(8)), reduced=True) if partial else Spread(keep)
+    return Departure(layout, source, path, parts, [l1bm_size(path, part) for part in parts], spread, held)
+
+
+def _store(builder: Builder, departure: Departure) -> DramImage:
+    """A tensor by itself, in as many MVs as it needs."""
+    spread, sizes = departure.spread, departure.l2bm_sizes
+    groups = mv_groups(sizes)
+    indices = [departure.l2bm_index(i) for i in range(len(sizes))]
     images = [spread.dram_index(np.concatenate([indices[i] for i in group], axis=1)) for group in groups]
     index = np.concatenate(images, axis=1)
     dram = builder.program.buffer("image", index.shape[1], (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
-    extents = [max(size, l1bm_extent(path, part)) for size, part in zip(data, parts, strict=True)]
-    wide = [sum(l2bm_sizes[i] for i in group) for group in groups]
-    l2bm = alternating(builder, Memory.L2BM, wide, "up")
-    l1bm = alternating(builder, Memory.L1BM, extents, "up")
+    l2bm = alternating(builder, Memory.L2BM, [sum(sizes[i] for i in group) for group in groups], "up")
+    l1bm = alternating(builder, Memory.L1BM, departure.extents, "up")
     start = 0
     for g, group in enumerate(groups):
         filled = 0
         for i in group:
-            _emit_pe(builder, parts[i], source, l1bm[i], data[i])
-            emit_l2bm_up(builder, path, l1bm[i], l2bm[g], data[i], filled)
-            filled += l2bm_sizes[i]
+            _emit_slice(builder, departure, i, l1bm[i], l2bm[g], filled)
+            filled += sizes[i]
         spread.emit_mv(builder, l2bm[g], dram, start, filled)
         start += images[g].shape[1]
-    return DramImage(dram, layout.shape, index, spread.groups)
+    return DramImage(dram, departure.layout.shape, index, spread.groups)
 
 
-class _Spread:
+def _store_together(builder: Builder, spread: "Spread", departures: Sequence[Departure]) -> list[DramImage]:
+    """Tensors behind each other in L2BM, and in every part of DRAM that the MV writes."""
+    total = sum(departure.l2bm_total for departure in departures)
+    size = total // GROUPS if spread.reduced else total
+    parts = 1 if spread.reduced else len(spread.halves)
+    dram = builder.program.buffer("images", parts * size, (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
+    l2bm = staging(builder, Memory.L2BM, total, "shared")
+    images = []
+    filled = start = 0
+    for departure in departures:
+        l1bm = alternating(builder, Memory.L1BM, departure.extents, "up")
+        for i, own in enumerate(departure.l2bm_sizes):
+            _emit_slice(builder, departure, i, l1bm[i], l2bm, filled)
+            filled += own
+        indices = [departure.l2bm_index(i) for i in range(len(departure.parts))]
+        index = spread.dram_index(np.concatenate(indices, axis=1))
+        length = index.shape[1] // parts
+        segments = tuple((part * size + start, length) for part in range(parts))
+        images.append(DramImage(dram, departure.layout.shape, index, spread.groups, 0, segments))
+        start += length
+    spread.emit_mv(builder, l2bm, dram, 0, total)
+    return images
+
+
+def _emit_slice(builder: Builder, departure: Departure, part: int, l1bm: Buffer, l2bm: Buffer, start: int) -> None:
+    """PE -> L1BM -> L2BM, to offset `start` there."""
+    data = departure.data[part]
+    _emit_pe(builder, departure.parts[part], departure.source, l1bm, data)
+    emit_l2bm_up(builder, departure.path, l1bm, l2bm, data, start)
+
+
+@dataclass(frozen=True)
+class Spread:
     """How the L2BMs named by `keep` come to DRAM: each is copied, or (`reduced`) all are added by the transfer."""
 
-    def __init__(self, keep: Sequence[int], *, reduced: bool = False) -> None:
-        self.keep = keep
-        self.reduced = reduced
-        self.halves = sorted({L & 1 for L in keep})
-        self.groups = tuple(range(GROUPS)) if reduced else tuple(sorted({L >> 1 for L in keep}))
+    keep: tuple[int, ...]
+    reduced: bool = False
+
+    @property
+    def halves(self) -> list[int]:
+        """The L2Bs inside a group that take part (the same in every group that does)."""
+        return sorted({L & 1 for L in self.keep})
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """Groups whose DRAM is written."""
+        return tuple(range(GROUPS)) if self.reduced else tuple(sorted({L >> 1 for L in self.keep}))
 
     def dram_index(self, l2bm: Index) -> Index:
         """[L2B, k, word] as [group, DRAM long word, word]; groups that take no part hold nothing."""
@@ -95,9 +197,6 @@ class _Spread:
                 continue
             for g in self.groups:
                 builder.emit("mvp", [upper(l2bm, 0, group=g, l2b=half)], [upper(dram, target, group=g)], size=size)
-
-
-_REDUCING = _Spread(range(8), reduced=True)
 
 
 def _cost(path: Path, parts: list[list[PeStep]]) -> tuple[int, int]:

@@ -4,6 +4,7 @@ before:  mncore.dl, affine.for nests, mncore.matmul, mncore.reduce, mncore.relay
 after:   mncore.buffer, mncore.image and a flat list of mncore.instruction
 """
 
+import itertools
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -27,7 +28,7 @@ from mnc.mncore_backend.movement import (
     plan_loads,
     plan_reduce,
     plan_relayout,
-    plan_store,
+    plan_stores,
 )
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, Program
 from mnc.mncore_backend.program_ir import replace_function
@@ -87,6 +88,7 @@ class _Selector:
         self.sources: dict[Any, HostTensor | tuple[str, np.ndarray]] = {}
         self.names = self._argument_names()
         self.loads: dict[Any, Any] | None = None
+        self.stores: dict[Any, DramImage] = {}
         self.handlers = {
             "mncore.constant": self.constant,
             "mncore.dl": self.load,
@@ -176,8 +178,19 @@ class _Selector:
 
     def store(self, op: Any) -> None:
         source, target = op.operands
-        image = plan_store(self.builder, self.layout(source), self.buffers[source], partial="sum" in op.attributes)
+        if target not in self.stores:
+            self._plan_stores(op)
+        image = self.stores.pop(target)
         self.selection.tensors.append(HostTensor(self.names[target], "output", _dtype(source.type), image))
+
+    def _plan_stores(self, first: Any) -> None:
+        """Plan the stores that follow each other together, so that small ones share transfers."""
+        operations = [op.operation for op in self.function.regions[0].blocks[0].operations]
+        run = itertools.takewhile(lambda op: op.name == "mncore.ul", operations[operations.index(first) :])
+        pairs = [(op.operands[1], (op.operands[0], "sum" in op.attributes)) for op in run]
+        requests = [(self.layout(source), self.buffers[source], partial) for _, (source, partial) in pairs]
+        images = plan_stores(self.builder, requests)
+        self.stores.update(zip([target for target, _ in pairs], images, strict=True))
 
     def _ends(self, op: Any) -> tuple[Layout, Buffer, Layout, Buffer]:
         source, target = op.operands[0], op.operands[1]

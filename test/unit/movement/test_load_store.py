@@ -8,7 +8,7 @@ from layout.strategies import layouts
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import HARDWARE_AXES, Axis, Layout, pack, parse, place
 from mnc.mncore_backend.movement.load import plan_load
-from mnc.mncore_backend.movement.store import plan_store
+from mnc.mncore_backend.movement.store import plan_store, plan_stores
 from mnc.mncore_backend.program import Builder, Program
 
 from .chips import ready
@@ -86,6 +86,36 @@ def test_store_of_parts_emulated(layout: Layout) -> None:
     chip.poke(source, (words * parts).view(np.uint32))
     chip.run(program)
     assert (image.unpack(chip.read_dram(image.buffer), np.float32) == 36 * data).all()
+
+
+@given(st.lists(st.tuples(layouts(max_address=8), st.booleans()), min_size=2, max_size=3))
+@settings(max_examples=5, deadline=None, phases=UNSHRUNK)
+def test_stores_together_emulated(wanted: list[tuple[Layout, bool]]) -> None:
+    """Each tensor leaves as if it were alone, whether it is stored whole or as the sum of parts."""
+    program = Program()
+    requests = []
+    for layout, partial in wanted:
+        buffer = program.buffer("x", layout.local_size, (Memory.LM0,), pinned=True)
+        requests.append((layout, buffer, partial and layout.replicated_bits(Axis.L2B) == 7))
+    images = plan_stores(Builder(program), requests)
+    chip = ready(program, emulated=True)
+    tensors = [np.arange(layout.size, dtype=np.float32).reshape(layout.shape) for layout, _ in wanted]
+    for (layout, buffer, _), data in zip(requests, tensors, strict=True):
+        chip.poke(buffer, pack(data.view(np.uint32), layout))
+    chip.run(program)
+    for (_, _, partial), image, data in zip(requests, images, tensors, strict=True):
+        places = np.concatenate([np.arange(o, o + part.stop - part.start) for o, part in image.parts])
+        held = {g: chip.read_dram(image.buffer)[g][places] for g in image.groups}
+        assert (image.unpack(held, np.float32) == data * (8 if partial else 1)).all()
+
+
+def test_small_stores_share_a_transfer() -> None:
+    """Two vectors, of which every L2B holds a part: one MV."""
+    program = Program()
+    layout = parse("((2_MAB:2, 4_PE:1, 2_W:1),)")
+    buffers = [program.buffer("x", layout.local_size, (Memory.LM0,), pinned=True) for _ in range(2)]
+    plan_stores(Builder(program), [(layout, buffer, True) for buffer in buffers])
+    assert [op.opcode for op in program.operations if op.is_transfer] == ["mvrffadd"]
 
 
 def test_large_tensor_is_sliced() -> None:
