@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -51,3 +52,13 @@ def test_constants_outside_a_word_are_refused(body: str, kind: str, value: str) 
 def test_limits_and_values_that_fit(body: str, wanted: Any) -> None:
     x = np.array([-5, 2**31 - 1, 3])
     np.testing.assert_array_equal(mnc.compile(_model(body)).run({"x": x})["y"], wanted(x))
+
+
+def test_bfloat16_constant_of_different_elements() -> None:
+    c = np.linspace(-3, 3, 60, dtype=np.float32).reshape(3, 20).astype(ml_dtypes.bfloat16)
+    types = [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.BFLOAT16, [3, 20]) for n in ("x", "y")]
+    node = onnx.helper.make_node("Add", ["x", "c"], ["y"])
+    graph = onnx.helper.make_graph([node], "g", types[:1], types[1:], [onnx.numpy_helper.from_array(c, "c")])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=9)
+    x = np.ones((3, 20), np.float32)
+    np.testing.assert_array_equal(mnc.compile(model).run({"x": x})["y"], x + c.astype(np.float32))

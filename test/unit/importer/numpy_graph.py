@@ -42,7 +42,7 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "mod": lambda a, b, fmod: np.fmod(a, b) if fmod else np.mod(a, b), "matmul": np.matmul, "where": np.where,
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
     "shift_left": np.left_shift, "shift_right": np.right_shift,
-    "div": lambda a, b: a / b if a.dtype.kind == "f" else np.trunc(a / b),
+    "div": lambda a, b: np.trunc(a / b) if a.dtype.kind in "iu" else a / b,  # bfloat16 is of kind V
 }  # fmt: skip
 _REDUCE: dict[str, Callable[..., Any]] = {
     "sum": np.sum, "max": np.max, "min": np.min, "mean": np.mean, "prod": np.prod,

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -128,3 +129,11 @@ def test_body_of_an_operator_whose_optional_input_is_left_out() -> None:
     model = onnx.parser.parse_model(HEADER.format(opset=27) + text)
     module = import_model(model, make_context(["graph"]))
     assert "graph.conv" in str(module)
+
+
+def test_body_in_bfloat16() -> None:
+    text = "g (bfloat16[5] x) => (bfloat16[5] y) { y = Celu <alpha = 2.0> (x) }"
+    model = onnx.parser.parse_model(HEADER.format(opset=28) + text)
+    x = np.array([-3, -0.5, 0, 0.5, 3])
+    (y,) = evaluate(import_model(model, make_context(["graph"])), {"x": x.astype(ml_dtypes.bfloat16)})
+    np.testing.assert_allclose(y.astype(np.float64), np.where(x < 0, 2 * np.expm1(x / 2), x), rtol=2**-7)
