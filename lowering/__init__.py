@@ -8,6 +8,7 @@ PASSES: dict[str, str] = {
     "drop-empty": "mnc.lowering.linalg_to_spmd.drop_empty:DropEmpty",
     "expand-indices": "mnc.lowering.linalg_to_spmd.expand_indices:ExpandIndices",
     "distribute": "mnc.lowering.linalg_to_spmd.distribute:Distribute",
+    "keep-resident": "mnc.lowering.linalg_to_spmd.keep_resident:KeepResident",
     "tensor-to-memref": "mnc.lowering.tensor_to_memref:TensorToMemref",
 }
 """Pass name -> import path ``package.module:ClassName``."""

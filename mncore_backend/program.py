@@ -7,8 +7,12 @@ offset per cycle. `allocation` gives every buffer a base address, `BufferOperand
 and `scheduling` packs the expressions into steps. Generators therefore never see an address and never count a nop.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Expression, Literal, Mask, Memory, Operand
 
@@ -122,6 +126,9 @@ class Builder:
 
     program: Program
     location: str = ""
+    keep: Callable[[Buffer, Any, NDArray[np.uint32]], None] | None = None
+    """Takes a buffer, its layout and constant words that a movement needs in it, if the program keeps such between
+    runs; otherwise the movement loads them."""
 
     def emit(
         self,

@@ -98,6 +98,8 @@ def replace_function(function: Any, selection: Any) -> None:
             write_buffer(buffer)
         for tensor in selection.tensors:
             _write_image(tensor)
+        for buffer, attributes in selection.kept:
+            _create("mncore.kept", buffer=buffer.name, **attributes)
         for op in selection.program.operations:
             if op.location not in locations:
                 locations[op.location] = ir.Location.name(op.location)
@@ -166,6 +168,29 @@ class Image:
     dtype: str
     image: DramImage
     value: np.ndarray | None
+
+
+@dataclass
+class Kept:
+    """A ``mncore.kept`` read back: the buffer, the memref type it had, and the attributes it was given."""
+
+    buffer: Buffer
+    type: Any
+    attributes: dict[str, Any]
+
+
+def read_kept(module: Any, buffers: dict[str, Buffer]) -> list[Kept]:
+    """Buffers whose content outlives a run of the program, in the order of the program."""
+    return [
+        Kept(
+            buffers[_string(op.operation, "buffer")],
+            ir.TypeAttr(op.operation.attributes["type"]).value,
+            {n: op.operation.attributes[n] for n in op.operation.attributes if n not in ("buffer", "type")},
+        )
+        for function in module.body.operations
+        for op in function.operation.regions[0].blocks[0].operations
+        if op.operation.name == "mncore.kept"
+    ]
 
 
 def _pairs(attribute: Any) -> tuple[tuple[int, int], ...]:

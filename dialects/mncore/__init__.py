@@ -4,8 +4,8 @@ from mnc.dialects.mncore.attributes import Memory, Placed
 from mnc.dialects.mncore.base import Mncore as DIALECT
 from mnc.dialects.mncore.base import attach_memory_effects
 from mnc.dialects.mncore.kernels import FillPadding, Matmul, Reduce
-from mnc.dialects.mncore.machine import Buffer, Image, Instruction, Statement
-from mnc.dialects.mncore.movement import Constant, Dl, Gather, Relayout, Ul
+from mnc.dialects.mncore.machine import Buffer, Image, Instruction, Kept, Statement
+from mnc.dialects.mncore.movement import Constant, Dl, Gather, Relayout, Resident, Ul
 
 
 def attach_interfaces() -> None:
@@ -17,6 +17,6 @@ def attach_interfaces() -> None:
 
 
 __all__ = [
-    "DIALECT", "Buffer", "Constant", "Dl", "FillPadding", "Gather", "Image", "Instruction", "Matmul", "Memory",
-    "Placed", "Reduce", "Relayout", "Statement", "Ul",
+    "DIALECT", "Buffer", "Constant", "Dl", "FillPadding", "Gather", "Image", "Instruction", "Kept", "Matmul", "Memory",
+    "Placed", "Reduce", "Relayout", "Resident", "Statement", "Ul",
 ]  # fmt: skip

@@ -37,4 +37,12 @@ class Image(Mncore.Operation, name="image"):
     buffer: ir.StringAttr
 
 
-OPERATIONS: tuple[type[ext.Operation], ...] = (Buffer, Instruction, Statement, Image)
+class Kept(Mncore.Operation, name="kept"):
+    """A buffer whose content outlives a run of the program; `type` and the other attributes are those of the
+    ``mncore.resident`` it was."""
+
+    buffer: ir.StringAttr
+    type: ir.TypeAttr
+
+
+OPERATIONS: tuple[type[ext.Operation], ...] = (Buffer, Instruction, Statement, Image, Kept)

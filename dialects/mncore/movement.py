@@ -34,6 +34,12 @@ def _check_load(op: Any) -> None:
     _check_same_element(source, target)
 
 
+def _check_resident(op: Any) -> None:
+    check_placed_buffer(op.operation.results[0])
+    if "onnx.name" not in op.operation.attributes:
+        raise ValueError("needs the name of what it holds in onnx.name")
+
+
 def _check_store(op: Any) -> None:
     source, target = op.operation.operands
     check_dram(target, check_placed_buffer(source).layout.shape)
@@ -102,6 +108,19 @@ class Ul(Mncore.Operation, name="ul"):
     target: ext.Operand[ir.MemRefType]
 
     verify_invariants = verifier(_check_store)
+
+
+class Resident(Mncore.Operation, name="resident"):
+    """A placed buffer that keeps what it holds from one run of the program to the next.
+
+    ``onnx.name`` names the input (or weight, with its ``value``) it holds, ``mnc.updated`` the result that replaces it
+    in every run. ``index_map`` and ``padding`` say how its elements are arranged, as in ``mncore.dl``. Programs that
+    are run beside another one give its ``memory`` and ``base``.
+    """
+
+    buffer: ext.Result[ir.MemRefType]
+
+    verify_invariants = verifier(_check_resident)
 
 
 class Relayout(Mncore.Operation, name="relayout"):

@@ -8,13 +8,14 @@ of rows, columns and the contracted dimension over L2B, L1B and MAB, model input
 first used. An operation that carries the attributes already keeps them, so a schedule can be written by hand.
 """
 
-import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
+from mnc.lowering.linalg_to_spmd.prices import body_steps, movement_steps
 from mnc.lowering.linalg_to_spmd.reading import (
     Generic,
     Input,
@@ -37,14 +38,10 @@ from mnc.mncore_backend.distribution import (
     default_digits,
     plan_contraction,
     project,
-    same_places,
 )
-from mnc.mncore_backend.distribution.contraction import relayout_steps
+from mnc.mncore_backend.distribution.reshapes import reshaped
 from mnc.mncore_backend.distribution.space import reduce_inside, resized, scattered
 from mnc.mncore_backend.layout import Axis, Layout, LayoutError, parse, permute, reshape
-from mnc.mncore_backend.movement import plan_relayout
-from mnc.mncore_backend.movement.estimate import estimate
-from mnc.mncore_backend.program import LOCAL_MEMORY, Builder
 
 OPERANDS, RESULT, PRECISION = "mncore.operands", "mncore.result", "mncore.precision"
 PARTIAL = "mncore.partial"
@@ -69,31 +66,15 @@ def operand_shape(operand: Input, extents: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(extents[d] for d in operand.dims) if operand.access is None else shape_of(operand.value)
 
 
-LARGEST_PLANNED = 256  # long words per PE: planning the movement of more takes too long to do it for a comparison
-
-
-@functools.lru_cache(maxsize=1024)
-def movement_steps(source: Layout, target: Layout) -> float:
-    """Steps of the planned movement from one layout to another."""
-    if same_places(source, target):
-        return 0.0
-    padded = any(layout.padded_shape != layout.shape for layout in (source, target))
-    if padded or max(source.local_size, target.local_size) > LARGEST_PLANNED:
-        return relayout_steps(source, target)  # padding rules out most short cuts, and the search for them is long
-
-    def plan(builder: Builder) -> None:
-        buffers = [builder.program.buffer("relayout", x.local_size, LOCAL_MEMORY) for x in (source, target)]
-        plan_relayout(builder, source, buffers[0], target, buffers[1])
-
-    return float(estimate(plan).total_steps)
-
-
 class _Assignment:
     """Layouts decided so far. Values without one are still in DRAM and can arrive in any layout."""
 
-    def __init__(self, precision: str) -> None:
+    def __init__(self, precision: str, homes: dict[Any, Any]) -> None:
+        """`homes`: results that replace an argument where it is, and that argument."""
         self.precision = precision
+        self.homes = homes
         self.layouts: dict[Any, Layout] = {}
+        self.waiting: dict[Any, Any] = {}  # result -> element-wise operation on free operands
 
     def visit(self, op: Any) -> None:
         name = op.operation.name
@@ -121,12 +102,10 @@ class _Assignment:
             if is_transposition(generic):
                 order = transposition_order(generic)
                 self.settle(generic.inputs[0].value, permute(layout, [order.index(i) for i in range(len(order))]))
+            elif value in self.waiting:
+                self.settle_work(self.waiting.pop(value), generic, layout)
         elif owner.name in RESHAPES:
-            try:
-                self.settle(owner.operands[0], reshape(layout, shape_of(owner.operands[0])))
-            except LayoutError:
-                shape = shape_of(owner.operands[0])
-                self.settle(owner.operands[0], project(shape, default_digits(shape), tuple(range(len(shape)))))
+            self.settle(owner.operands[0], reshaped(layout, shape_of(owner.operands[0])))
 
     def annotate(self, op: Any, operands: list[Layout | None], result: Layout) -> None:
         texts = [ir.StringAttr.get("" if layout is None else str(layout)) for layout in operands]
@@ -209,11 +188,34 @@ class _Assignment:
         """Element-wise work and reductions: one iteration space for all operands."""
         if tiled := tiled_operands(generic):
             self.windows(op, generic, tiled)
-            return
+        elif every_point_has_a_result(generic) and not any(self.known(operand) for operand in generic.inputs):
+            self.waiting[op.operation.results[0]] = op  # free like its operands: done where it is first wanted
+        else:
+            self.work(op, generic)
+
+    def settle_work(self, op: Any, generic: Generic, wanted: Layout) -> None:
+        """Do waiting work where its result is wanted, unless that repeats it on so many PEs that moving is cheaper."""
+        shape = shape_of(op.operation.results[0])
+        alone = project(shape, default_digits(shape), tuple(range(len(shape))))
+        moving = body_steps(op, alone) + movement_steps(alone, wanted)
+        self.work(op, generic, wanted if body_steps(op, wanted) <= moving else None)
+
+    def finish(self) -> None:
+        """Place what nobody wanted anywhere."""
+        while self.waiting:
+            op = self.waiting.popitem()[1]
+            self.work(op, read_generic(op))
+
+    def work(self, op: Any, generic: Generic, wanted: Layout | None = None) -> None:
+        """Place a loop nest: where `wanted` says its result goes, or where its operands are."""
         accesses = [iteration_access(i) for i in generic.inputs]
         known = [self.known(i) for i in generic.inputs]
-        if all(generic.parallel) or combines_across_pes(generic):
-            digits = choose_iteration(generic.extents, list(zip(known, accesses, strict=True)))
+        if wanted is not None:
+            digits = choose_iteration(generic.extents, [(wanted, generic.result)])
+        elif all(generic.parallel) or combines_across_pes(generic):
+            held = list(zip(known, accesses, strict=True))
+            home = self.layouts.get(self.homes.get(op.operation.results[0]))
+            digits = choose_iteration(generic.extents, held if home is None else [*held, (home, generic.result)])
         else:
             digits = reduce_inside(generic.extents, generic.parallel)
         layouts = [
@@ -234,8 +236,7 @@ class _Assignment:
         try:
             self.layouts[op.results[0]] = reshape(source, shape)
         except LayoutError:
-            layout = project(shape, default_digits(shape), tuple(range(len(shape))))
-            self.annotate(op, [source], layout)
+            self.annotate(op, [source], reshaped(source, shape))
 
     def rearrangement(self, op: Any) -> None:
         """Keep the places of the first source where extents allow: then most elements stay in their PE."""
@@ -256,12 +257,32 @@ class _Assignment:
         self.annotate(op, [self.layouts[s] for s in sources], project(shape, digits, identity))
 
 
+def updated_arguments(function: Any) -> dict[Any, Any]:
+    """Results of a function on tensors that are the next value of an argument, and that argument."""
+
+    def named(attribute: str, values: Sequence[Any], name: str) -> dict[str, Any]:
+        entries = function.attributes.get(attribute, [])
+        dictionaries = [ir.DictAttr(entry) for entry in entries]
+        return {ir.StringAttr(d[name]).value: v for d, v in zip(dictionaries, values, strict=False) if name in d}
+
+    block = function.regions[0].blocks[0]
+    results = named("res_attrs", list(list(block.operations)[-1].operation.operands), "onnx.name")
+    arguments = named("arg_attrs", list(block.arguments), "mnc.updated")
+    return {results[name]: argument for name, argument in arguments.items() if name in results}
+
+
+def every_point_has_a_result(generic: Generic) -> bool:
+    """Whether the operation is element-wise and nothing is computed twice."""
+    return all(generic.parallel) and set(generic.result) == set(range(len(generic.extents)))
+
+
 @dataclass(frozen=True)
 class AssignLayouts(Pass):
     """Decide where every tensor lives on the chip and annotate the linalg operations with it."""
 
     name = "assign-layouts"
     precision: Literal["single", "pseudo-single"] = "pseudo-single"
+    resident: Literal["nothing", "state", "batch"] = "nothing"
 
     def run(self, module: Any) -> None:
         """Annotate every function of the module."""
@@ -269,9 +290,11 @@ class AssignLayouts(Pass):
             for function in module.body.operations:
                 if function.operation.name != "func.func":
                     continue
-                assignment = _Assignment(self.precision)
+                homes = {} if self.resident == "nothing" else updated_arguments(function.operation)
+                assignment = _Assignment(self.precision, homes)
                 for op in function.regions[0].blocks[0].operations:
                     assignment.visit(op)
+                assignment.finish()
 
 
 __all__ = ["OPERANDS", "PRECISION", "RESULT", "AssignLayouts", "Axis", "combines_across_pes"]

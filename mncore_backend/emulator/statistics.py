@@ -34,6 +34,17 @@ class Statistics:
         """PE lines plus MV lines, as the vendor's judge scores a program."""
         return self.steps + self.mv_lines
 
+    def since(self, earlier: "Statistics") -> "Statistics":
+        """What was added after `earlier`, a copy made then."""
+        return Statistics(
+            self.steps - earlier.steps,
+            self.mv_lines - earlier.mv_lines,
+            self.cycles - earlier.cycles,
+            self.stall_cycles - earlier.stall_cycles,
+            self.units - earlier.units,
+            self.longs - earlier.longs,
+        )
+
     def as_dict(self) -> dict[str, object]:
         """Plain values for reports."""
         return {

@@ -129,7 +129,7 @@ class Picker:
         return self._load_words(words)
 
     def _load_words(self, words: NDArray[np.uint32]) -> Buffer:
-        """plan_load of per-PE words; axes along which they do not change are left to replication."""
+        """Per-PE words, loaded here or kept; axes along which they do not change are left to replication."""
         shape, dims = [], []
         for position, axis in enumerate((Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE)):
             once = words.take([0], axis=position)
@@ -140,7 +140,10 @@ class Picker:
         longs = words.shape[-1] // 2
         layout = Layout((*shape, 2 * longs), (*dims, (Digit(longs), Digit(2, Axis.W))))
         table = self.builder.temporary(longs, (LOCAL_MEMORY[1],), "table")
-        self.constants.append((plan_load(self.builder, layout, table), words))
+        if self.builder.keep is not None:
+            self.builder.keep(table, layout, words)
+        else:
+            self.constants.append((plan_load(self.builder, layout, table), words))
         return table
 
 

@@ -20,18 +20,21 @@ def _operands(op: Any) -> Iterator[Any]:
 
 
 def _uses(operations: list[Any]) -> dict[Any, list[int]]:
-    """Allocated buffer -> places in the program that use it, in order; a cast stands for what it casts."""
+    """Allocated buffer -> places in the program that use it, in order; a cast stands for what it casts, and what is
+    resident is in use from the first place to the last."""
     roots: dict[Any, Any] = {}
     uses: dict[Any, list[int]] = {}
     for place, op in enumerate(operations):
         if op.name == "memref.alloc":
             roots[op.results[0]], uses[op.results[0]] = op.results[0], []
+        elif op.name == "mncore.resident":
+            roots[op.results[0]], uses[op.results[0]] = op.results[0], [0, len(operations) - 1]
         elif op.name == "memref.memory_space_cast":
             roots[op.results[0]] = roots.get(op.operands[0])
         else:
             for root in {roots.get(value) for value in _operands(op)} - {None}:
                 uses[root].append(place)
-    return uses
+    return {buffer: sorted(places) for buffer, places in uses.items()}
 
 
 def check_capacity(function: Any) -> None:

@@ -15,7 +15,7 @@ from mnc.core.context import error_at
 from mnc.core.diagnostics import InternalError, node_name
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
-from mnc.dialects.mncore.attributes import placement_of
+from mnc.dialects.mncore.attributes import placed_attribute, placement_of
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.kernels.matmul import emit_matmul
 from mnc.mncore_backend.kernels.padding import emit_fill_padding, emit_zero_unused
@@ -36,7 +36,7 @@ from mnc.mncore_backend.selection.capacity import check_capacity
 from mnc.mncore_backend.selection.matmul import matmul_specs
 from mnc.mncore_backend.selection.nests import NestReader
 
-SILENT = ("func.return", "arith.constant", "memref.alloc", "memref.memory_space_cast")
+SILENT = ("func.return", "arith.constant", "memref.alloc", "memref.memory_space_cast", "mncore.resident")
 Role = Literal["input", "constant", "output"]
 
 
@@ -53,10 +53,11 @@ class HostTensor:
 
 @dataclass
 class Selection:
-    """A program and the tensors that cross its border."""
+    """A program, the tensors that cross its border, and the buffers that outlive a run with what is said of them."""
 
     program: Program = field(default_factory=Program)
     tensors: list[HostTensor] = field(default_factory=list)
+    kept: list[tuple[Buffer, dict[str, Any]]] = field(default_factory=list)
 
 
 def _dtype(type_: Any) -> str:
@@ -114,6 +115,8 @@ class _Selector:
         for operation in operations:
             if operation.name == "memref.alloc":
                 self.allocate(operation)
+            elif operation.name == "mncore.resident":
+                self.resident(operation)
             elif operation.name == "memref.memory_space_cast":
                 self.alias(operation)
         for operation in operations:
@@ -144,6 +147,29 @@ class _Selector:
         placement = placement_of(op.results[0].type)
         name = f"b{len(self.buffers)}"
         self.buffers[op.results[0]] = self.selection.program.buffer(name, placement.layout.local_size, LOCAL_MEMORY)
+
+    def resident(self, op: Any) -> None:
+        self.allocate(op)
+        buffer = self.buffers[op.results[0]]
+        buffer.pinned = True
+        self.builder.keep = self.keep_table
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        if "base" in attributes:
+            buffer.memory = Memory[ir.StringAttr(attributes["memory"]).value]
+            buffer.base = ir.IntegerAttr(attributes["base"]).value
+        self.selection.kept.append((buffer, {**attributes, "type": ir.TypeAttr.get(op.results[0].type)}))
+
+    def keep_table(self, buffer: Buffer, layout: Layout, words: np.ndarray) -> None:
+        """An index table of a movement, in a program that keeps what does not change."""
+        buffer.pinned = True
+        space = placed_attribute("LM", layout)
+        word = ir.IntegerType.get_signless(32)
+        attributes = {
+            "onnx.name": ir.StringAttr.get(f"index table {len(self.selection.kept)}"),
+            "value": ir.DenseElementsAttr.get(np.ascontiguousarray(words, np.int32)),
+            "type": ir.TypeAttr.get(ir.MemRefType.get([layout.local_size, 2], word, memory_space=space)),
+        }
+        self.selection.kept.append((buffer, attributes))
 
     def alias(self, op: Any) -> None:
         self.buffers[op.results[0]] = self.buffers[op.operands[0]]
@@ -204,6 +230,7 @@ class _Selector:
 
     def relayout(self, op: Any) -> None:
         self._add_tables(plan_relayout(self.builder, *self._ends(op)).tables)
+        emit_zero_unused(self.builder, self.buffers[op.operands[1]], self.layout(op.operands[1]))
 
     def gather(self, op: Any) -> None:
         index_map = to_numpy(op.attributes["index_map"]).astype(np.int64)

@@ -13,6 +13,7 @@ from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.mncore_backend.emit import emit_module, line_nodes
 from mnc.mncore_backend.program_ir import read_images, read_unit
 from mnc.options import Options
+from mnc.residency import companion_modules, note_updates
 from mnc.stages import STAGES, default_pipeline, stage_pipeline
 
 
@@ -37,13 +38,23 @@ def run_stages(module: Any, options: Options) -> None:
         _dump(module, options.dump_dir, number, stage)
 
 
-def to_executable(module: Any) -> Executable:
-    """Program text and host tensors of a module that went through all stages."""
+def _program(module: Any, initialise: Executable | None = None, read_back: Executable | None = None) -> Executable:
     unit = read_unit(module)
     tensors = tuple(
         HostTensor(i.name, i.role, i.dtype, i.image, i.value) for i in read_images(module, unit.buffers)
     )
-    return Executable(emit_module(module), tensors, tuple(line_nodes(module)))
+    nodes = tuple(line_nodes(module))
+    return Executable(emit_module(module), tensors, nodes, initialise=initialise, read_back=read_back)
+
+
+def to_executable(module: Any) -> Executable:
+    """Program text and host tensors of a module that went through all stages; with the programs that fill and empty
+    what it keeps in local memory."""
+    parts = {}
+    for name, companion in companion_modules(module).items():
+        stage_pipeline("machine", Options()).run(companion)
+        parts[name] = _program(companion)
+    return _program(module, **parts)
 
 
 def compile(
@@ -68,6 +79,7 @@ def compile(
     context = make_context()
     try:
         module = import_model(model, context, shapes={**chosen.shapes, **(shapes or {})})
+        note_updates(module, chosen.updates)
         if pipeline is not None:
             pipeline.run(module)
         else:

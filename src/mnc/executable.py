@@ -1,6 +1,7 @@
 """A compiled program: text, the arrangement of its tensors in DRAM, and running it on the emulator."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,20 +67,37 @@ def check_input(tensor: HostTensor, value: Any) -> np.ndarray:
 @dataclass(frozen=True)
 class Executable:
     """A program and its host tensors. `line_nodes` names the ONNX nodes of every line of the text, `source` the text
-    itself in messages."""
+    itself in messages.
+
+    Where tensors stay in local memory between runs, `initialise` fills them and `read_back` brings those that runs
+    update to DRAM; both are programs of their own, for the same machine.
+    """
 
     text: str
     tensors: tuple[HostTensor, ...]
     line_nodes: tuple[str, ...] = ()
     source: str = "<program>"
+    initialise: "Executable | None" = None
+    read_back: "Executable | None" = None
+
+    @property
+    def parts(self) -> tuple["Executable", ...]:
+        """The programs in the order of a complete run."""
+        return tuple(part for part in (self.initialise, self, self.read_back) if part is not None)
+
+    def _with_role(self, role: str) -> tuple[HostTensor, ...]:
+        found = [t for part in self.parts for t in part.tensors if t.role == role]
+        return tuple({tensor.name: tensor for tensor in found}.values())
 
     @property
     def inputs(self) -> tuple[HostTensor, ...]:
-        return tuple(t for t in self.tensors if t.role == "input")
+        """What a complete run takes."""
+        return self._with_role("input")
 
     @property
     def outputs(self) -> tuple[HostTensor, ...]:
-        return tuple(t for t in self.tensors if t.role == "output")
+        """What a complete run gives."""
+        return self._with_role("output")
 
     def report(self) -> str:
         """What the program costs, as text: totals, the roofline, and the share of every ONNX node."""
@@ -97,26 +115,39 @@ class Executable:
         return self.run_with_statistics(inputs, mode=mode).outputs
 
     def run_with_statistics(self, inputs: Mapping[str, Any], *, mode: str = "strict") -> RunResult:
-        """As `run`, with steps, cycles and transfers."""
+        """As `run`, with steps, cycles and transfers of the program itself."""
         from mnc.mncore_backend.emulator import Machine
 
         machine = Machine(mode=mode)
-        outputs = self.run_on(machine, self.text, inputs)
-        return RunResult(outputs, machine.statistics)
+        self._check_names(inputs)
+        outputs: dict[str, np.ndarray] = {}
+        statistics = None
+        for part in self.parts:
+            before = deepcopy(machine.statistics)
+            outputs |= part.run_on(machine, part.text, inputs)
+            if part is self:
+                statistics = machine.statistics.since(before)
+        return RunResult(outputs, statistics)
 
     def run_on(self, machine: Any, program: Any, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """Run on a machine that exists already; `program` is the text, or its statements if it is run many times."""
+        """Run this program alone, on a machine that exists already, with the inputs among `inputs` that it takes.
+
+        `program` is the text, or its statements if it is run many times.
+        """
         self.load(machine, inputs)
         machine.run(program, self.source)
-        return {tensor.name: self._read(machine, tensor) for tensor in self.outputs}
+        return {tensor.name: self._read(machine, tensor) for tensor in self.tensors if tensor.role == "output"}
 
-    def load(self, machine: Any, inputs: Mapping[str, Any]) -> None:
-        """Write constants and inputs to the DRAM of a machine."""
+    def _check_names(self, inputs: Mapping[str, Any]) -> None:
         names = {tensor.name for tensor in self.inputs}
-        if missing := sorted(names - set(inputs)):
-            raise CompileError(f"no value for input '{missing[0]}'", hint=f"the inputs are: {', '.join(sorted(names))}")
         if surplus := sorted(set(inputs) - names):
             raise CompileError(f"there is no input '{surplus[0]}'", hint=f"the inputs are: {', '.join(sorted(names))}")
+
+    def load(self, machine: Any, inputs: Mapping[str, Any]) -> None:
+        """Write constants and inputs of this program to the DRAM of a machine."""
+        names = {tensor.name for tensor in self.tensors if tensor.role == "input"}
+        if missing := sorted(names - set(inputs)):
+            raise CompileError(f"no value for input '{missing[0]}'", hint=f"the inputs are: {', '.join(sorted(names))}")
         for tensor in self.tensors:
             if tensor.role == "output":
                 continue
@@ -128,7 +159,10 @@ class Executable:
 
     @staticmethod
     def _read(machine: Any, tensor: HostTensor) -> np.ndarray:
-        size = tensor.image.index.shape[1]
-        contents = {group: machine.read_dram(group, tensor.address, size) for group in tensor.image.groups}
+        places = [(tensor.address + offset, part.stop - part.start) for offset, part in tensor.image.parts]
+        contents = {
+            group: np.concatenate([machine.read_dram(group, address, size) for address, size in places])
+            for group in tensor.image.groups
+        }
         array = tensor.image.unpack(contents, _MACHINE_DTYPE[tensor.dtype])
         return array.astype(bool) if tensor.dtype == "bool" else array  # pyright: ignore[reportReturnType]

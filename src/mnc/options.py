@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 Precision = Literal["single", "pseudo-single"]
+Resident = Literal["nothing", "state", "batch"]
 
 
 @dataclass(frozen=True)
@@ -15,9 +16,14 @@ class Options:
         precision: of matrix products. ``pseudo-single`` keeps 18 bits of each factor and is twice as fast as
             ``single``, which keeps 23; both accumulate in single. Everything else is single.
         shapes: shapes of model inputs, for models that leave dimensions open.
+        resident: what stays in local memory from run to run. ``state``: weights, and inputs that an output updates, as
+            the parameters of a training step; ``batch``: also the other inputs, which a run loads for the next one.
+        updates: input -> output that is its value in the next run, for models in which nothing says so.
         dump_dir: directory that gets the IR after each stage, constants elided.
     """
 
     precision: Precision = "pseudo-single"
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     dump_dir: Path | None = None
+    resident: Resident = "nothing"
+    updates: dict[str, str] = field(default_factory=dict)

@@ -26,7 +26,13 @@ GRAPH: tuple[str, ...] = (
 LINALG = ("graph-to-linalg", "fuse-elementwise", "canonicalize", "cse")
 """Every operator becomes an iteration space; chains of element-wise operators become one."""
 
-SPMD = ("drop-empty", "expand-indices", "assign-layouts{{precision={precision}}}", "distribute")
+SPMD = (
+    "drop-empty",
+    "expand-indices",
+    "assign-layouts{{precision={precision} resident={resident}}}",
+    "distribute",
+    "keep-resident{{what={resident}}}",  # last: it replaces transfers, which only now exist
+)
 """Whole tensors become the share of one PE: loops over local memory, matrix kernels, transfers."""
 
 AFFINE = ("canonicalize", "cse", "sink-reductions")

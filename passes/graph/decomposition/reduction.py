@@ -66,10 +66,20 @@ def softmax(op: Any) -> list[ir.Value]:
     return [value("mul", powers, value("reciprocal", reduced("sum", powers, axes)))]
 
 
-def log_softmax(op: Any) -> list[ir.Value]:
+def log_softmax(op: Any) -> list[ir.Value] | Refusal:
     """``x - max - log(sum of exp(x - max))``."""
+    if any(use.owner.operation.name == "graph.exp" for use in op.operation.results[0].uses):
+        return refuse("its exponential is a softmax, which comes first")
     shifted, axes = _shifted(op)
     return [value("sub", shifted, value("log", reduced("sum", value("exp", shifted), axes)))]
 
 
-HANDLERS: Mapping[str, Handler] = {"reduce": reduce, "softmax": softmax, "log_softmax": log_softmax}
+def exp(op: Any) -> list[ir.Value] | None:
+    """The exponential of a log-softmax, which gradients of a cross entropy ask for, shares the sum with it."""
+    owner = op.operation.operands[0].owner
+    if isinstance(owner, ir.Block) or owner.name != "graph.log_softmax":
+        return None
+    return softmax(owner)
+
+
+HANDLERS: Mapping[str, Handler] = {"reduce": reduce, "softmax": softmax, "log_softmax": log_softmax, "exp": exp}

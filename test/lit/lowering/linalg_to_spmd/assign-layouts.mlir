@@ -37,3 +37,34 @@ func.func @by_hand(%x: tensor<16xf32>) -> tensor<16xf32> {
   } -> tensor<16xf32>
   return %h : tensor<16xf32>
 }
+
+// Element-wise work on free operands waits until something with a place needs it, and is done there: %mask has the
+// layout of the product, not one of its own.
+// CHECK-LABEL: func.func @follows
+func.func @follows(%x: tensor<512x8xf32>, %w: tensor<8x16xf32>, %a: tensor<512x16xf32>, %b: tensor<512x16xf32>) -> tensor<512x16xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<512x16xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<512x16xf32>) -> tensor<512x16xf32>
+  // CHECK: mncore.operands = ["[[PLACE:[^"]*]]", "[[PLACE]]"], mncore.result = "[[PLACE]]"
+  // CHECK: arith.mulf
+  %mask = linalg.generic {indexing_maps = [affine_map<(m,n)->(m,n)>, affine_map<(m,n)->(m,n)>, affine_map<(m,n)->(m,n)>], iterator_types=["parallel","parallel"]} ins(%a, %b : tensor<512x16xf32>, tensor<512x16xf32>) outs(%e: tensor<512x16xf32>) {
+   ^bb0(%p: f32, %q: f32, %o: f32):
+     %1 = arith.mulf %p, %q : f32
+     linalg.yield %1 : f32
+  } -> tensor<512x16xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(k,n)>, affine_map<(m,n,k)->(m,n)>], iterator_types=["parallel","parallel","reduction"]} ins(%x, %w : tensor<512x8xf32>, tensor<8x16xf32>) outs(%f: tensor<512x16xf32>) {
+   ^bb0(%p: f32, %c: f32, %o: f32):
+     %1 = arith.mulf %p, %c : f32
+     %2 = arith.addf %o, %1 : f32
+     linalg.yield %2 : f32
+  } -> tensor<512x16xf32>
+  // CHECK: mncore.matrix
+  // CHECK: mncore.operands = ["[[PLACE]]", "[[PLACE]]"], mncore.result = "[[PLACE]]"
+  // CHECK: arith.subf
+  %h = linalg.generic {indexing_maps = [affine_map<(m,n)->(m,n)>, affine_map<(m,n)->(m,n)>, affine_map<(m,n)->(m,n)>], iterator_types=["parallel","parallel"]} ins(%mask, %y : tensor<512x16xf32>, tensor<512x16xf32>) outs(%e: tensor<512x16xf32>) {
+   ^bb0(%p: f32, %q: f32, %o: f32):
+     %1 = arith.subf %p, %q : f32
+     linalg.yield %1 : f32
+  } -> tensor<512x16xf32>
+  return %h : tensor<512x16xf32>
+}

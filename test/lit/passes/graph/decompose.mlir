@@ -79,3 +79,17 @@ func.func @normalizations(%x: tensor<2x3xf32>, %s: tensor<3xf32>) -> (tensor<2x3
   %1 = "graph.batch_norm"(%x, %s, %s, %s, %s) {epsilon = 1.0e-5 : f32} : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   return %0#0, %1 : tensor<2x3xf32>, tensor<2x3xf32>
 }
+
+// The exponential of a log-softmax is a softmax, and both use the same sum.
+// CHECK-LABEL: func.func @cross_entropy
+func.func @cross_entropy(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
+  // CHECK-NOT: graph.log_softmax
+  // CHECK: graph.log"
+  // CHECK-NOT: graph.log_softmax
+  // CHECK: graph.reciprocal
+  // CHECK-NEXT: %[[POWERS:.*]] = "graph.mul"
+  // CHECK-NEXT: return %{{.*}}, %[[POWERS]]
+  %0 = "graph.log_softmax"(%x) {axis = 1 : i64} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %1 = "graph.exp"(%0) : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %0, %1 : tensor<3x4xf32>, tensor<3x4xf32>
+}

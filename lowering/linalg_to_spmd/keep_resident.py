@@ -1,0 +1,183 @@
+"""keep-resident: what every run would load again stays in local memory from one run of the program to the next.
+
+before:  mncore.dl %weight, %w ... mncore.ul %new, %updated
+after:   %w = mncore.resident {onnx.name = "weight", mnc.updated = "updated"} ... mncore.relayout %new, %w
+
+Whoever starts the program fills these buffers first and may read them afterwards, by programs that are made from the
+same operations. With ``batch`` the other inputs are double-buffered: a run computes with what the run before it loaded,
+and what it is given itself is for the next one, so that its load hides behind the work.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from mnc.core.bindings import ir, memref
+from mnc.core.pass_base import Pass
+from mnc.dialects.mncore import Dl, Gather, Relayout, Resident
+from mnc.lowering.linalg_to_spmd.in_place import root_of, update_in_place
+from mnc.lowering.linalg_to_spmd.placed import allocate, default_layout
+
+NAME, UPDATED, VALUE = "onnx.name", "mnc.updated", "value"
+ARRANGEMENT = ("index_map", "padding")
+
+
+def _string(attributes: dict[str, Any], name: str) -> str | None:
+    return ir.StringAttr(attributes[name]).value if name in attributes else None
+
+
+@dataclass
+class _Argument:
+    """An argument of the distributed function: its attributes, and the transfers that read or write it."""
+
+    value: Any
+    attributes: dict[str, Any]
+    transfers: list[Any] = field(default_factory=list)
+
+    @property
+    def name(self) -> str | None:
+        return _string(self.attributes, NAME)
+
+
+class _Keeper:
+    """Rewrites one distributed function."""
+
+    def __init__(self, function: Any) -> None:
+        self.block = function.regions[0].blocks[0]
+        self.arguments = self._arguments(function)
+        self.stores: list[tuple[Any, list[Any]]] = []  # what unloads a new value, the buffers that take it instead
+        self.coming: list[tuple[Any, Any]] = []  # what a load for the next run fills, the buffer that takes it
+
+    def _arguments(self, function: Any) -> list[_Argument]:
+        entries = function.attributes.get("arg_attrs", [])
+        found = {
+            value: _Argument(value, {item.name: item.attr for item in ir.DictAttr(entry)})
+            for value, entry in zip(self.block.arguments, entries, strict=True)
+        }
+        for op in self._operations():
+            if op.name in ("mncore.dl", "mncore.ul"):
+                outside = op.operands[0 if op.name == "mncore.dl" else 1]
+                if outside in found:
+                    found[outside].transfers.append(op)
+        return list(found.values())
+
+    def _operations(self) -> list[Any]:
+        return [op.operation for op in self.block.operations]
+
+    def with_role(self, role: str) -> list[_Argument]:
+        return [a for a in self.arguments if _string(a.attributes, "mncore.role") == role]
+
+    def state(self) -> None:
+        """Constants, and inputs that a result updates."""
+        results = {argument.name: argument for argument in self.with_role("output")}
+        for argument in self.with_role("input"):
+            result = results.get(_string(argument.attributes, UPDATED))
+            if result is None or not argument.transfers or not result.transfers:
+                continue
+            kept = {NAME: argument.attributes[NAME], UPDATED: argument.attributes[UPDATED]}
+            self.stores.append((result.transfers[0], self._plain(argument.transfers, kept)))
+        self._constants()
+
+    def _plain(self, loads: list[Any], kept: dict[str, Any]) -> list[Any]:
+        """Buffers with all elements in their own arrangement; others are gathered from the first of them."""
+        arranged = [load for load in loads if "index_map" in load.attributes]
+        buffers = [self._keep(load, kept) for load in loads if load not in arranged]
+        if arranged and not buffers:
+            source = arranged[0].operands[0].type
+            layout = default_layout(tuple(source.shape))
+            with ir.InsertionPoint.at_block_begin(self.block), arranged[0].location:
+                made = allocate(layout, source.element_type)
+                buffers.append(self._resident(made, kept))
+        for load in arranged:
+            with ir.InsertionPoint(load), load.location:
+                Gather(buffers[0], load.operands[1], *(load.attributes[name] for name in ARRANGEMENT))
+            load.erase()
+        return buffers
+
+    def _constants(self) -> None:
+        for number, op in enumerate(op for op in self._operations() if op.name == "mncore.constant"):
+            kept = {NAME: ir.StringAttr.get(f"constant {number}"), **self._chosen(op, NAME), **self._chosen(op, VALUE)}
+            for use in list(op.results[0].uses):
+                self._keep(use.owner.operation, {**kept, **self._chosen(use.owner.operation, *ARRANGEMENT)})
+
+    @staticmethod
+    def _chosen(op: Any, *names: str) -> dict[str, Any]:
+        return {name: op.attributes[name] for name in names if name in op.attributes}
+
+    def batch(self) -> None:
+        """The other inputs: loaded for the next run."""
+        for argument in self.with_role("input"):
+            if _string(argument.attributes, UPDATED) is not None:
+                continue
+            for load in argument.transfers:
+                arrangement = self._chosen(load, *ARRANGEMENT)
+                kept = {NAME: argument.attributes[NAME], **arrangement}
+                if arrangement:
+                    kept["source_shape"] = ir.DenseI64ArrayAttr.get(argument.value.type.shape)
+                source, location = load.operands[0], load.location
+                buffer = self._keep(load, kept)
+                with ir.InsertionPoint.at_block_begin(self.block), location:
+                    coming = memref.AllocOp(buffer.type, [], [])
+                with ir.InsertionPoint.after(coming), location:
+                    again = Dl(source, coming.result)
+                for name, attribute in arrangement.items():
+                    again.operation.attributes[name] = attribute
+                self.coming.append((coming.result, buffer))
+
+    def _keep(self, load: Any, attributes: dict[str, Any]) -> Any:
+        """Put a resident buffer in the place of what `load` fills."""
+        made = self._resident(load.operands[1], attributes)
+        load.erase()
+        return made
+
+    def _resident(self, old: Any, attributes: dict[str, Any]) -> Any:
+        with ir.InsertionPoint.at_block_begin(self.block), old.owner.location:
+            made = Resident(old.type)
+        for name, attribute in attributes.items():
+            made.operation.attributes[name] = attribute
+        old.replace_all_uses_with(made.operation.results[0])
+        old.owner.erase()
+        return made.operation.results[0]
+
+    def finish(self) -> None:
+        """Write the updates behind everything that reads the old values."""
+        updates = [(store.operands[0], buffer) for store, buffers in self.stores for buffer in buffers] + self.coming
+        for store, _ in self.stores:
+            store.erase()
+        update_in_place(self.block, updates)
+        overwritten = {buffer for _, buffer in updates}
+        pending = [(value, buffer) for value, buffer in updates if value != buffer]
+        with ir.InsertionPoint(list(self.block.operations)[-1]):
+            saved = [self._copy(value) if root_of(value) in overwritten else value for value, _ in pending]
+            for value, (_, buffer) in zip(saved, pending, strict=True):
+                with value.owner.location:
+                    Relayout(value, buffer)
+
+    @staticmethod
+    def _copy(value: Any) -> Any:
+        """A value that would be gone when its turn comes."""
+        with value.owner.location:
+            copy = memref.AllocOp(value.type, [], []).result
+            Relayout(value, copy)
+        return copy
+
+
+@dataclass(frozen=True)
+class KeepResident(Pass):
+    """Keep what every run would load again in local memory between runs."""
+
+    name = "keep-resident"
+    what: Literal["nothing", "state", "batch"] = "nothing"
+
+    def run(self, module: Any) -> None:
+        """Rewrite every distributed function of the module."""
+        if self.what == "nothing":
+            return
+        with module.context, ir.Location.unknown():
+            for op in module.body.operations:
+                if op.operation.name != "func.func":
+                    continue
+                keeper = _Keeper(op.operation)
+                keeper.state()
+                if self.what == "batch":
+                    keeper.batch()
+                keeper.finish()
