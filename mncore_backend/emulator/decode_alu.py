@@ -85,8 +85,11 @@ def _block_float(step: StepDecoder, expression: Expression) -> Value:
     precision, operation = expression.opcode[0], expression.opcode[1:]
     x = step.reader.source(expression.sources[0], precision)
     if precision != "h":
-        out = step.result_rows("alu", False)
+        copies_lsb = x.lsb != step.builder.zero
+        out = step.result_rows("alu", copies_lsb)
         step.builder.call(kernels.block_float(operation, precision), out=out.msb, x=x.msb)
+        if copies_lsb:
+            step.builder.call(kernels.copy(), out=out.lsb, x=x.lsb)
         return out
     bits = int(expression.modifier.lstrip("/"))
     out = step.result_rows("alu", True)

@@ -5,7 +5,9 @@ Memories are lists of 32-bit words; every cycle is a loop over PEs and elements.
 plans, and follows SDM 3.6.1 (operands), 3.6.2 (masks), 3.6.9 to 3.6.12 (units) statement by statement.
 """
 
-from mnc.mncore_backend.assembly.records import Expression, Mask, Memory, Operand, Step
+import struct
+
+from mnc.mncore_backend.assembly.records import Expression, Literal, Mask, Memory, Operand, Step
 from mnc.mncore_backend.emulator.numerics import alu_float, alu_integer, block_float, conversion, mau_matrix, mau_vector
 from mnc.mncore_backend.emulator.numerics.formats import FORMATS, LANE_BITS
 
@@ -131,6 +133,10 @@ class Reference:
 
     def alu(self, expression: Expression):
         opcode = expression.opcode
+        if opcode in ("zero", "imm", "immu"):
+            word = immediate(expression.literal) if expression.literal is not None else 0
+            row = [word, 0 if opcode == "immu" else word] * 2
+            return [[list(row) for _ in range(4)] for _ in range(4)], NO_FLAGS
         if opcode.endswith(("bfn", "bfe")):
             return self.block_float(expression)
         if opcode in ("msl", "msr"):
@@ -322,6 +328,17 @@ class Reference:
             elif destination.memory is Memory.MASK:
                 old = self.masks[destination.address][cycle][pe]
                 self.masks[destination.address][cycle][pe] = old & ~governed | flags & governed
+
+
+def immediate(literal: Literal) -> int:
+    """The 32-bit word of an immediate (SDM 3.2.2)."""
+    kind, text = literal.kind, literal.text
+    if kind in ("f", "h"):
+        (single,) = struct.unpack(">I", struct.pack(">f", float(text)))
+        half = conversion.half_from_single(single)
+        return single if kind == "f" else half << 16 | half
+    value = int(text, 0)
+    return value & 0xFFFFFFFF if kind in ("i", "ui") else (value & 0xFFFF) * 0x10001
 
 
 NO_FLAGS = [[0] * 4 for _ in range(4)]

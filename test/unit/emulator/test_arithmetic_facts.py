@@ -6,7 +6,7 @@ import pytest
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator import Machine
 
-from .harness import random_longs, singles
+from .harness import pattern, random_longs, singles
 
 LONG = (1 << 64) - 1
 
@@ -270,3 +270,12 @@ def test_parallel_write_and_product_use_the_state_before_the_step():
     machine.run("gmwrite $lr8v $lx4\ngmmul $ly $ls0 $lm256; gmwrite $lr0v $lx0\ngmmul $lx $ls0 $lm258")
     for address in (256, 258):
         assert singles(machine, Memory.LM0, address, 2)[7, 1, 3].tolist() == [[17, 2], [3, 4], [5, 6], [7, 8]]
+
+
+@pytest.mark.parametrize("opcode", ["dbfn", "fbfn", "gbfn"])
+def test_block_float_of_one_long_passes_the_lsb_long(opcode: str):
+    """Summary 7.8: operations on the MSB long copy D2:D3 of their first input."""
+    machine = Machine("vendor")
+    longs = pattern(Memory.LM0, machine, 2)
+    machine.run(f"{opcode} $llm0 $lls0")
+    assert np.array_equal(machine.peek(Memory.GRF1, 1, 1), longs[..., 1:])

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterator
 
 from mnc.mncore_backend.emulator.numerics.conversion import NARROWER
-from mnc.mncore_backend.emulator.numerics.formats import Exact, Format, value
+from mnc.mncore_backend.emulator.numerics.formats import FORMATS, LANE_BITS, Exact, Format, value
 from mnc.mncore_backend.emulator.numerics.mau_vector import ACCUMULATOR, product
 from mnc.mncore_backend.emulator.numerics.rounding import round_exact
 
@@ -190,3 +190,47 @@ def pairs_of_specials(form: Format) -> Iterator[tuple[int, int]]:
     for a in specials(form):
         for b in specials(form):
             yield a, b
+
+
+def float_inputs(form: Format, rng: random.Random, count: int, target: Format) -> list[int]:
+    """Terms around a leading one: ties at the third extra bit, half units, cancellation, limits."""
+    style = rng.randrange(9)
+    if style == 0:
+        return [rng.choice(specials(form)) for _ in range(count)]
+    if style == 1:
+        return [rng.getrandbits(form.bits) for _ in range(count)]
+    if style == 2:  # near the overflow and flush limits
+        power = rng.choice([form.bias, form.bias - 1, form.bias - 2, 1 - form.bias, 2 - form.bias])
+        return [normal(form, rng, power - 1, power + 1) for _ in range(count)]
+    power = rng.randint(-5, 5)
+    first = normal(form, rng, power, power)
+    inputs = [first]
+    if style == 3:  # leading terms cancel
+        inputs.append(nearby(form, first ^ 1 << (form.bits - 1), rng, 3))
+    unit = power - target.mantissa_bits
+    while len(inputs) < count:
+        if style in (4, 5):  # fractions of a unit in the last place of the result
+            term = Exact(rng.choice([1, -1]) * rng.choice([1, 2, 3, 4, 5, 8]), unit - 3)
+            inputs.append(nearby(form, round_exact(form, term), rng, 1))
+        elif style == 6:
+            inputs.append(rng.choice([0, 1 << (form.bits - 1), 1, nearby(form, first, rng, 5)]))
+        else:
+            inputs.append(normal(form, rng, power - target.mantissa_bits - 5, power))
+    rng.shuffle(inputs)
+    return inputs
+
+
+def _integer_inputs(bits: int, rng: random.Random, count: int) -> list[int]:
+    style = rng.randrange(4)
+    if style == 0:
+        return [rng.choice([0, 1, (1 << bits) - 1, 1 << (bits - 1)]) for _ in range(count)]
+    if style == 1:
+        return [0] * (count - 1) + [rng.choice([0, 1, 1 << (bits - 1)])]
+    return [rng.getrandbits(bits) for _ in range(count)]
+
+
+def reduction_inputs(op: str, precision: str, rng: random.Random, count: int, target: str = "") -> list[int]:
+    """Elements of one reduction, chosen so that a wrong rounding, order or special case shows."""
+    if precision in FORMATS:
+        return float_inputs(FORMATS[precision], rng, count, FORMATS[target or precision])
+    return _integer_inputs(LANE_BITS[precision], rng, count)

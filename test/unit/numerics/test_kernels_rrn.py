@@ -4,59 +4,15 @@ import random
 
 import numpy as np
 import pytest
-from numerics_cases import nearby, normal, specials
+from numerics_cases import reduction_inputs
 from numerics_harness import check, run
 
 from mnc.mncore_backend.emulator.kernels import rrn_mabs, rrn_reduce, rrn_stage
 from mnc.mncore_backend.emulator.numerics import rrn as oracle
-from mnc.mncore_backend.emulator.numerics.formats import FORMATS, LANE_BITS, Exact, Format, elements, join
-from mnc.mncore_backend.emulator.numerics.rounding import round_exact
+from mnc.mncore_backend.emulator.numerics.formats import LANE_BITS, elements, join
 
 FLOAT_OPS = [(op, precision) for op in ("fadd", "max", "min") for precision in "dfh"]
 INTEGER_OPS = [(op, precision) for op in ("iadd", "band", "bor", "and", "or") for precision in "lis"]
-
-
-def _float_inputs(form: Format, rng: random.Random, count: int, target: Format) -> list[int]:
-    """Terms around a leading one: ties at the third extra bit, half units, cancellation, limits."""
-    style = rng.randrange(9)
-    if style == 0:
-        return [rng.choice(specials(form)) for _ in range(count)]
-    if style == 1:
-        return [rng.getrandbits(form.bits) for _ in range(count)]
-    if style == 2:  # near the overflow and flush limits
-        power = rng.choice([form.bias, form.bias - 1, form.bias - 2, 1 - form.bias, 2 - form.bias])
-        return [normal(form, rng, power - 1, power + 1) for _ in range(count)]
-    power = rng.randint(-5, 5)
-    first = normal(form, rng, power, power)
-    inputs = [first]
-    if style == 3:  # leading terms cancel
-        inputs.append(nearby(form, first ^ 1 << (form.bits - 1), rng, 3))
-    unit = power - target.mantissa_bits
-    while len(inputs) < count:
-        if style in (4, 5):  # fractions of a unit in the last place of the result
-            term = Exact(rng.choice([1, -1]) * rng.choice([1, 2, 3, 4, 5, 8]), unit - 3)
-            inputs.append(nearby(form, round_exact(form, term), rng, 1))
-        elif style == 6:
-            inputs.append(rng.choice([0, 1 << (form.bits - 1), 1, nearby(form, first, rng, 5)]))
-        else:
-            inputs.append(normal(form, rng, power - target.mantissa_bits - 5, power))
-    rng.shuffle(inputs)
-    return inputs
-
-
-def _integer_inputs(bits: int, rng: random.Random, count: int) -> list[int]:
-    style = rng.randrange(4)
-    if style == 0:
-        return [rng.choice([0, 1, (1 << bits) - 1, 1 << (bits - 1)]) for _ in range(count)]
-    if style == 1:
-        return [0] * (count - 1) + [rng.choice([0, 1, 1 << (bits - 1)])]
-    return [rng.getrandbits(bits) for _ in range(count)]
-
-
-def _inputs(op: str, precision: str, rng: random.Random, count: int, target: str = "") -> list[int]:
-    if precision in FORMATS:
-        return _float_inputs(FORMATS[precision], rng, count, FORMATS[target or precision])
-    return _integer_inputs(LANE_BITS[precision], rng, count)
 
 
 def _long_columns(lanes: list[list[int]], bits: int) -> list[list[int]]:
@@ -73,7 +29,7 @@ def _long_columns(lanes: list[list[int]], bits: int) -> list[list[int]]:
 def test_one_stage(op: str, precision: str, count: int) -> None:
     rng = random.Random(f"{op}{precision}{count}")
     bits = LANE_BITS[precision]
-    lanes = [_inputs(op, precision, rng, count) for _ in range(2048)]
+    lanes = [reduction_inputs(op, precision, rng, count) for _ in range(2048)]
     columns = _long_columns(lanes, bits)
     out = run(rrn_stage(op, precision, count), **{f"x{k}": column for k, column in enumerate(columns)})["out"]
     actual = [element for long in out for element in elements(long, bits)]
@@ -98,7 +54,7 @@ def test_over_mabs(op: str, precision: str, reduce: bool, quads: bool) -> None:
     combine = oracle.over_quad if quads else oracle.over_mabs
     for b, cycle, first in np.ndindex(blocks, 4, 16 // members):
         for p in range(4):
-            lanes = [_inputs(op, precision, rng, members, "h" if reduce else "") for _ in range(per_long)]
+            lanes = [reduction_inputs(op, precision, rng, members, "h" if reduce else "") for _ in range(per_long)]
             for k in range(members):
                 x[b, cycle, 4 * (members * first + k) + p] = join([lane[k] for lane in lanes], bits)
             results = [combine(op, precision, lane, reduce) for lane in lanes]

@@ -4,11 +4,11 @@ import random
 from collections.abc import Callable, Sequence
 
 import pytest
-from numerics_cases import triples
+from numerics_cases import float_inputs, triples
 from numerics_harness import differences, pack, run, unpack
 from test_kernels_block_float import BLOCK, _blocks, _to_longs
 from test_kernels_matrix import Products, run_products
-from test_kernels_rrn import _float_inputs, _long_columns
+from test_kernels_rrn import _long_columns
 
 from mnc.mncore_backend.emulator.kernels import block_float, mau_vector, rrn_stage
 from mnc.mncore_backend.emulator.numerics import block_float as bf_oracle
@@ -149,7 +149,7 @@ RRN_MUTATIONS: dict[str, tuple[str, object]] = {
 @pytest.mark.parametrize("mutation", RRN_MUTATIONS)
 def test_reduction_cases_notice(mutation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(mutation)
-    lanes = [_float_inputs(SINGLE, rng, 4, SINGLE) for _ in range(4096)]
+    lanes = [float_inputs(SINGLE, rng, 4, SINGLE) for _ in range(4096)]
     columns = _long_columns(lanes, 32)
     actual = unpack(run(rrn_stage("fadd", "f", 4), **{f"x{k}": column for k, column in enumerate(columns)})["out"], 32)
     assert not differences(actual, [rrn.stage("fadd", "f", row) for row in lanes])
