@@ -61,11 +61,11 @@ def lower_conv(source: Source, data: ir.Value, weight: ir.Value, bias: ir.Value 
     groups, pads = source.int("group"), source.ints("pads")
     rank = len(pads) // 2
     window = Window(tuple(source.shape(1)[2:]), tuple(source.ints("strides")), tuple(source.ints("dilations")))
-    data = padded(data, [0, 0, *pads[:rank]], [0, 0, *pads[rank:]], 0)
-    if groups == 1:
-        return _with_bias(source, convolve(data, weight, "MC", window), bias)
-    result = convolve(_split(data, 1, groups), _split(weight, 0, groups), "GMC", window)
-    return _with_bias(source, result, bias)
+    if groups > 1:  # first, so that the windows are read through the padding
+        data, weight = _split(data, 1, groups), _split(weight, 0, groups)
+    front = len(shape_of(data)) - rank
+    data = padded(data, [*[0] * front, *pads[:rank]], [*[0] * front, *pads[rank:]], 0)
+    return _with_bias(source, convolve(data, weight, "GMC" if groups > 1 else "MC", window), bias)
 
 
 def _spaced(data: ir.Value, strides: Sequence[int], low: Sequence[int], high: Sequence[int]) -> ir.Value:

@@ -1,6 +1,7 @@
 """Where each tensor of the function is while it is rewritten, and bringing it to where an operation needs it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,17 +157,21 @@ class Values:
 
     def anywhere(self, value: Any) -> Local:
         """The tensor wherever it is; one that is still in DRAM arrives in its default layout."""
+        layout = default_layout(tuple(ir.RankedTensorType(value.type).shape))
         state = self.states[value]
-        if isinstance(state, Local):
-            return state
-        return self.bring(value, default_layout(tuple(ir.RankedTensorType(value.type).shape)))
+        if isinstance(state, View):
+            state = self._resolve_view(value, state, layout)
+        return state if isinstance(state, Local) else self.bring(value, layout)
 
     def _resolve_view(self, value: Any, view: View, wanted: Layout) -> Local:
-        if not isinstance(self.states[view.source], Local):
-            try:
-                self.bring(view.source, view.backward(wanted))
-            except LayoutError:
-                self.anywhere(view.source)
+        behind = self.states[view.source]
+        if not isinstance(behind, Local):  # a free choice of where it arrives; nothing moves for it
+            with suppress(LayoutError):
+                place = view.backward(wanted)
+                if isinstance(behind, View):
+                    self._resolve_view(view.source, behind, place)
+                else:
+                    self.bring(view.source, place)
         source = self.anywhere(view.source)
         try:
             layout = view.forward(source.layout)

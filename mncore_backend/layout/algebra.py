@@ -58,9 +58,9 @@ def split_digits(digits: Sequence[Digit], inner: int) -> tuple[tuple[Digit, ...]
 
 
 def merge(layout: Layout, first: int, count: int) -> Layout:
-    """Join `count` dimensions from `first` into one. Raises LayoutError when an inner one is padded."""
+    """Join `count` dimensions from `first` into one. Raises LayoutError when one but the outermost is padded."""
     for dim in range(first + 1, first + count):
-        if layout.padded_shape[dim] != layout.shape[dim]:
+        if layout.padded_shape[dim] != layout.shape[dim] and prod(layout.shape[first:dim]) > 1:
             raise LayoutError(f"dimension {dim} of {layout} is padded and cannot be merged into the one before")
     chosen = slice(first, first + count)
     digits = tuple(d for dim in layout.dims[chosen] for d in dim)
@@ -69,13 +69,18 @@ def merge(layout: Layout, first: int, count: int) -> Layout:
 
 
 def split(layout: Layout, dim: int, sizes: Sequence[int]) -> Layout:
-    """Split a dimension into several (outer to inner). Padding stays in the outermost. Raises LayoutError."""
+    """Split a dimension into several (outer to inner). Padding stays in the outermost that is larger than 1. Raises
+    LayoutError."""
     if prod(sizes) != layout.shape[dim]:
         raise LayoutError(f"{tuple(sizes)} does not multiply to {layout.shape[dim]}")
     parts: list[tuple[Digit, ...]] = []
     rest: tuple[Digit, ...] = layout.dims[dim]
-    for size in reversed(sizes[1:]):
-        rest, inner = split_digits(rest, size)
+    for position in reversed(range(1, len(sizes))):
+        inner: tuple[Digit, ...]
+        if prod(sizes[:position]) == 1:  # nothing is outside: the padding may stay here
+            rest, inner = (), rest
+        else:
+            rest, inner = split_digits(rest, sizes[position])
         parts.insert(0, inner)
     return Layout(
         (*layout.shape[:dim], *sizes, *layout.shape[dim + 1 :]),

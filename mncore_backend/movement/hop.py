@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from mnc.mncore_backend.movement.paths import (
     slices,
 )
 from mnc.mncore_backend.movement.scope import Index, mapped
-from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, staging
+from mnc.mncore_backend.movement.staging import bring_back, emit_down, emit_l2bm_down, staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT, PeStep, placed
 from mnc.mncore_backend.program import Buffer, Builder, upper
 
@@ -207,21 +206,7 @@ def _across_l2b(own: _Hop, wanted: Granules, size: int) -> Emit:
             origin = upper(l2bm, 0, group=left >> 1, l2b=left & 1)
             builder.emit("mvp", [origin], [upper(pdm, left * width, group=0)], size=width)
         back = staging(builder, Memory.L2BM, address.shape[1] * MV_UNIT, "hop")
-        _bring_back(builder, pdm, back, address)
+        bring_back(builder, pdm, back, address)
         _down(builder, own, back, size, target)
 
     return emit
-
-
-def _bring_back(builder: Builder, pdm: Buffer, back: Buffer, address: NDArray[np.int64]) -> None:
-    """PDM -> L2BM in runs of consecutive blocks, by broadcast if all L2Bs want the same."""
-    alike = (address == address[0]).all()
-    for left in range(1 if alike else L2BS):
-        row = address[left]
-        starts = [0, *(int(i) + 1 for i in np.flatnonzero(np.diff(row) != MV_UNIT)), len(row)]
-        for first, end in pairwise(starts):
-            origin, offset, size = upper(pdm, int(row[first]), group=0), first * MV_UNIT, (end - first) * MV_UNIT
-            if alike:
-                builder.emit("mvb", [origin], [upper(back, offset)], size=size)
-            else:
-                builder.emit("mvp", [origin], [upper(back, offset, group=left >> 1, l2b=left & 1)], size=size)

@@ -1,10 +1,14 @@
 """Emission of single hops over staging buffers; used by every plan."""
 
 from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Mask, Memory
 from mnc.mncore_backend.movement.paths import Path
-from mnc.mncore_backend.movement.transfers import CYCLES, Form, PeStep
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, Form, PeStep
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, upper
 
 ALIGNMENT = 256  # long words: the largest block of an L1BM or L2BM instruction
@@ -87,3 +91,17 @@ def emit_l2bm_up(
         for number, representative in enumerate(path.sets):
             target = upper(destination, start + number * data + block * 64)
             builder.emit("l2bm", [origin], [target], modifier=f"@{representative}")
+
+
+def bring_back(builder: Builder, pdm: Buffer, back: Buffer, address: NDArray[np.int64]) -> None:
+    """PDM -> L2BM for the MV units at `address` [L2B, unit], in runs of consecutive ones; by broadcast if all L2Bs want
+    the same."""
+    alike = (address == address[0]).all()
+    for left, row in enumerate(address[:1] if alike else address):
+        starts = [0, *(int(i) + 1 for i in np.flatnonzero(np.diff(row) != MV_UNIT)), len(row)]
+        for first, end in pairwise(starts):
+            origin, offset, size = upper(pdm, int(row[first]), group=0), first * MV_UNIT, (end - first) * MV_UNIT
+            if alike:
+                builder.emit("mvb", [origin], [upper(back, offset)], size=size)
+            else:
+                builder.emit("mvp", [origin], [upper(back, offset, group=left >> 1, l2b=left & 1)], size=size)

@@ -14,7 +14,15 @@ from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.movement.local import LONG, access, copy
 from mnc.mncore_backend.movement.paths import Path
 from mnc.mncore_backend.movement.scope import Index, Need, distinct
-from mnc.mncore_backend.movement.staging import ALIGNMENT, emit_down, emit_l2bm_down, emit_l2bm_up, emit_up, staging
+from mnc.mncore_backend.movement.staging import (
+    ALIGNMENT,
+    bring_back,
+    emit_down,
+    emit_l2bm_down,
+    emit_l2bm_up,
+    emit_up,
+    staging,
+)
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, Family, pe_steps
 from mnc.mncore_backend.program import Buffer, Builder, upper
 
@@ -61,13 +69,22 @@ class Crossing:
         """L1Bs are kept apart although they hold different data."""
         return not self.blocks and self.layout.replicated_bits(Axis.L1B) != 7
 
+    @property
+    def unit(self) -> int:
+        """Long words of L1BM that arrive with one MV unit in L2BM."""
+        return MV_UNIT // 8 if self.l1bs_differ else MV_UNIT
+
     def chunk(self) -> int:
-        """Source addresses per chunk."""
+        """Source addresses per chunk: what the staging memories hold on the way up, and on the way down if everything
+        is delivered to everybody."""
         if self.family is None:
             return self.room
-        native = max(self.native, MV_UNIT // CYCLES) * max(1, len(self.lefts))
+        native = max(self.native, MV_UNIT // CYCLES)
         wide = native * (8 if self.l1bs_differ else max(1, len(self.blocks)))
-        return max(1, min(STAGED_L1BM // (native * max(1, len(self.blocks))), STAGED_L2BM // wide))
+        most = STAGED_L1BM // native
+        if not self.lefts:
+            most = STAGED_L1BM // (native * max(1, len(self.blocks)))
+        return max(1, min(most, STAGED_L2BM // wide))
 
 
 def crossing(source: Layout, need: Need) -> Crossing:
@@ -97,8 +114,8 @@ def portions(builder: Builder, way: Crossing, source: Buffer, need: Need, scratc
     """Emit the transfers portion by portion; the caller picks from the scratch buffer in between."""
     addresses = need.at[Axis.ADDRESS]
     used = np.unique(addresses[need.wanted])
-    size = way.chunk()
-    for first in range(0, len(used), size):
+    first, size = 0, way.chunk()
+    while first < len(used):
         chunk = [int(a) for a in used[first : first + size]]
         rank = np.full(int(used.max()) + 1, -1, np.int64)
         rank[chunk] = np.arange(len(chunk))
@@ -107,14 +124,50 @@ def portions(builder: Builder, way: Crossing, source: Buffer, need: Need, scratc
             copy(builder, source, scratch, [(LONG * a, LONG * (RESERVED + i)) for i, a in enumerate(chunk)])
             yield _finish(builder, way, need, number, number >= 0, len(chunk), scratch)
         else:
-            yield from _arrivals(builder, way, source, need, scratch, chunk, number)
+            route = _Route(way, need, number, len(chunk))
+            if route.arriving > STAGED_L1BM and len(chunk) > 1:
+                size = max(1, min(len(chunk) - 1, len(chunk) * STAGED_L1BM // route.arriving))
+                continue
+            yield from _arrivals(builder, route, source, scratch, chunk)
+        first += len(chunk)
 
 
-def _arrivals(
-    builder: Builder, way: Crossing, source: Buffer, need: Need, scratch: Buffer, chunk: list[int], number: Index
-) -> Iterator[Portion]:
-    l1bm, total = _collect(builder, way, source, chunk)
-    position = _positions(way, need, number, len(chunk))
+class _Route:
+    """Where the words of one chunk of source addresses pass.
+
+    Between L2Bs a word travels in a unit of 64 long words of L2BM, and an L2B receives only the units that some PE of
+    it wants. `wanted[L2B]` are their numbers in PDM, where the chunk lies by L2B; all L2Bs receive equally many.
+    """
+
+    def __init__(self, way: Crossing, need: Need, number: Index, count: int) -> None:
+        self.way, self.need, self.number, self.count = way, need, number, count
+        self.size = way.l1bm_per_chunk(count)
+        place = self._within_l2b()
+        self.wanted: list[list[int]] = []
+        if not way.lefts:
+            self.position, self.arriving = place, self.size * max(1, len(way.blocks))
+            return
+        unit = way.unit
+        self.width = self.size * max(1, len(way.blocks)) // unit  # units of one L2B
+        key = _rank(way.lefts, need.at[Axis.L2B]) * self.width + place // unit
+        held = [np.unique(key[i][number[i] >= 0]) for i in range(len(key))]
+        most = max(1, *(len(own) for own in held))
+        most = -(-most // CYCLES) * CYCLES if way.l1bs_differ else most  # an l2bmd moves four units
+        rank = np.stack([np.searchsorted(own, k) for own, k in zip(held, key, strict=True)])
+        self.position, self.arriving = rank * unit + place % unit, most * unit
+        self.wanted = [[*own.tolist(), *range(most - len(own))] for own in held]
+
+    def _within_l2b(self) -> Index:
+        """Offset of the wanted long word in L1BM, or in L2BM if L1Bs exchange."""
+        native = self.number * self.way.native + self.need.at[Axis.PE]
+        if not self.way.mabs_alike:
+            native = native + 4 * self.need.at[Axis.MAB]
+        return native + self.size * _rank(self.way.blocks, self.need.at[Axis.L1B]) if self.way.blocks else native
+
+
+def _arrivals(builder: Builder, route: _Route, source: Buffer, scratch: Buffer, chunk: list[int]) -> Iterator[Portion]:
+    way, need, number, position = route.way, route.need, route.number, route.position
+    l1bm, total = _collect(builder, route, source, chunk)
     granule = way.granule
     eight = 1 if way.family is PE_FAMILIES[0] else 8  # whole 2-long steps
     for start in range(0, total, way.room * granule):
@@ -130,20 +183,6 @@ def _arrivals(
         yield _finish(builder, way, need, arrived, inside, count, scratch)
 
 
-def _positions(way: Crossing, need: Need, number: Index, count: int) -> Index:
-    """Offset in L1BM (after the exchange between L1Bs and L2Bs) of the long word every target word needs."""
-    native = number * way.native + need.at[Axis.PE]
-    if not way.mabs_alike:
-        native = native + 4 * need.at[Axis.MAB]
-    size = way.l1bm_per_chunk(count)
-    if way.blocks:
-        native = native + size * _rank(way.blocks, need.at[Axis.L1B])
-        size *= len(way.blocks)
-    if way.lefts:
-        native = native + size * _rank(way.lefts, need.at[Axis.L2B])
-    return native
-
-
 def _rank(representatives: list[int], coordinates: Index) -> Index:
     """Number of the representative that holds the same data as each coordinate."""
     mask = 0
@@ -154,9 +193,9 @@ def _rank(representatives: list[int], coordinates: Index) -> Index:
     return rank[coordinates & mask]
 
 
-def _collect(builder: Builder, way: Crossing, source: Buffer, chunk: list[int]) -> tuple[Buffer, int]:
+def _collect(builder: Builder, route: _Route, source: Buffer, chunk: list[int]) -> tuple[Buffer, int]:
     """PE -> L1BM (-> L2BM (-> PDM -> L2BM) -> L1BM). Returns the L1BM buffer to read from and its filled size."""
-    size = way.l1bm_per_chunk(len(chunk))
+    way, size = route.way, route.size
     family = PE_FAMILIES[2] if way.mabs_alike else PE_FAMILIES[0]
     block = family.short.block
     up = staging(builder, Memory.L1BM, max(size, -(-len(chunk) // CYCLES) * block), "gather")
@@ -171,11 +210,12 @@ def _collect(builder: Builder, way: Crossing, source: Buffer, chunk: list[int]) 
         end += block
     if not way.blocks and not way.lefts:
         return up, size
-    return _exchange(builder, way, up, size)
+    return _exchange(builder, route, up)
 
 
-def _exchange(builder: Builder, way: Crossing, up: Buffer, size: int) -> tuple[Buffer, int]:
-    """Through L2BM: all L1Bs (or the own one) of all L2Bs (or the own one) side by side in every L1BM."""
+def _exchange(builder: Builder, route: _Route, up: Buffer) -> tuple[Buffer, int]:
+    """Through L2BM: all L1Bs (or the own one) of the own L2B, or the wanted units of all L2Bs, in every L1BM."""
+    way, size = route.way, route.size
     kept_distinct = way.l1bs_differ
     ascent = Path(PE_FAMILIES[0], None if kept_distinct else tuple(way.blocks or [0]), 7)
     wide = size * ascent.widening
@@ -186,9 +226,9 @@ def _exchange(builder: Builder, way: Crossing, up: Buffer, size: int) -> tuple[B
         for i, left in enumerate(way.lefts):
             origin = upper(l2bm, 0, group=left >> 1, l2b=left & 1)
             builder.emit("mvp", [origin], [upper(pdm, i * wide, group=0)], size=wide)
-        l2bm = staging(builder, Memory.L2BM, wide * len(way.lefts), "gathered")
-        builder.emit("mvb", [upper(pdm, 0, group=0)], [upper(l2bm, 0)], size=wide * len(way.lefts))
-        wide *= len(way.lefts)
+        wide = len(route.wanted[0]) * MV_UNIT
+        l2bm = staging(builder, Memory.L2BM, wide, "gathered")
+        bring_back(builder, pdm, l2bm, MV_UNIT * np.array(route.wanted))
     descent = Path(PE_FAMILIES[0], None if kept_distinct else (0,), 7)
     total = wide // 8 if kept_distinct else wide
     extent = -(-total // ALIGNMENT) * ALIGNMENT if way.family is PE_FAMILIES[0] else total
@@ -223,4 +263,3 @@ def _finish(
         number = number + (own - need.at[Axis.PE]) % CYCLES * count
     words = LONG * (RESERVED + number) + need.at[Axis.W]
     return Portion(np.where(inside, words, -1))
-

@@ -63,6 +63,9 @@ class FuseElementwise(Pass):
                     explain(type(self).__name__, op, reason)
                     _protect(op, operand)
             _protect_from_reshapes(op)
+        for pad in find(module, lambda op: op.name == "tensor.pad"):
+            if not isinstance(pad.operands[0].owner, ir.Block):  # upstream would move a reshape to the other side of it
+                _protect(pad, 0)
 
     def _refusal(self, producer: ir.Operation, consumer: Iteration | None, operand: int) -> str | None:
         """Why `producer` must not be fused into operand `operand` of `consumer`."""
