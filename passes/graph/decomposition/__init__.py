@@ -6,7 +6,7 @@ reciprocals; reductions keep their dimensions, because the next step broadcasts 
 
 from collections.abc import Mapping
 
-from mnc.passes.graph.decomposition import activation, contraction, normalization, reduction
+from mnc.passes.graph.decomposition import activation, contraction, normalization, reduction, window
 from mnc.passes.graph.decomposition.build import Handler
 
 HANDLERS: Mapping[str, Handler] = {
@@ -14,6 +14,7 @@ HANDLERS: Mapping[str, Handler] = {
     **reduction.HANDLERS,
     **normalization.HANDLERS,
     **activation.HANDLERS,
+    **window.HANDLERS,
 }
 """Operation name without ``graph.`` -> handler."""
 

@@ -1,0 +1,73 @@
+"""decompose of poolings: windows that touch every g-th element, maxima over one dimension after the other."""
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnc.core.bindings import ir
+from mnc.core.context import make_context
+from mnc.dialects.graph.shapes import window
+from mnc.passes.graph.evaluate import evaluate
+
+from .random_graphs import run_passes
+
+
+@st.composite
+def poolings(draw: Any) -> tuple[tuple[int, ...], str]:
+    """Shape of the data, and a pooling of it as text."""
+    rank = draw(st.integers(1, 3))
+    dims = []
+    for _ in range(rank):
+        kernel, dilation = draw(st.integers(1, 5)), draw(st.sampled_from((1, 1, 2, 3, 4)))
+        reach = (kernel - 1) * dilation + 1
+        low, high = (draw(st.integers(0, min(kernel - 1, 2))) for _ in range(2))
+        extent = draw(st.integers(max(reach - low - high, 1), reach + 7))
+        dims.append((extent, kernel, draw(st.sampled_from((1, 2, 3, 4, 6))), dilation, low, high))
+    extents, kernel, strides, dilations, low, high = (list(column) for column in zip(*dims, strict=True))
+    ceil_mode, include, kind = draw(st.booleans()), draw(st.booleans()), draw(st.sampled_from(("max", "average", "lp")))
+    shape = (1, 2, *extents)
+    counts = window(extents, kernel, strides, low + high, dilations, ceil_mode)
+    source, target = (f"tensor<{'x'.join(map(str, s))}xf32>" for s in (shape, (1, 2, *counts)))
+    arrays = {"kernel": kernel, "strides": strides, "dilations": dilations, "pads": low + high}
+    given = ", ".join(f"{k} = array<i64: {', '.join(map(str, v))}>" for k, v in arrays.items())
+    flags = f"ceil_mode = {str(ceil_mode).lower()}, count_include_pad = {str(include).lower()}, p = 2 : i64"
+    operation = f'"graph.pool"(%x) {{kind = "{kind}", {given}, {flags}}} : ({source}) -> {target}'
+    return shape, f"func.func @main(%x: {source}) -> {target} {{ %0 = {operation} return %0 : {target} }}"
+
+
+@settings(max_examples=200, deadline=None)
+@given(poolings())
+def test_values_stay(case: tuple[tuple[int, ...], str]) -> None:
+    shape, text = case
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    with make_context(["graph"]):
+        module = ir.Module.parse(text)
+        (wanted,) = evaluate(module, [x])
+        run_passes(module, "decompose")
+        (got,) = evaluate(module, [x])
+    np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def _decomposed(kernel: int, stride: int, dilation: int, extent: int, result: int) -> str:
+    square = {"kernel": kernel, "strides": stride, "dilations": dilation}
+    given = ", ".join(f"{k} = array<i64: {v}, {v}>" for k, v in square.items())
+    source, target = (f"tensor<1x1x{n}x{n}xf32>" for n in (extent, result))
+    flags = 'kind = "max", pads = array<i64: 0, 0, 0, 0>, ceil_mode = false, count_include_pad = false'
+    text = f'%0 = "graph.pool"(%x) {{{given}, {flags}}} : ({source}) -> {target}'
+    with make_context(["graph"]):
+        module = ir.Module.parse(f"func.func @main(%x: {source}) -> {target} {{ {text} return %0 : {target} }}")
+        run_passes(module, "decompose")
+        return str(module)
+
+
+def test_only_what_windows_touch_is_read() -> None:
+    text = _decomposed(2, 4, 6, 19, 4)
+    assert "steps = array<i64: 1, 1, 2, 2>" in text
+    assert "dilations = array<i64: 3, 3>" in text
+
+
+def test_large_windows_go_one_by_one_and_small_ones_do_not() -> None:
+    assert _decomposed(5, 1, 1, 13, 9).count("graph.pool") == 2
+    assert _decomposed(3, 2, 1, 13, 6).count("graph.pool") == 1
