@@ -13,7 +13,7 @@ from mnc.dialects.mncore import Dl, FillPadding, Gather, Relayout
 from mnc.dialects.mncore.attributes import placed_attribute
 from mnc.lowering.linalg_to_spmd.words import word_type
 from mnc.mncore_backend.distribution import Access, Tiled, default_digits, project, same_places
-from mnc.mncore_backend.layout import Axis, Digit, Layout, LayoutError
+from mnc.mncore_backend.layout import Axis, Digit, Layout, LayoutError, equivalent
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,17 @@ def _same_lanes(a: Layout, b: Layout) -> bool:
     return lanes(a) == lanes(b)
 
 
+def retyped(local: Local, layout: Layout) -> Local:
+    """The same buffer under another name of its layout."""
+    old = ir.MemRefType(local.buffer.type)
+    type_ = ir.MemRefType.get(old.shape, old.element_type, memory_space=placed_attribute("LM", layout))
+    return Local(memref.MemorySpaceCastOp(type_, local.buffer).result, layout, local.root)
+
+
 def moved(local: Local, layout: Layout) -> Local:
-    """A copy of a tensor in another layout."""
+    """A tensor in another layout: the same buffer if only the digits are written otherwise, else a copy."""
+    if equivalent(local.layout, layout):
+        return retyped(local, layout)
     copy = make_local(layout, local.buffer.type.element_type)
     Relayout(local.buffer, copy.buffer)
     return copy
@@ -179,10 +188,7 @@ class Values:
             local = make_local(wanted, source.buffer.type.element_type)
             gather(source, local, view.index_map)
         else:
-            old = source.buffer.type
-            type_ = ir.MemRefType.get(old.shape, old.element_type, memory_space=placed_attribute("LM", layout))
-            cast = memref.MemorySpaceCastOp(type_, source.buffer).result
-            local = Local(cast, layout, source.root)
+            local = retyped(source, layout)
         self.states[value] = local
         return local
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, addresses_in_use
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, addresses_in_use, locate
 from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, Origin, fill, granules, origins, slack
 from mnc.mncore_backend.movement.paths import (
     Path,
@@ -57,8 +57,11 @@ def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[
     addresses = addresses_in_use(target)
     held = mapped(target, index_map)
     ways = []
-    for path in paths(target, upward=False):
-        parts = slices(path, addresses, two_long=True)
+    choices = [(path, addresses) for path in paths(target, upward=False)]
+    turns = _taking_turns(source, held, addresses)
+    choices += [(path, turns) for path, _ in choices if path.sets == (0,) and turns is not None]
+    for path, order in choices:
+        parts = slices(path, order, two_long=True)
         try:
             emitters = [_slice(_Hop(source, path, part), held) for part in parts]
         except NoWay:
@@ -70,6 +73,25 @@ def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[
 
         ways.append(run)
     return ways
+
+
+def _taking_turns(source: Layout, held: Index, addresses: list[int]) -> list[int] | None:
+    """Target addresses such that the L1Bs they come from take turns as in a block of l2bmd, which collects from all at
+    once: two granules of each L1B, the same of all. None where they do not give alike."""
+    first = held.reshape(-1, held.shape[-1] // 2, 2)[0, addresses, 0]
+    if source.replicated_bits(Axis.L1B) or len(addresses) % 16 or (first < 0).any():
+        return None
+    where = locate(source)
+    given: list[list[tuple[int, int, int]]] = [[] for _ in range(AXIS_SIZE[Axis.L1B])]
+    for address, element in zip(addresses, first, strict=True):
+        mab, own = int(where[Axis.MAB][element]), int(where[Axis.ADDRESS][element])
+        given[int(where[Axis.L1B][element])].append((mab, own, address))
+    columns = [sorted(own) for own in given]
+    alike = {tuple((mab, address) for mab, address, _ in own) for own in columns}
+    if len(alike) != 1 or len(columns[0]) % 2:
+        return None
+    pairs = range(0, len(columns[0]), 2)
+    return [own[i + half][2] for i in pairs for own in columns for half in range(2)]
 
 
 def _slice(own: _Hop, held: Index) -> Emit:
