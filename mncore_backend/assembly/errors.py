@@ -18,7 +18,8 @@ class AsmSyntaxError(CompileError):
 
     def __init__(self, line: int, column: int, token: str, expected: str, file_name: str = "<program>") -> None:
         shown = f"'{_readable(token)}'" if token else "the end of the line"
-        super().__init__(f"expected {expected}, got {shown}", location=f"{file_name}:{line}:{column}")
+        self.reason = f"expected {expected}, got {shown}"
+        super().__init__(self.reason, location=f"{file_name}:{line}:{column}")
         self.line = line
         self.column = column
         self.token = token

@@ -33,9 +33,11 @@ _Expressions = tuple[Expression, ...]
 _steps: dict[str, _Expressions] = {}
 
 
-def parse_program(text: str, file_name: str = "<program>") -> list[Statement]:
+def parse_program(
+    text: str, file_name: str = "<program>", errors: list[AsmSyntaxError] | None = None
+) -> list[Statement]:
     """Statements of a file, in order; nothing after ``quit``. Raises `AsmSyntaxError` for the first line that is not
-    assembly."""
+    assembly; with a list for `errors`, such lines are left out and their errors collected there."""
     statements: list[Statement] = []
     append = statements.append
     known = _steps.get
@@ -44,7 +46,13 @@ def parse_program(text: str, file_name: str = "<program>") -> list[Statement]:
         if expressions is not None:
             append(Step(expressions, number))
             continue
-        statement = parse_line(raw, number, file_name)
+        try:
+            statement = parse_line(raw, number, file_name)
+        except AsmSyntaxError as error:
+            if errors is None:
+                raise
+            errors.append(error)
+            continue
         if statement is None:
             continue
         append(statement)

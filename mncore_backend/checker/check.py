@@ -1,8 +1,10 @@
 """The checker: one pass over the statements, in order, with what it must remember of the past."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from mnc.mncore_backend import machine
+from mnc.mncore_backend.assembly.errors import AsmSyntaxError
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
 from mnc.mncore_backend.assembly.parser import parse_program
 from mnc.mncore_backend.assembly.records import (
@@ -29,10 +31,12 @@ from mnc.mncore_backend.checker.transfer_rules import mv_reports
 
 
 class _Checker:
-    """State of one pass."""
+    """State of one pass. Without `history` only rules of single statements are checked: lines that could not be read
+    are missing, so that distances and latches would tell nothing."""
 
-    def __init__(self, options: CheckOptions) -> None:
+    def __init__(self, options: CheckOptions, *, history: bool) -> None:
         self._options = options
+        self._history = history
         self._lines = options.source.split("\n") if options.source is not None else None
         self._step = 0
         self._masks: MaskSetting | None = None
@@ -48,6 +52,8 @@ class _Checker:
             self._step += statement.count
             return []
         if isinstance(statement, Transfer):
+            if not self._history:
+                return mv_reports(statement)
             reads = [a for a in transfer_accesses(statement) if a.memory is Memory.L2BM and not a.write]
             hazards = self._hazards.transfer(reads, self._step)
             return [*mv_reports(statement), *hazards, *self._transfers.transfer(statement)]
@@ -62,6 +68,8 @@ class _Checker:
             for report in expression_reports(expression):
                 found.append(report._replace(expression=index))
         found += step_reports(expressions, self._masks)
+        if not self._history:
+            return found
         found += self._hazards.step(expressions, self._step, line, self._masks)
         found += self._latches.step(expressions, line)
         found += self._banks.step(expressions, line)
@@ -89,18 +97,40 @@ def _mask_setting(statement: MaskSetting) -> list[Report]:
     return [Report("mask-entry", f"mask register entry {statement.entry} does not exist", "entries are 0 to 31")]
 
 
-def check_stream(statements: Iterable[Statement], options: CheckOptions | None = None) -> Iterator[Finding]:
-    """Findings in the order of the statements. Memory stays constant whatever the length of the program."""
+class _Limit:
+    """Lets through so many errors and so many warnings."""
+
+    def __init__(self, limit: int) -> None:
+        self._left: dict[Severity, int] = {severity: limit or -1 for severity in Severity}
+
+    def admits(self, finding: Finding) -> bool:
+        """Whether there is room for a finding; takes the room."""
+        if self._left[finding.severity] == 0:
+            return False
+        self._left[finding.severity] -= 1
+        return True
+
+    @property
+    def is_reached(self) -> bool:
+        """No further error is wanted."""
+        return self._left[Severity.ERROR] == 0
+
+
+def check_stream(
+    statements: Iterable[Statement], options: CheckOptions | None = None, *, history: bool = True
+) -> Iterator[Finding]:
+    """Findings in the order of the statements. Memory stays constant whatever the length of the program. `history`
+    False: only what is wrong with single statements."""
     options = options or CheckOptions()
-    checker = _Checker(options)
+    checker, limit = _Checker(options, history=history), _Limit(options.limit)
     if options.source is not None:
-        yield from spelling_findings(options.source, options)
+        yield from filter(limit.admits, spelling_findings(options.source, options))
     for statement in statements:
         for report in checker.reports(statement):
             finding = checker.finding(report, statement.line)
-            if finding is not None:
+            if finding is not None and limit.admits(finding):
                 yield finding
-        if isinstance(statement, Quit):
+        if isinstance(statement, Quit) or limit.is_reached:
             return
 
 
@@ -110,7 +140,15 @@ def check_program(statements: Iterable[Statement], options: CheckOptions | None 
 
 
 def check_text(text: str, file_name: str = "<program>", options: CheckOptions | None = None) -> list[Finding]:
-    """Parse and check; findings by line and column. Raises `AsmSyntaxError` for text that is not assembly."""
-    options = options or CheckOptions()
-    with_source = CheckOptions(options.strict, options.allow, options.vendor, text)
-    return sorted(check_program(parse_program(text, file_name), with_source), key=lambda f: (f.line, f.column))
+    """Parse and check; findings by line and column. A line that is not assembly is a finding, too (rule ``syntax``)."""
+    options = replace(options or CheckOptions(), source=text)
+    errors: list[AsmSyntaxError] = []
+    statements = parse_program(text, file_name, errors)
+    found = [_syntax_finding(error) for error in errors[: options.limit or None]]
+    found += check_stream(statements, options, history=not errors)
+    return sorted(found, key=lambda f: (f.line, f.column))
+
+
+def _syntax_finding(error: AsmSyntaxError) -> Finding:
+    hint = "the line is left out, and distances between statements are not checked"
+    return Finding("syntax", Severity.ERROR, error.line, error.column, error.reason, hint)

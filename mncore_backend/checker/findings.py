@@ -58,12 +58,14 @@ class CheckOptions:
     vendor   as the vendor's emulator, where an MV completes where it stands: a missing wait is a warning, and MVs in
              flight together are nothing to report
     source   text of the program, for columns and for checks of spelling
+    limit    errors, and again warnings, after which a check stops looking for more of them; 0: no limit
     """
 
     strict: frozenset[str] = field(default_factory=frozenset)
     allow: frozenset[str] = field(default_factory=frozenset)
     vendor: bool = False
     source: str | None = None
+    limit: int = 0
 
     def severity(self, default: Severity, open_point: str) -> Severity:
         """Severity of a finding that hangs on an OPEN point ("" for none)."""

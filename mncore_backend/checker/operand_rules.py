@@ -82,7 +82,21 @@ def destination_reports(operand: Operand, info: OpcodeInfo) -> list[Report]:
         found += _mask_register(operand, info)
     if operand.mask is not None:
         found += mask_reports(operand.mask)
+        found += _mask_width(operand, operand.mask)
     return found
+
+
+def _mask_width(operand: Operand, mask: Mask) -> list[Report]:
+    """With t or p the assembler compares widths: a mask of word length ``ll`` has a bit per word of a 2-long, the other
+    a bit per half of the MSB long (SDM 3.6.2). T is always a 2-long."""
+    if not mask.check or operand.memory not in (*_WIDE, Memory.T):
+        return []
+    two_long = operand.width == 4 or operand.memory is Memory.T
+    if two_long == mask.two_long:
+        return []
+    wanted, hint = ("2-long", "write ll behind the slash") if two_long else ("long", "leave out ll")
+    message = f"{print_operand(operand)}: a {wanted} mask belongs to this access"
+    return [Report("mask-width", message, hint)]
 
 
 def _mask_register(operand: Operand, info: OpcodeInfo) -> list[Report]:

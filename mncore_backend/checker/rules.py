@@ -20,6 +20,7 @@ class Rule:
 
 
 _RULES = (
+    Rule("syntax", E, "a line that is not assembly", "SDM 3.2, 3.6"),
     Rule("operand-kind", E, "an operand that its position does not take", "SDM 3.6.12, summary 7.1"),
     Rule("operand-sign", E, "a minus sign on an input that has none", "summary 7.5"),
     Rule("suffix-narrow", E, "r on an input that is not a normal half input", "summary 7.8"),
@@ -31,6 +32,7 @@ _RULES = (
     Rule("flagless-mask-write", W, "an operation without flags writes a mask register", "summary 5.3", "OPEN-15"),
     Rule("masked-mask-write", W, "a mask register written under another entry", "SDM 3.6.2", "OPEN-14"),
     Rule("mask-check-suffix", S, "t or p behind a mask", "summary 5.3", "OPEN-17"),
+    Rule("mask-width", W, "t or p behind a mask whose word length does not fit the access", "summary 5.3", "OPEN-17"),
     Rule("address-range", E, "a static address beyond the memory", "summary 2", "OPEN-08"),
     Rule("address-alignment", E, "an address or stride that is no multiple of the access width", "tutorial", "OPEN-08"),
     Rule("t-indirect", E, "T-indirect with j, or on LM1", "summary 4"),

@@ -43,17 +43,30 @@ def command() -> None:
     show_default=True,
     help="vendor: an MV completes where it stands, so a missing wait is a warning.",
 )
+@click.option(
+    "--max-errors",
+    type=click.IntRange(0),
+    default=100,
+    show_default=True,
+    help="Errors, and again warnings, printed per file; 0 for all.",
+)
 def check(
-    files: tuple[str, ...], output_format: str, strict: tuple[str, ...], allow: tuple[str, ...], mode: str
+    files: tuple[str, ...],
+    output_format: str,
+    strict: tuple[str, ...],
+    allow: tuple[str, ...],
+    mode: str,
+    max_errors: int,
 ) -> None:
     """Check FILE (- for standard input) against the rules of the machine.
 
-    Exit code 0: no errors; 1: errors; 2: a file cannot be read or is not assembly.
+    Exit code 0: no errors; 1: errors; 2: a file cannot be read or has lines that are not assembly.
     """
     from mnc.mncore_backend.checker import CheckOptions, check_text
     from mnc.mncore_backend.checker.output import FORMATS, count_errors
 
-    options = CheckOptions(_points(strict, "--strict"), _points(allow, "--allow"), mode == "vendor")
+    points = _points(strict, "--strict"), _points(allow, "--allow")
+    options = CheckOptions(*points, mode == "vendor", limit=max_errors)
     results = {}
     for path in files:
         name = "<stdin>" if path == "-" else path
@@ -61,7 +74,10 @@ def check(
     sys.stdout.write(FORMATS[output_format](results))
     if count_errors(results):
         sys.stdout.flush()
-        click.get_current_context().exit(1)
+        if any(count_errors({name: found}) == max_errors for name, found in results.items()):
+            click.echo(f"stopped after {max_errors} errors of a file; --max-errors 0 shows all", err=True)
+        unreadable = any(finding.rule == "syntax" for found in results.values() for finding in found)
+        click.get_current_context().exit(2 if unreadable else 1)
 
 
 @command.command()

@@ -5,6 +5,7 @@ import click
 from mnc.core.command_line import read_text
 
 MISMATCHES_SHOWN = 10
+FINDINGS_SHOWN = 100
 
 
 @click.command()
@@ -48,5 +49,5 @@ def command(testcase: str, answer: str, mode: str, findings: bool) -> None:
 def _print_findings(text: str, name: str, mode: str) -> None:
     from mnc.mncore_backend.checker import CheckOptions, check_text
 
-    for finding in check_text(text, name, CheckOptions(vendor=mode == "vendor")):
+    for finding in check_text(text, name, CheckOptions(vendor=mode == "vendor", limit=FINDINGS_SHOWN)):
         click.echo(finding.render(name))

@@ -2,6 +2,21 @@
 
 # rule -> (breaks it, does not); "|" separates lines
 STEP_CASES: dict[str, list[tuple[str, str]]] = {
+    "syntax": [
+        ("nop|laddd $lr0 $ls0 $ln0", "nop|ladd $lr0 $ls0 $ln0"),
+        ("ladd $lr0 $ln0", "ladd $lr0 $ls0 $ln0"),
+        ("imm 1 $t", 'imm i"1" $t'),
+        ('imm d"1.0" $t', 'imm f"1.0" $t'),
+        ("nop; wait i1", "nop; wait i01"),
+        ("d set $lr0 1 12", "d set $lr0 1 0000000000000012"),
+        ("d set $lr0 1 h0000000000000000", "d set $lr0 1 l0000000000000000"),
+    ],
+    "mask-width": [
+        ("lpassa $lr0 $ls0/ll1000t", "lpassa $lr0 $ls0/1000t"),
+        ("lpassa $llr0 $lls0/1000p", "lpassa $llr0 $lls0/ll1000p"),
+        ("lpassa $lr0 $t/$imr1p", "lpassa $lr0 $t/$llimr1p"),
+        ("ipassa $lr0 $s0/ll1000t", "ipassa $lr0 $s0/ll1000"),
+    ],
     "operand-kind": [
         ("iadd $lr0 $mabid $ls0", "iadd $mabid $lr0 $ls0"),
         ("gmread $lx0 $ls0|drelu $lr0v $mreadf $ls0v", "gmread $lx0 $ls0|drelu $mreadf $lr0v $ls0v"),

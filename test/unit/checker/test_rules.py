@@ -32,7 +32,7 @@ def test_the_rule_is_broken(rule: str, program: str) -> None:
     assert finding.severity is Severity.ERROR
     assert finding.message and finding.hint
     assert 1 <= finding.line <= len(lines)
-    assert 1 <= finding.column <= len(lines[finding.line - 1])
+    assert 1 <= finding.column <= len(lines[finding.line - 1]) + 1
     if rule.startswith("hazard") or finding.related_line:
         assert 1 <= finding.related_line < finding.line
 

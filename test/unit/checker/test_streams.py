@@ -141,16 +141,52 @@ def test_exit_codes_of_check(tmp_path: Path, text: str, options: list[str], code
     assert code == 0 or str(path) in result.output
 
 
-@pytest.mark.parametrize(
-    "content", [b"\xff\xfe\x00", b"\x00\x01\x02", b"foo\n", b"\xef\xbb\xbfnop\n", b"nop/" + b"9" * 5000]
-)
-def test_malformed_input_is_one_message(tmp_path: Path, content: bytes) -> None:
+def test_bytes_that_are_no_text_are_one_message(tmp_path: Path) -> None:
     path = tmp_path / "a.vsm"
-    path.write_bytes(content)
+    path.write_bytes(b"\xff\xfe\x00")
     result = CliRunner().invoke(command, ["check", str(path)])
     assert isinstance(result.exception, CompileError)
     assert result.exception.exit_code == 2
     assert len(result.exception.render()) < 400
+
+
+@pytest.mark.parametrize("content", [b"\x00\x01\x02", b"foo\n", b"\xef\xbb\xbfnop\n", b"nop/" + b"9" * 5000])
+def test_malformed_input_is_one_finding(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.vsm"
+    path.write_bytes(content)
+    result = CliRunner().invoke(command, ["check", str(path)], catch_exceptions=False)
+    assert result.exit_code == 2
+    assert result.output.count("[syntax]") == 1 and len(result.output) < 500
+
+
+def test_every_broken_line_is_reported_beside_what_single_statements_break() -> None:
+    """Recovery at the end of the line; hazards and latches would tell nothing across missing lines."""
+    text = "foo\nzero $lr0\nlpassa $lr0 $ls512\nladd $lr0\n  iadd $lr0v $lr4v $lr8v\nlpassa $aluf $ln0\nnop; x"
+    found = [(f.line, f.column, f.rule) for f in check_text(text)]
+    syntax = [(1, 1, "syntax"), (4, 10, "syntax"), (7, 6, "syntax")]
+    assert found == sorted([*syntax, (3, 1, "address-range"), (5, 3, "port-read")])
+
+
+def test_errors_and_warnings_have_a_limit() -> None:
+    many = "\n".join(["foo", "lpassa $lr0 $ls512", "ffloor $lr0 $omr1"] * 50)
+    options = CheckOptions(limit=3)
+    assert len([f for f in check_text(many, options=options) if f.rule == "syntax"]) == 3
+    checked = "\n".join(["ffloor $lr0 $omr1"] * 9 + ["lpassa $lr0 $ls512"] * 9)
+    severities = [f.severity for f in check_text(checked, options=options)]
+    assert severities == [Severity.WARNING] * 3 + [Severity.ERROR] * 3
+    assert len(check_text(checked)) == 18
+
+
+def test_max_errors_of_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "a.vsm"
+    path.write_text("lpassa $lr0 $ls512\n" * 100_000)
+    start = time.process_time()
+    result = CliRunner().invoke(command, ["check", str(path)], catch_exceptions=False)
+    assert time.process_time() - start < 3
+    assert result.exit_code == 1 and "100 errors, 0 warnings" in result.output
+    assert "stopped after 100 errors of a file; --max-errors 0 shows all" in result.output
+    few = CliRunner().invoke(command, ["check", "--max-errors", "2", str(path)], catch_exceptions=False)
+    assert "2 errors, 0 warnings" in few.output
 
 
 def test_missing_file_and_bad_point() -> None:
