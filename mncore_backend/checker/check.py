@@ -101,7 +101,7 @@ class _Limit:
     """Lets through so many errors and so many warnings."""
 
     def __init__(self, limit: int) -> None:
-        self._left: dict[Severity, int] = {severity: limit or -1 for severity in Severity}
+        self._left: dict[Severity, int] = dict.fromkeys(Severity, limit or -1)
 
     def admits(self, finding: Finding) -> bool:
         """Whether there is room for a finding; takes the room."""
