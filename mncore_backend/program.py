@@ -7,6 +7,7 @@ offset per cycle. `allocation` gives every buffer a base address, `BufferOperand
 and `scheduling` packs the expressions into steps. Generators therefore never see an address and never count a nop.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Expression, Literal, Mask, Memory, Operand
+from mnc.mncore_backend.machine import WRITABLE_MASKS
 
 LOCAL_MEMORY = (Memory.LM0, Memory.LM1)
 REGISTER_FILE = (Memory.GRF0, Memory.GRF1)
@@ -129,6 +131,8 @@ class Builder:
     keep: Callable[[Buffer, Any, NDArray[np.uint32]], None] | None = None
     """Takes a buffer, its layout and constant words that a movement needs in it, if the program keeps such between
     runs; otherwise the movement loads them."""
+    masks: deque[int] = field(default_factory=lambda: deque(WRITABLE_MASKS))
+    """Mask registers not in use, the one used longest ago first: reuse orders operations that are independent."""
 
     def emit(
         self,

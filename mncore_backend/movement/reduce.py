@@ -17,7 +17,6 @@ from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, up
 
 # kind -> (reduction of the transfers, operation of the PE). The sum runs on the MAU, which normalises its result.
 KINDS = {"sum": ("ffadd", "fvadd"), "max": ("fmax", "fmax"), "min": ("fmin", "fmin")}
-MASK_ENTRY = 15  # mask register that movements use for writes chosen by position
 
 
 def plan_reduce(
@@ -55,6 +54,7 @@ class _Reduction:
     bits: dict[Axis, int]
     current: Buffer  # where the values are
     target: Buffer
+    mask: int = 0  # the register that chooses PEs by position
 
     # Inside the MAB and by shifts ------------------------------------------------------------------------------------
 
@@ -125,10 +125,12 @@ class _Reduction:
     def _select(self, position: Memory, bit: int) -> None:
         """Mask register: PEs whose position has the bit clear (the flag of `land` is set by zero)."""
         wanted = constant(self.builder, bit, "bit")
-        self.builder.emit("iand", [Operand(position), local(wanted, [0])], [Operand(Memory.MASK, address=MASK_ENTRY)])
+        self.mask = self.builder.masks[0]
+        self.builder.masks.rotate(-1)
+        self.builder.emit("iand", [Operand(position), local(wanted, [0])], [Operand(Memory.MASK, address=self.mask)])
 
     def _masked(self, buffer: Buffer) -> BufferOperand:
-        return local(buffer, range(CYCLES), mask=Mask(entry=MASK_ENTRY))
+        return local(buffer, range(CYCLES), mask=Mask(entry=self.mask))
 
     # Up and down -----------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from mnc.mncore_backend.scheduling.dependence import Dependences
 from mnc.mncore_backend.scheduling.graph import Bundle, Node, turnaround_producers
 from mnc.mncore_backend.scheduling.timeline import timing_of
 from mnc.mncore_backend.scheduling.touches import Touch, describe, narrowed, transfer_touches
+from mnc.mncore_backend.scheduling.urgency import compute_priorities
 
 _CONTROL = (Unit.NOP, Unit.NOFORWARD, Unit.WAIT)
 
@@ -74,7 +75,7 @@ class Window:
                 if bundle.pending == 0:
                     ready.append(bundle)
         self.bundles = [b for b in self.bundles if not b.placed]
-        self._compute_priorities()
+        compute_priorities(self.bundles)
         return ready
 
     def _read_one(self) -> Bundle:
@@ -121,18 +122,6 @@ class Window:
         else:
             node.earliest = max(node.earliest, before.step + distance)
             node.sooner = max(node.sooner, before.step + sooner)
-
-    def _compute_priorities(self) -> None:
-        for bundle in reversed(self.bundles):
-            best = 0
-            for row, offset in zip(bundle.rows, bundle.offsets, strict=True):
-                for node in row:
-                    latency = node.timing.duration if node.timing is not None else 0
-                    for other, _, distance in node.successors:
-                        target = other.bundle
-                        lead = latency or distance
-                        best = max(best, target.priority + offset + lead - target.offsets[other.row])
-            bundle.priority = best + bundle.offsets[-1]
 
 
 def _make_node(index: int, op: MachineOp) -> tuple[Node, tuple[Touch, ...]]:

@@ -135,7 +135,7 @@ class MapEmitter:
         return made
 
     def _emit_batch(self, batch: Sequence[Group], registers: "RegisterSet") -> None:
-        masks = MaskAllocator(self._sequence)
+        masks = MaskAllocator(self._sequence, self.builder.masks)
         index = 0
         for unit in self._units:
             for position, group in enumerate(batch):
@@ -197,10 +197,10 @@ class RegisterSet:
 class MaskAllocator:
     """Mask register entries of the flags of a batch, handed out in the order of emission and reused round-robin."""
 
-    def __init__(self, sequence: list[Placed]) -> None:
+    def __init__(self, sequence: list[Placed], free: deque[int]) -> None:
         self._flags = [flags_of(placed) for placed in sequence]
         self._last = {flag: i for i, flags in enumerate(self._flags) for flag in flags}
-        self._free = deque(range(1, MASK_ENTRIES + 1))
+        self._free = free
         self._held: dict[tuple[int, int], int] = {}
 
     def entries(self, index: int, position: int) -> dict[int, int]:
