@@ -57,4 +57,4 @@ def test_work_that_a_unit_has_to_do_later_counts() -> None:
     for target in buffers(program, 8, Memory.GRF0):
         chain(builder, [busy[-1], target])
     found = priorities(program)
-    assert found[2] > found[0] + 8 - 3
+    assert found[2] > found[0] and found[2] >= 8 + 1
