@@ -26,6 +26,7 @@ from emulator.fuzz_properties import (  # noqa: E402  # pyright: ignore[reportMi
     LEGAL_PROGRAMS,
     SEEDS,
     hazard_free,
+    legal_program_runs,
     modes_agree,
     program_stays_in_bounds,
     text_is_answered,
@@ -75,7 +76,7 @@ class Fuzzer:
         self.program("any programs", statements, act)
 
     def legal_program(self, statements: list[Statement], number: int) -> None:
-        self.program("legal programs", statements, lambda: program_stays_in_bounds("vendor", statements, number))
+        self.program("legal programs", statements, lambda: legal_program_runs(statements, number))
 
     def modes(self, statements: list[Statement], number: int) -> None:
         apart = hazard_free(statements)

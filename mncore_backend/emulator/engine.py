@@ -25,6 +25,7 @@ from mnc.mncore_backend.emulator.debug import get_lines, preset, set_memory
 from mnc.mncore_backend.emulator.decode import decode_step
 from mnc.mncore_backend.emulator.errors import EmulationError, block_text
 from mnc.mncore_backend.emulator.geometry import BLOCKS, L2BS, PES
+from mnc.mncore_backend.emulator.masks import resolve_entry
 from mnc.mncore_backend.emulator.mv import MvPlan
 from mnc.mncore_backend.emulator.plan import Plan
 from mnc.mncore_backend.emulator.shadow import Shadow
@@ -77,6 +78,7 @@ class Engine:
                 self._transfer(statement)
             elif isinstance(statement, MaskSetting):
                 setting = (statement.entry, statement.two_long)
+                resolve_entry(*setting)
                 self.context.masks = dict.fromkeys(statement.kinds, setting)
             elif isinstance(statement, Quit):
                 self.stopped = True

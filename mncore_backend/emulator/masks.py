@@ -28,7 +28,10 @@ OPEN_MASK = ResolvedMask(ALL_CYCLES, None, False)
 
 
 def resolve_entry(entry: int, two_long: bool) -> ResolvedMask:
-    """Mask register entry 0..31: 0 and 31 are all ones, 16 + p a fixed pattern, 1..15 writable."""
+    """Mask register entry 0..31: 0 and 31 are all ones, 16 + p a fixed pattern, 1..15 writable. Raises ValueError for
+    an entry that does not exist."""
+    if entry > 31:
+        raise ValueError(f"mask register entry {entry} does not exist; entries are 0 to 31")
     if entry in (0, 31):
         return ResolvedMask(ALL_CYCLES, None, two_long)
     if entry >= 16:

@@ -163,10 +163,10 @@ class Reader:
         expected = expected or precision
         value = self.value(operand, expected)
         if operand.suffix == "r":
-            _require(expected, ("h",), "r narrows to halves, which the operation does not take")
+            _require(expected, ("h",), "r narrows to halves, not taken here")
             value = self._narrow(value)
         elif operand.suffix == "e":
-            _require(expected, ("d", "f", "hf"), "e widens to singles or doubles, which the operation does not take")
+            _require(expected, ("d", "f", "g", "hf"), "e widens to singles or doubles, not taken here")
             value = self._extend(value, expected)
         if operand.negate:
             _require(expected, ("d", "f", "g", "h", "hf"), "a minus sign needs a floating-point input")
@@ -179,13 +179,14 @@ class Reader:
         return Value(out, self.builder.zero)
 
     def _extend(self, value: Value, expected: str) -> Value:
-        """`expected` is the wide precision: "f" from 2 halves, "d" from a single, "hf" from 4 halves to 4 singles."""
+        """`expected` is the wide precision: "f", "g" (OPEN-32) from 2 halves, "d" from a single, "hf" from 4 halves to
+        4 singles."""
         out = self.builder.scratch()
         if expected == "hf":
             lsb = self.builder.scratch()
             self.builder.call(kernels.extend("h"), out=out, out_lsb=lsb, x=value.msb)
             return Value(out, lsb)
-        self.builder.call(kernels.extend(expected), out=out, x=value.msb)
+        self.builder.call(kernels.extend("f" if expected == "g" else expected), out=out, x=value.msb)
         return Value(out, self.builder.zero)
 
     def _negate(self, value: Value, expected: str) -> Value:

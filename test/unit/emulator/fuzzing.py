@@ -148,20 +148,21 @@ def written_rows(statements: Iterable[Statement]) -> dict[str, set[int] | None]:
     return found
 
 
-def watch(mode: str, seed: int, statements: list[Statement]) -> None:
-    """Run a program on a prepared machine, then look for writes that no statement asked for."""
+def watch(mode: str, seed: int, statements: list[Statement]) -> CompileError | None:
+    """Run a program on a prepared machine, then look for writes that no statement asked for. Returns its `outcome`."""
     machine, guarded = prepared(mode, seed)
     allowed = written_rows(statements)
     if seed % 4 in (1, 2) or "bar" in allowed:  # displaced local memory
         allowed |= {region: None for region in "mn" if region in allowed}
     before = {region: guarded.arena.region(region)[list(WATCHED)].copy() for region in ("t", "omr", "bar")}
     try:
-        outcome(machine, statements)
+        error = outcome(machine, statements)
         guarded.check()
         for region in set(LAYOUT) - set(UNWATCHED):
             _check_region(guarded, region, allowed.get(region, set()), before.get(region))
     finally:
         restore(guarded, allowed)
+    return error
 
 
 def _check_region(
