@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 import onnx.numpy_helper
-from onnx.reference import ReferenceEvaluator
 
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
 from mnc.lowering.onnx_to_graph.onnx_file import LoadedModel
 
 _RANDOM = frozenset(
@@ -93,5 +93,5 @@ class KnownValues:
         graph = onnx.helper.make_graph([node], "constant", inputs, outputs)
         # Imports all operator sets of the model: the node may be of any of them.
         model = onnx.helper.make_model(graph, opset_imports=self._model.proto.opset_import)
-        results = iter(ReferenceEvaluator(model).run(None, feeds))
+        results = iter(evaluator(model).run(None, feeds))
         return [np.asarray(next(results)) if name else np.empty(0) for name in node.output]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx.reference import ReferenceEvaluator
 
 from mnc.core.diagnostics import CompileError
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
 from mnc.lowering.onnx_to_graph.onnx_file import load_model, read_proto
 from mnc.options import Options
 from mnc.reference import random_inputs
@@ -79,7 +79,7 @@ def run_reference(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray], name
     extended.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in declared)
     try:
         with np.errstate(all="ignore"):
-            results: Any = ReferenceEvaluator(extended).run(names, dict(inputs))
+            results: Any = evaluator(extended).run(names, dict(inputs))
     except Exception as error:  # the reference raises whatever numpy and its operators raise
         first = str(error).strip().split("\n")[0]
         message = f"the ONNX reference cannot evaluate the model: {type(error).__name__}: {first}"

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx.reference import ReferenceEvaluator
 
 from mnc.core.diagnostics import CompileError
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
 from mnc.options import Precision
 from mnc.sensitivity import error_bounds
 
@@ -99,7 +99,7 @@ def _compare(
 
 def _evaluate(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     names = [value.name for value in model.graph.output]
-    results: Any = ReferenceEvaluator(model).run(names, dict(inputs))
+    results: Any = evaluator(model).run(names, dict(inputs))
     return {name: np.asarray(result) for name, result in zip(names, results, strict=True)}
 
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import onnx
-from onnx.reference import ReferenceEvaluator
+
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
 
 MANTISSA = {"single": 23, "pseudo-single": 18}
 """Bits of a factor that survive conversion to block floating point."""
@@ -66,7 +67,7 @@ def _evaluate(
         graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
         single = onnx.ModelProto(ir_version=model.ir_version, graph=graph, opset_import=model.opset_import)
         single.functions.extend(model.functions)
-        results = ReferenceEvaluator(single).run(names, feeds)
+        results = evaluator(single).run(names, feeds)
         for name, result in zip(names, results, strict=True):  # pyright: ignore[reportArgumentType]
             values[name] = _disturbed_result(np.asarray(result), rng)
     return values

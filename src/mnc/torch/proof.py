@@ -8,14 +8,12 @@ measures how much the network magnifies rounding.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import onnx
-from onnx.reference import ReferenceEvaluator
-from onnx.reference.ops.op_conv_transpose import ConvTranspose
 
 from mnc.core.diagnostics import InternalError
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -67,27 +65,11 @@ class Proof:
         return f"{len(self.double) + len(self.single)} tensors equal torch's; largest share of the bound: {parts}"
 
 
-class GroupedConvTranspose(ConvTranspose):
-    """Transposed convolution with groups, group by group: the evaluator's own mixes up their channels."""
-
-    op_domain = ""
-
-    def _run(self, x: np.ndarray, w: np.ndarray, b: Any = None, group: int = 1, **attributes: Any) -> tuple[np.ndarray]:  # pyright: ignore
-        parts = []
-        for i, (data, weight) in enumerate(zip(np.split(x, group, 1), np.split(w, group), strict=True)):
-            bias = None if b is None else np.split(b, group)[i]
-            parts.append(super()._run(data, weight, bias, group=1, **attributes)[0])
-        return (np.concatenate(parts, 1),)
-
-
-GroupedConvTranspose.__name__ = "ConvTranspose"  # the evaluator knows operators by it
-
-
 class Runner:
     """An exported model on the ONNX reference evaluator."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
-        self._evaluator = ReferenceEvaluator(model, new_ops=[GroupedConvTranspose])
+        self._evaluator = evaluator(model)
         self._inputs = [value.name for value in model.graph.input]
         self._types = {
             value.name: onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)

@@ -1,0 +1,79 @@
+"""The ONNX reference evaluator, with operators that it gets wrong put right.
+
+- BatchNormalization before operator set 14: a node with one output is inference, the reference trains.
+- Softmax, LogSoftmax, Hardmax before operator set 13: the tensor is taken as a matrix, cut at `axis`, 1 by default.
+- ConvTranspose with groups: the reference drops most channels of a group.
+"""
+
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_batch_normalization import _batchnorm_test_mode
+from onnx.reference.ops.op_conv_transpose import ConvTranspose
+from onnx.reference.ops.op_hardmax import Hardmax
+from onnx.reference.ops.op_log_softmax import LogSoftmax
+from onnx.reference.ops.op_softmax import Softmax
+
+AXIS_OF_MATRIX = 1
+"""Default of `axis` where softmax and its kin take a matrix."""
+ALONG_ONE_DIMENSION = 13
+"""Operator set from which softmax and its kin work along one dimension."""
+TRAINING_MODE = 14
+"""Operator set from which an attribute says whether batch normalization trains."""
+
+
+class GroupedConvTranspose(ConvTranspose):
+    """Transposed convolution whose groups are computed one after the other."""
+
+    def _run(self, X: np.ndarray, W: np.ndarray, B: np.ndarray | None = None, **attributes: Any) -> Any:
+        groups = attributes.pop("group", 1) or 1
+        own = np.split(W, groups)
+        results = [
+            super(GroupedConvTranspose, self)._run(x, w, group=1, **attributes)[0]
+            for x, w in zip(np.split(X, groups, axis=1), own, strict=True)
+        ]
+        result = np.concatenate(results, axis=1)
+        bias = 0 if B is None else B.reshape(-1, *[1] * (X.ndim - 2))
+        return ((result + bias).astype(X.dtype),)
+
+
+class InferredBatchNormalization(OpRun):
+    """Batch normalization by the given mean and variance, which outputs more than the result do not go with."""
+
+    def _run(self, x: Any, scale: Any, bias: Any, mean: Any, var: Any, **attributes: Any) -> Any:
+        if len(self.onnx_node.output) > 1:
+            raise NotImplementedError("BatchNormalization that trains before operator set 14")
+        return (_batchnorm_test_mode(x, scale, bias, mean, var, epsilon=attributes["epsilon"]),)
+
+
+def _along_rows(operator: type[Softmax] | type[LogSoftmax] | type[Hardmax]) -> type[OpRun]:
+    """An operator along one dimension as one on the rows of a matrix."""
+
+    class AlongRows(operator):  # pyright: ignore[reportGeneralTypeIssues]
+        def _run(self, x: np.ndarray, **_: Any) -> Any:  # the axis that is passed may be the default of today
+            given = [attribute.i for attribute in self.onnx_node.attribute if attribute.name == "axis"]
+            axis = given[0] if given else AXIS_OF_MATRIX
+            first = axis % x.ndim if axis < x.ndim else x.ndim
+            matrix = x.reshape(int(np.prod(x.shape[:first])), -1)
+            return (super()._run(matrix, axis=1)[0].reshape(x.shape),)
+
+    AlongRows.__name__ = operator.__name__
+    return AlongRows
+
+
+GroupedConvTranspose.__name__ = "ConvTranspose"  # the evaluator knows operators by their names
+InferredBatchNormalization.__name__ = "BatchNormalization"
+
+
+def evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
+    """An evaluator of the model."""
+    version = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
+    corrected: list[type[OpRun]] = [GroupedConvTranspose]
+    if version < TRAINING_MODE:
+        corrected.append(InferredBatchNormalization)
+    if version < ALONG_ONE_DIMENSION:
+        corrected += [_along_rows(operator) for operator in (Softmax, LogSoftmax, Hardmax)]
+    return ReferenceEvaluator(model, new_ops=corrected)

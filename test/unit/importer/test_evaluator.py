@@ -1,0 +1,87 @@
+"""Operators that the ONNX reference evaluator gets wrong, against their definitions and against ONNX Runtime."""
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
+
+RNG = np.random.default_rng(5)
+
+
+def single_node(node: onnx.NodeProto, opset: int, inputs: dict[str, np.ndarray]) -> onnx.ModelProto:
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, value.shape) for name, value in inputs.items()]
+    result = onnx.ValueInfoProto(name=node.output[0])
+    result.type.tensor_type.elem_type = TensorProto.FLOAT
+    graph = helper.make_graph([node], "single", values, [result])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def random(**shapes: tuple[int, ...]) -> dict[str, np.ndarray]:
+    return {name: RNG.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def batch_normalization() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
+    feeds = random(x=(2, 3, 4, 5), s=(3,), b=(3,), m=(3,), v=(3,))
+    feeds["v"] = np.abs(feeds["v"]) + np.float32(0.5)
+    s, b, m, v = (feeds[name].reshape(3, 1, 1) for name in "sbmv")
+    node = helper.make_node("BatchNormalization", list(feeds), ["y"], epsilon=1e-3)
+    return node, 9, feeds, s * (feeds["x"] - m) / np.sqrt(v + np.float32(1e-3)) + b
+
+
+def softmax(opset: int, axis: int | None) -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
+    feeds = random(x=(2, 3, 4))
+    node = helper.make_node("Softmax", ["x"], ["y"])
+    if axis is not None:
+        node.attribute.append(helper.make_attribute("axis", axis))
+    if opset >= 13:
+        exponential = np.exp(feeds["x"])
+        return node, opset, feeds, exponential / exponential.sum(axis=-1 if axis is None else axis, keepdims=True)
+    cut = (1 if axis is None else axis) % 3
+    matrix = np.exp(feeds["x"].reshape(int(np.prod((2, 3, 4)[:cut])), -1))
+    return node, opset, feeds, (matrix / matrix.sum(axis=1, keepdims=True)).reshape(2, 3, 4)
+
+
+def transposed_convolution() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
+    feeds = random(x=(1, 4, 3), w=(4, 3, 2), b=(6,))
+    want = np.zeros((1, 6, 6), np.float32) + feeds["b"].reshape(1, 6, 1)
+    for c, o, p, k in np.ndindex(4, 3, 3, 2):
+        want[0, c // 2 * 3 + o, 2 * p + k] += feeds["x"][0, c, p] * feeds["w"][c, o, k]
+    return helper.make_node("ConvTranspose", list(feeds), ["y"], group=2, strides=[2]), 11, feeds, want
+
+
+CASES: dict[str, Any] = {
+    "batch normalization": batch_normalization(),
+    "softmax of everything behind": softmax(11, None),
+    "softmax of a matrix of rows": softmax(11, -1),
+    "softmax of one row": softmax(9, 0),
+    "softmax along one dimension": softmax(13, 1),
+    "grouped transposed convolution": transposed_convolution(),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_follow_the_definition(name: str) -> None:
+    node, opset, feeds, want = CASES[name]
+    result: Any = evaluator(single_node(node, opset, feeds)).run(None, feeds)
+    np.testing.assert_allclose(result[0], want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_are_those_of_onnx_runtime(name: str) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    node, opset, feeds, _ = CASES[name]
+    model = single_node(node, opset, feeds)
+    want = runtime.InferenceSession(model.SerializeToString()).run(None, feeds)
+    result: Any = evaluator(model).run(None, feeds)
+    np.testing.assert_allclose(result[0], want[0], rtol=1e-5, atol=1e-5)
+
+
+def test_training_before_it_had_an_attribute_is_refused() -> None:
+    feeds = batch_normalization()[2]
+    node = helper.make_node("BatchNormalization", list(feeds), ["y", "mean"])
+    with pytest.raises(NotImplementedError, match="trains"):
+        evaluator(single_node(node, 9, feeds)).run(None, feeds)
