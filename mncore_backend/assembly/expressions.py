@@ -81,7 +81,7 @@ def _parse(text: str) -> Expression:
 
 def _suggestion(name: str) -> str:
     """What was expected, with the known ones that look like it."""
-    close = difflib.get_close_matches(name[:20], OPCODES, 3)
+    close = difflib.get_close_matches(name[:20].lower(), OPCODES, 3)
     return f"a mnemonic (did you mean {' or '.join(close)}?)" if close else "a mnemonic"
 
 

@@ -1,5 +1,7 @@
 """Strict check of matrix-vector inputs: the elements of a block share one exponent (SDM 4.5)."""
 
+from functools import cache
+
 from mnc.mncore_backend.emulator.kernels.emitter import Value
 from mnc.mncore_backend.emulator.kernels.jit import Kernel, Step, kernel
 
@@ -16,6 +18,7 @@ def _lanes(x: Value, precision: str) -> Value:
     return lanes & (((1 << exponent_bits) - 1) << mantissa_bits)
 
 
+@cache
 def check_kernel(precision: str) -> Kernel:
     """Counts its executions in long 2 of the fault row of a block; at the first pair of MABs with unequal exponents it
     sets longs 0 and 1 to that count and to 8 * cycle + pair + 1.

@@ -1,5 +1,7 @@
 """From a PE statement to a plan: dispatch of its expressions to the units."""
 
+from functools import cache
+
 from mnc.mncore_backend.assembly.records import Expression, Memory, Step
 from mnc.mncore_backend.emulator.arena import Arena
 from mnc.mncore_backend.emulator.constants import Constants
@@ -22,6 +24,7 @@ from mnc.mncore_backend.emulator.step import StepDecoder
 CONTROL = ("nop", "noforward", "wait")
 
 
+@cache
 def unit_of(opcode: str) -> str:
     """Name of the unit counter of an opcode."""
     if opcode in CONTROL:
@@ -56,12 +59,16 @@ def _decode_expression(step: StepDecoder, expression: Expression, unit: str) -> 
 
 def decode_step(arena: Arena, context: Context, constants: Constants, statement: Step, strict: bool) -> Plan:
     """Decode a PE statement against the static machine state. Raises ValueError when it cannot be executed."""
-    suspended = any(d.mask is not None for e in statement.expressions for d in e.destinations)
+    suspended = keeps_turnaround = False
+    units: list[str] = []
+    for expression in statement.expressions:
+        units.append(unit_of(expression.opcode))
+        for destination in expression.destinations:
+            suspended = suspended or destination.mask is not None
+        for source in expression.sources:
+            keeps_turnaround = keeps_turnaround or source.memory is Memory.TURNAROUND
     step = StepDecoder(arena, context, constants, strict, suspended)
-    step.keeps_turnaround = any(
-        e.opcode == "noforward" or any(s.memory is Memory.TURNAROUND for s in e.sources) for e in statement.expressions
-    )
-    units = tuple(unit_of(expression.opcode) for expression in statement.expressions)
+    step.keeps_turnaround = keeps_turnaround or "noforward" in units
     for expression, unit in zip(statement.expressions, units, strict=True):
         _decode_expression(step, expression, unit)
     waits = [e.tag for e in statement.expressions if e.opcode == "wait"]
@@ -70,5 +77,5 @@ def decode_step(arena: Arena, context: Context, constants: Constants, statement:
         noforward=is_nop or "noforward" in units,
         is_nop=is_nop,
         wait_tag=waits[0] if waits else None,
-        units=tuple(unit for unit in units if unit not in CONTROL),
+        units=tuple([unit for unit in units if unit not in CONTROL]),
     )

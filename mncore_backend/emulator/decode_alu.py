@@ -1,6 +1,7 @@
 """ALU expressions (SDM 3.6.12)."""
 
 import struct
+from functools import cache
 
 from mnc.mncore_backend.assembly.records import Expression, Literal, Memory
 from mnc.mncore_backend.emulator import kernels
@@ -18,6 +19,7 @@ BINARY = (
 FLAGLESS = ("zero", "imm", "immu", "msl", "msr", "floor", "ftoi")
 
 
+@cache
 def split_mnemonic(opcode: str) -> tuple[str, str, bool]:
     """(operation, precision, unsigned) of an element-wise mnemonic such as ``uilsr``. Raises StaticError."""
     if opcode in ("msl", "msr"):

@@ -1,5 +1,7 @@
 """MAU expressions: vector, matrix-vector, matrix write and transposed read (SDM 3.6.9 to 3.6.11)."""
 
+from functools import cache
+
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
 from mnc.mncore_backend.emulator import kernels
 from mnc.mncore_backend.emulator.arena import CYCLES, Rows
@@ -13,6 +15,7 @@ VECTOR = ("vfma", "vmul", "vadd", "vpassa")
 MATRIX = ("mfma", "mmul")
 
 
+@cache
 def split_mau(opcode: str) -> tuple[str, str, str]:
     """(precision, operation, half) of a MAU mnemonic; half is "u" or "d" for double products, else empty."""
     precision, rest = opcode[0], opcode[1:]
@@ -41,7 +44,7 @@ def _finish(step: StepDecoder, expression: Expression, kernel: kernels.Kernel, o
     flags = None
     if "flags" in kernel.operands:
         flags = operands["flags"] = step.builder.scratch()
-    step.builder.call(kernel, **{name: operands[name] for name in kernel.operands})
+    step.builder.call(kernel, **operands)
     step.deliver("mau", expression, out, flags)
 
 
@@ -119,5 +122,5 @@ def decode_matrix_read(step: StepDecoder, expression: Expression) -> None:
     out = step.result_rows("mread", "out_lsb" in kernel.operands)
     operands = {"out": out.msb, "out_lsb": out.lsb, "column": columns}
     operands["bank"] = step.builder.rows(bank, range(CYCLES))
-    step.builder.call(kernel, **{name: operands[name] for name in kernel.operands})
+    step.builder.call(kernel, **operands)
     step.deliver("mread", expression, out, None)

@@ -1,5 +1,6 @@
 """Execution of statements in program order: decode, check, run, update the static state."""
 
+from array import array
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -59,7 +60,7 @@ class Engine:
         self.stopped = False
         self.output: Callable[[str], None] = lambda text: None
         self._plans: dict[int, tuple[object, list[tuple[object, Plan]]]] = {}  # by identity of the expressions
-        self._decode_tables: dict[tuple[str, str], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+        self._decode_tables: dict[tuple[str, str], tuple[array[int], NDArray[np.int64]]] = {}
         self._checked_lines: list[int] = []  # of the block-float checks since the last flush
         self._checks_done = 0
         self._fault = self.state.arena.region("fault")[:, 0]
@@ -185,7 +186,7 @@ class Engine:
                 self.runner.add(self._decode_table(bank, precision), self)
                 self.context.decoded[bank] = precision
 
-    def _decode_table(self, bank: str, precision: str) -> NDArray[np.int64]:
+    def _decode_table(self, bank: str, precision: str) -> "array[int]":
         key = (bank, precision)
         if key not in self._decode_tables:
             kernel = kernels.matrix_decode(precision)
@@ -195,7 +196,7 @@ class Engine:
             }
             stride = self.state.arena.rows.strides[0]
             record = kernel.record(**{name: (addresses, stride) for name, addresses in rows.items()})
-            table = np.array([[kernel.address, record.ctypes.data]], np.int64)
+            table = array("q", (kernel.address, record.ctypes.data))
             self._decode_tables[key] = (table, record)
         return self._decode_tables[key][0]
 

@@ -1,5 +1,6 @@
 """Write masks and zero-flush masks: from their spelling to what a store needs (SDM 3.6.2)."""
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ class ResolvedMask(NamedTuple):
 OPEN_MASK = ResolvedMask(ALL_CYCLES, None, False)
 
 
+@cache
 def resolve_entry(entry: int, two_long: bool) -> ResolvedMask:
     """Mask register entry 0..31: 0 and 31 are all ones, 16 + p a fixed pattern, 1..15 writable. Raises ValueError for
     an entry that does not exist."""
@@ -39,6 +41,7 @@ def resolve_entry(entry: int, two_long: bool) -> ResolvedMask:
     return ResolvedMask(ALL_CYCLES, entry, two_long)
 
 
+@cache
 def resolve(mask: Mask) -> ResolvedMask:
     """A mask as written: ``/1000``, ``/$imr3`` and their ``ll`` forms."""
     if mask.entry is not None:

@@ -5,12 +5,10 @@ words it reads and writes. Work that no kernel does (indirect addressing, base r
 after the table.
 """
 
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.emulator.arena import BLOCK_BYTES, CYCLES, LAYOUT, ROW_BYTES, SCRATCH_OPERANDS, Arena, Rows
@@ -56,8 +54,8 @@ class UpperAccess(NamedTuple):
 class Plan:
     """A decoded PE statement."""
 
-    table: NDArray[np.int64]
-    records: NDArray[np.int64]
+    table: "array[int]"  # address of a kernel and of its record, in turns
+    records: "array[int]"
     before: list[HostAction]
     after: list[HostAction]
     reads: list[Access]
@@ -127,29 +125,29 @@ class PlanBuilder:
 
     def call(self, kernel: Kernel, **operands: Sequence[int]) -> None:
         """Add a kernel call to the compute phase."""
-        self.compute.append((kernel, tuple(operands[name] for name in kernel.operands)))
+        self.compute.append((kernel, tuple(map(operands.__getitem__, kernel.operands))))
 
     def store(self, kernel: Kernel, **operands: Sequence[int]) -> None:
         """Add a kernel call to the store phase, which follows all computation of the step."""
-        self.stores.append((kernel, tuple(operands[name] for name in kernel.operands)))
+        self.stores.append((kernel, tuple(map(operands.__getitem__, kernel.operands))))
 
     def store_late(self, kernel: Kernel, **operands: Sequence[int]) -> None:
         """Add a kernel call behind the stores: mask registers change after every use of a mask in the step."""
-        self.late_stores.append((kernel, tuple(operands[name] for name in kernel.operands)))
+        self.late_stores.append((kernel, tuple(map(operands.__getitem__, kernel.operands))))
 
     def finish(self, *, noforward: bool, is_nop: bool, wait_tag: int | None, units: tuple[str, ...]) -> Plan:
         """The finished plan: one record array, and a table of (kernel, record) addresses."""
         flat: list[int] = []
-        rows: list[int] = []
+        starts: list[tuple[int, int]] = []
         for kernel, operands in (*self.compute, *self.stores, *self.late_stores):
-            rows += (kernel.address, 8 * len(flat))
+            starts.append((kernel.address, 8 * len(flat)))
             for operand in operands:
-                flat.extend(operand)
+                flat += operand
                 if len(operand) == CYCLES:
                     flat.append(0)
-        records = np.array(flat, dtype=np.int64)
-        table = np.array(rows, dtype=np.int64).reshape(-1, 2)
-        table[:, 1] += records.ctypes.data
+        records = array("q", flat)
+        first = records.buffer_info()[0]
+        table = array("q", [value for address, at in starts for value in (address, first + at)])
         return Plan(
             table,
             records,

@@ -1,11 +1,11 @@
 """Runs the collected kernel calls block-major on threads that own disjoint blocks, while decoding goes on."""
 
 import os
+from array import array
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mnc.mncore_backend.emulator import kernels
 from mnc.mncore_backend.emulator.geometry import BLOCKS
@@ -28,26 +28,24 @@ class TableRunner:
         self._ranges = [(i * share, BLOCKS if i == threads - 1 else (i + 1) * share) for i in range(threads)]
         self._workers = [ThreadPoolExecutor(1, f"emulator-{i}") for i in range(threads)] if threads > 1 else []
         self._backlog: deque[tuple[list[Future[None]], object]] = deque()
-        self._tables: list[NDArray[np.int64]] = []
+        self._pending = array("q")
         self._alive: list[object] = []
-        self._rows = 0
 
-    def add(self, table: NDArray[np.int64], owner: object) -> None:
-        """Append kernel calls; `owner` keeps their records alive."""
-        if len(table):
-            self._tables.append(table)
+    def add(self, table: "array[int]", owner: object) -> None:
+        """Append kernel calls: addresses of a kernel and of its record in turns; `owner` keeps the records alive."""
+        if table:
+            self._pending.extend(table)
             self._alive.append(owner)
-            self._rows += len(table)
 
     def add_plan(self, plan: Plan) -> None:
         """Append the kernel calls of a plan and hand a full segment over."""
         self.add(plan.table, plan)
-        if self._rows >= SEGMENT_ROWS:
+        if len(self._pending) >= 2 * SEGMENT_ROWS:
             self._hand_over()
 
     def _hand_over(self) -> None:
-        table = np.concatenate(self._tables)
-        alive, self._tables, self._alive, self._rows = self._alive, [], [], 0
+        table = np.frombuffer(self._pending, np.int64).reshape(-1, 2)
+        alive, self._pending, self._alive = self._alive, array("q"), []
         if not self._workers:
             kernels.run_table(table, 0, BLOCKS)
             return
@@ -74,6 +72,6 @@ class TableRunner:
 
     def flush(self) -> None:
         """Return when everything pending has run."""
-        if self._rows:
+        if self._pending:
             self._hand_over()
         self._drain()

@@ -3,6 +3,8 @@
 They follow the calling convention of `kernels`: row addresses of four cycles and a block stride per operand.
 """
 
+from functools import cache
+
 from mnc.mncore_backend.emulator.kernels.emitter import Value
 from mnc.mncore_backend.emulator.kernels.jit import Kernel, Step, kernel
 
@@ -14,6 +16,7 @@ def _four_cycles(step: Step, names: tuple[str, ...]) -> list[tuple[int, dict[str
     return [(cycle, {name: step.row(name, cycle) for name in names}) for cycle in range(4)]
 
 
+@cache
 def broadcast_one() -> Kernel:
     """``l1bmp``: out[pe] = x[0] for all 64 PEs."""
 
@@ -26,6 +29,7 @@ def broadcast_one() -> Kernel:
     return kernel("l1bmp", ("out", "x"), body)
 
 
+@cache
 def broadcast_four() -> Kernel:
     """``l1bmm``: out[4 m + p] = x[p]."""
 
@@ -38,6 +42,7 @@ def broadcast_four() -> Kernel:
     return kernel("l1bmm", ("out", "x"), body)
 
 
+@cache
 def broadcast_quads(stride: int) -> Kernel:
     """``l1bmm4``: out[4 m + p] = x[stride * (m >> 2) + p]."""
 
@@ -51,6 +56,7 @@ def broadcast_quads(stride: int) -> Kernel:
     return kernel(f"l1bmm4_{stride}", ("out", "x"), body)
 
 
+@cache
 def copy_quads(source_stride: int, target_stride: int) -> Kernel:
     """out[target_stride * q + p] = x[source_stride * q + p] for q, p < 4."""
 
@@ -63,6 +69,7 @@ def copy_quads(source_stride: int, target_stride: int) -> Kernel:
     return kernel(f"quads_{source_stride}_{target_stride}", ("out", "x"), body)
 
 
+@cache
 def copy_run(longs: int) -> Kernel:
     """out[i] = x[i] for i < longs, a power of two from 4 to 32."""
 
@@ -75,6 +82,7 @@ def copy_run(longs: int) -> Kernel:
     return kernel(f"run_{longs}", ("out", "x"), body)
 
 
+@cache
 def rotate_mabs() -> Kernel:
     """``l1bmd+n``: out[4 * ((m + shift) mod 16) + p] = x[4 m + p]; out and x must differ."""
 
@@ -89,6 +97,7 @@ def rotate_mabs() -> Kernel:
     return kernel("rotate_mabs", ("out", "x", "shift"), body)
 
 
+@cache
 def join_halves() -> Kernel:
     """D0 of x and D0 of y as one long, four long words per cycle: the layout of an ``r`` reduction (SDM 3.5.8.20)."""
 
@@ -101,6 +110,7 @@ def join_halves() -> Kernel:
     return kernel("join_halves", ("out", "x", "y"), body)
 
 
+@cache
 def join_half_quads() -> Kernel:
     """`join_halves` for the 16 long words of a quad-wise reduction."""
 
@@ -114,6 +124,7 @@ def join_half_quads() -> Kernel:
     return kernel("join_half_quads", ("out", "x", "y"), body)
 
 
+@cache
 def store_flags(masked: str | None) -> Kernel:
     """Write flag nibbles, 64 bytes per cycle. With "mask": bits under a 0 mask bit keep the old value (OPEN-14)."""
     names = ("out", "x", "mask") if masked else ("out", "x")

@@ -1,6 +1,7 @@
 """Element-wise ALU kernels: integer and bitwise operations, selection, and their flags (SDM 3.6.12)."""
 
 from collections.abc import Callable
+from functools import cache
 
 from . import alu_float
 from .emitter import Value
@@ -103,6 +104,7 @@ _OPERATIONS: dict[str, Operation] = {
 }
 
 
+@cache
 def alu(op: str, precision: str = "", *, unsigned: bool = False, flags: bool = False) -> Kernel:
     """The kernel of an element-wise ALU operation: operands out, x[, y][, flags].
 

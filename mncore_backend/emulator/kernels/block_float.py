@@ -1,5 +1,7 @@
 """Block-float conversion kernels ``bfn`` and ``bfe`` (SDM 3.6.12.12, 4.3)."""
 
+from functools import cache
+
 from .emitter import Value
 from .jit import Inputs, Kernel, Outputs, chunked, kernel
 from .lanes import LONGS, PRECISIONS, exponent, is_zero
@@ -23,6 +25,7 @@ def _round_shift(value: Value, shift: Value, limit: int) -> Value:
     return (value + (half - 1) + ((value >> shift) & 1)) >> shift
 
 
+@cache
 def block_float(op: str, precision: str, bits: int = 9) -> Kernel:
     """The kernel of ``<precision>bfn``, or of ``hbfe`` for op "bfe": operands out, x (one long per PE).
 

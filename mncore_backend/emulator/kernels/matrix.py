@@ -1,5 +1,7 @@
 """Matrix-vector products and transposed reads of the matrix registers (SDM 3.6.9, 3.6.11)."""
 
+from functools import cache
+
 from . import matrix_double
 from .builder import Builder
 from .emitter import Value
@@ -34,6 +36,7 @@ _SINGLE = PRECISIONS["f"]
 _HALF_ORDER = [HALF_ROWS.index(4 * (lane // 4) + 3 - lane % 4) for lane in range(16)]
 
 
+@cache
 def matrix_vector(op: str, precision: str, *, reduce: bool = False, half: str = "", flags: bool = False) -> Kernel:
     """The kernel of ``<precision>m<op>``; op "fma" or "mul", precision d, f, g or h.
 
@@ -210,6 +213,7 @@ def _finish_half(step: Step, cycle: int, mab: Value, total: Value, reduce: bool)
         step.row("out_lsb", cycle).at(offset).store(result.shuffle(range(8, 16)))
 
 
+@cache
 def matrix_read(precision: str) -> Kernel:
     """Transposed read, any bit pattern: operands out[, out_lsb], bank, column.
 

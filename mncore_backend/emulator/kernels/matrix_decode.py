@@ -6,6 +6,7 @@ which marks every product with it (OPEN-28).
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 from .emitter import Value
 from .jit import PES, Kernel, Step, kernel
@@ -88,6 +89,7 @@ def decode_halves(halves: Value, common: Value) -> tuple[Value, Value, Value]:
     return value, power(common), marks
 
 
+@cache
 def matrix_decode(precision: str) -> Kernel:
     """Decode a raw bank for products of `precision` d, f, g or h: operands decoded, bank."""
 

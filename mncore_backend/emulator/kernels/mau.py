@@ -4,6 +4,8 @@ One result is a*b + c with a single rounding. Singles are computed in binary64 l
 products by `double`; see `machine_product` and `two_sum_to_odd` for why the result is exact.
 """
 
+from functools import cache
+
 from . import double
 from .emitter import Value
 from .jit import CYCLES, PES, Body, Inputs, Kernel, Outputs, Step, chunked, kernel
@@ -185,6 +187,7 @@ def _single_multiply_add(flags: bool) -> Body:
     return body
 
 
+@cache
 def mau_vector(op: str, precision: str, *, reduce: bool = False, half: str = "", flags: bool = False) -> Kernel:
     """The kernel of ``<precision>v<op>``; op "fma", "mul", "add", "passa", precision d, f or h.
 

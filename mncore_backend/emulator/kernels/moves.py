@@ -1,15 +1,19 @@
 """Kernels that move or re-encode operands: copies, widenings, masked stores (SDM 3.6.1, 3.6.2)."""
 
+from functools import cache
+
 from .emitter import Value
 from .jit import CYCLES, PES, Inputs, Kernel, Outputs, Step, chunked, kernel
 from .lanes import LONGS, PRECISIONS, double_to_half, half_to_single, single_to_double
 
 
+@cache
 def copy() -> Kernel:
     """Rows of 64 longs: operands out, x."""
     return kernel("copy", ("out", "x"), chunked(LONGS, lambda inputs: {"out": inputs["x"]}))
 
 
+@cache
 def negate(precision: str) -> Kernel:
     """Operand prefix ``-``: flips the sign of every element of `precision`; operands out, x."""
     lane = PRECISIONS[precision]
@@ -40,6 +44,7 @@ def word_halves(halves: Value) -> Value:
     return ((longs >> 32) << 48) | ((longs & 0xFFFF) << 32)
 
 
+@cache
 def extend(precision: str) -> Kernel:
     """Operand suffix ``e`` of an operation whose normal operand is wider; `precision` is the accumulator's.
 
@@ -65,6 +70,7 @@ def extend(precision: str) -> Kernel:
     return kernel(f"extend_{precision}", operands, chunked(LONGS, work))
 
 
+@cache
 def narrow() -> Kernel:
     """Operand suffix ``r``: 4 singles of a 2-long -> 4 halves in the MSB long; out, x, x_lsb."""
 
@@ -76,6 +82,7 @@ def narrow() -> Kernel:
     return kernel("narrow", ("out", "x", "x_lsb"), chunked(LONGS, work))
 
 
+@cache
 def fetch_word() -> Kernel:
     """Read word 0 (MSB side) or 1 of longs into D0, D1 zero (OPEN-09); operands out, x, word."""
 
@@ -86,6 +93,7 @@ def fetch_word() -> Kernel:
     return kernel("fetch_word", ("out", "x", "word"), chunked(LONGS, work))
 
 
+@cache
 def fetch_indirect() -> Kernel:
     """out[pe] = base[index[pe]][pe]: long addresses of every PE in the int64 rows `index`.
 
@@ -150,6 +158,7 @@ def _masked(name: str, operands: list[str], width: str, mask: str | None, flush:
     return kernel(name, operands, body)
 
 
+@cache
 def store(width: str, mask: str | None = None) -> Kernel:
     """Write a result: `width` "word" (out, x, word: D0 into word 0 or 1), "long" (out, x) or "lsb"
     (out, x: the second long of a 2-long).
@@ -165,6 +174,7 @@ def store(width: str, mask: str | None = None) -> Kernel:
     return _masked(f"store_{width}_{mask or 'plain'}", operands, width, mask, flush=False)
 
 
+@cache
 def zero_flush(width: str, mask: str) -> Kernel:
     """Zero the bits of a result that a mask stops (SDM 3.6.2.2): out, x, mask; `width` "long" or "lsb"."""
     if width not in ("long", "lsb") or (width == "lsb" and mask == "long"):

@@ -1,6 +1,7 @@
 """Kernels of the reduction network: l1bmr*, and single stages for l2bmr* and mvr* (SDM 4.1)."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from functools import reduce as fold
 
 import numpy as np
@@ -129,6 +130,7 @@ def _stage(op: str, precision: str) -> Stage:
     raise ValueError(f"no reduction {precision}{op}")
 
 
+@cache
 def rrn_stage(op: str, precision: str, inputs: int) -> Kernel:
     """One stage over `inputs` rows of 64 longs: operands out, x0, x1, ...
 
@@ -167,6 +169,7 @@ def _concatenate(parts: Sequence[Value]) -> Value:
     return parts[0]
 
 
+@cache
 def rrn_mabs(op: str, precision: str, *, quads: bool = False, reduce: bool = False) -> Kernel:
     """Reduction over the MABs of a block, one long per PE column: operands out, x.
 

@@ -163,3 +163,17 @@ def test_a_machine_is_freed_with_its_last_reference():
         assert alive() is None
     finally:
         gc.enable()
+
+
+def test_running_leaves_no_reference_cycles():
+    """Garbage collection rests while a program runs, so nothing may need it."""
+    lines = []
+    for i in range(300):
+        source = f"$lr{8 * (i % 4)}v"
+        lines.append(f"fvfma {source} $t {source} $ls{8 * (i % 8)}v; lpassa {source} $lm{8 * i}v")
+    machine = Machine("vendor")
+    machine.load_text("\n".join(lines))
+    gc.collect()
+    machine.run()
+    assert gc.isenabled()
+    assert gc.collect() < 100
