@@ -239,11 +239,11 @@ def relayout_steps(source: Layout, target: Layout) -> float:
         steps += largest
     if _changes(source, target, Axis.MAB):
         steps += 20 + 4 * largest
-    if _changes(source, target, Axis.L1B):
-        steps += 60 + 8 * largest
+    elements = source.size / (1 << source.selected_bits(Axis.L2B).bit_count())
+    if _changes(source, target, Axis.L1B):  # every L1B gets all of its L2B, and picks
+        steps += 60 + elements / 12
     if _changes(source, target, Axis.L2B):
-        exchange = bool(target.selected_bits(Axis.L2B)) and bool(source.selected_bits(Axis.L2B))
-        steps += 700 + 8 * largest + (20_000 if exchange else 0)
+        steps += 2000 + source.size / 12
     return steps
 
 
@@ -257,7 +257,13 @@ def _changes(source: Layout, target: Layout, axis: Axis) -> bool:
 def reduce_steps(result: Layout, partial: Sequence[Axis]) -> float:
     """Steps to add partial sums and give the total to everyone who held a part."""
     local = result.local_size
-    prices = {Axis.MAB: local / 4 + 12, Axis.L1B: local / 2 + 40, Axis.L2B: local * 2 + 300}
+    in_l1bm = local * 4 * _distinct_mabs(result)
+    in_l2bm = in_l1bm * (1 << result.selected_bits(Axis.L1B).bit_count())
+    prices = {
+        Axis.MAB: local / 4 + 12,
+        Axis.L1B: local / 2 + in_l1bm / 32 + 40,
+        Axis.L2B: local / 2 + in_l2bm / 12 + 300,  # two transfers of 8 long words per cycle, and the way to them
+    }
     return sum(prices[axis] for axis in partial)
 
 

@@ -62,7 +62,7 @@ def follow_operand(
     return follow(windows, extents, layout)
 
 
-_EXCHANGE = {Axis.MAB: (30, 2), Axis.L1B: (80, 8), Axis.L2B: (1500, 16)}
+_EXCHANGE = {Axis.MAB: (60, 3), Axis.L1B: (160, 14), Axis.L2B: (3000, 24)}
 """Steps of exchanging halos across an axis: fixed, and per long word of a tile that is halo."""
 
 

@@ -14,21 +14,21 @@ CHIP_SHAPE = tuple(AXIS_SIZE[a] for a in _ORDER[:4])  # (8, 8, 16, 4)
 
 
 @lru_cache(maxsize=8)
-def place(layout: Layout, local_size: int | None = None) -> NDArray[np.int64]:
-    """Flat tensor index held by every word, -1 for padding: int64 [L2B 8, L1B 8, MAB 16, PE 4, words].
+def place(layout: Layout, local_size: int | None = None) -> NDArray[np.int32]:
+    """Flat tensor index held by every word, -1 for padding: int32 [L2B 8, L1B 8, MAB 16, PE 4, words].
 
     `local_size` (long words) extends or cuts the local memory that is looked at. Shared between callers: read only.
     """
     size = layout.local_size if local_size is None else local_size
     extents = {**AXIS_SIZE, Axis.ADDRESS: size}
     shape = tuple(extents[a] for a in _ORDER)
-    values = {a: np.arange(extents[a]) for a in _ORDER}
-    index = np.zeros(shape, np.int64)
+    values = {a: np.arange(extents[a], dtype=np.int32) for a in _ORDER}
+    index = np.zeros(shape, np.int32)
     valid = _address_valid(layout, values[Axis.ADDRESS]).reshape(1, 1, 1, 1, size, 1)
     weight = layout.size
     for dim, extent in enumerate(layout.shape):
         weight //= extent
-        part = np.zeros((1,) * 6, np.int64)
+        part = np.zeros((1,) * 6, np.int32)
         for field in layout.fields:
             if field.dim == dim:
                 digit = values[field.axis] // field.stride % field.size * field.weight
@@ -37,7 +37,7 @@ def place(layout: Layout, local_size: int | None = None) -> NDArray[np.int64]:
         index += part * weight
         if layout.padded_shape[dim] > extent:
             valid = valid & (part < extent)
-    held = np.where(valid, index, -1).reshape(*CHIP_SHAPE, 2 * size)
+    held = np.where(valid, index, np.int32(-1)).reshape(*CHIP_SHAPE, 2 * size)
     held.flags.writeable = False
     return held
 
@@ -55,7 +55,7 @@ def addresses_in_use(layout: Layout) -> list[int]:
     return np.sort(address[held]).tolist()
 
 
-def _address_valid(layout: Layout, addresses: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _address_valid(layout: Layout, addresses: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Addresses that some index maps to (strides may leave holes)."""
     rest = addresses.copy()
     for field in sorted((f for f in layout.fields if f.axis is Axis.ADDRESS), key=lambda f: -f.stride):
@@ -64,12 +64,12 @@ def _address_valid(layout: Layout, addresses: NDArray[np.int64]) -> NDArray[np.b
 
 
 @lru_cache(maxsize=16)
-def locate(layout: Layout) -> dict[Axis, NDArray[np.int64]]:
+def locate(layout: Layout) -> dict[Axis, NDArray[np.int32]]:
     """Coordinates of every element in flat order (replicated coordinates are 0). Shared between callers: read only."""
     index = np.unravel_index(np.arange(layout.size), layout.shape) if layout.shape else ()
-    result = {a: np.zeros(layout.size, np.int64) for a in (*HARDWARE_AXES, Axis.ADDRESS)}
+    result = {a: np.zeros(layout.size, np.int32) for a in (*HARDWARE_AXES, Axis.ADDRESS)}
     for field in layout.fields:
-        result[field.axis] += index[field.dim] // field.weight % field.size * field.stride
+        result[field.axis] += (index[field.dim] // field.weight % field.size * field.stride).astype(np.int32)
     for values in result.values():
         values.flags.writeable = False
     return result

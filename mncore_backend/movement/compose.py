@@ -72,7 +72,7 @@ def granules(origin: Origin, codes: Index, shared: tuple[int, ...]) -> NDArray[n
     shape = (*codes.shape[:-1], codes.shape[-1] // PES, PES)
     axes = (*shared, len(shape) - 1)
     wanted = origin.wanted.reshape(shape)
-    split = codes.reshape(shape)
+    split = codes.astype(np.int64).reshape(shape)
     low = np.where(wanted, split, np.iinfo(np.int64).max).min(axis=axes)
     high = np.where(wanted, split, ANY).max(axis=axes)
     if ((low != high) & (high != ANY)).any():

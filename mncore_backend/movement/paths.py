@@ -103,7 +103,7 @@ def l1bm_extent(path: Path, steps: list[PeStep]) -> int:
 
 def l1bm_index(held: Index, steps: list[PeStep], size: int) -> Index:
     """What a slice holds in each L1BM: [L2B, L1B, long word, word]."""
-    result = np.full((8, 8, size, 2), -1, np.int64)
+    result = np.full((8, 8, size, 2), -1, np.int32)
     for offset, step in placed(steps):
         result[:, :, offset : offset + step.data] = _step_index(held, step)[:, :, : step.data]
     return result

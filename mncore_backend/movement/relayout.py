@@ -13,17 +13,18 @@ from heapq import heappop, heappush
 import numpy as np
 
 from mnc.mncore_backend.layout import Layout, canonical, equivalent
+from mnc.mncore_backend.movement.estimate import count
 from mnc.mncore_backend.movement.gather import plan_gather, single_move
 from mnc.mncore_backend.movement.hop import Emit
 from mnc.mncore_backend.movement.lanes import collected, variants
 from mnc.mncore_backend.movement.pick import Plan
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, Program
 
 Move = tuple[int, Layout, Emit]  # cost in steps, where it leads, how
 
 MOVES = 4  # longest chain that is looked for
 EXPANDED = 40  # layouts from which the search goes on before it gives up
-DEAR = 250  # steps above which detours are looked at as well
+DEAR = 250  # steps above which detours and gathers are looked at as well
 
 
 def plan_relayout(
@@ -44,9 +45,16 @@ def plan_relayout(
         return Plan()
     padded = target_layout.padded_shape != target_layout.shape
     chain = find_chain(canonical(source_layout), canonical(target_layout)) if padding is None or not padded else None
-    if chain is None:
+    cost = sum(move[0] for move in chain) if chain is not None else None
+    if cost is None or cost > DEAR:  # what a PE picks from all that passes by may be less than what chains carry
+        trial = Builder(Program(), builder.location, builder.keep)
         index_map = np.arange(source_layout.size)
-        return plan_gather(builder, source_layout, source, target_layout, target, index_map, padding=padding or 0)
+        plan = plan_gather(trial, source_layout, source, target_layout, target, index_map, padding=padding or 0)
+        if cost is None or count(trial.program.operations).total_steps < cost:
+            builder.program.buffers += trial.program.buffers
+            builder.program.operations += trial.program.operations
+            return plan
+    assert chain is not None
     here = source
     for number, (_, layout, emit) in enumerate(chain):
         last = number == len(chain) - 1

@@ -45,7 +45,7 @@ def analyse(source: Layout, target: Layout, index_map: Index | None) -> Need:
     where = locate(source)
     at: dict[Axis, Index] = {}
     for position, axis in enumerate((*LEVELS, Axis.ADDRESS, Axis.W)):
-        coordinate = where[axis].astype(np.int32)[element]
+        coordinate = where[axis][element]
         if axis in LEVELS:
             shape = tuple(-1 if i == position else 1 for i in range(5))
             own = np.arange(AXIS_SIZE[axis], dtype=np.int32).reshape(shape)

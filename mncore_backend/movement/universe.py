@@ -113,7 +113,7 @@ class Portion:
 def portions(builder: Builder, way: Crossing, source: Buffer, need: Need, scratch: Buffer) -> Iterator[Portion]:
     """Emit the transfers portion by portion; the caller picks from the scratch buffer in between."""
     addresses = need.at[Axis.ADDRESS]
-    used = np.unique(addresses[need.wanted])
+    used = _in_order_of_use(need)
     first, size = 0, way.chunk()
     while first < len(used):
         chunk = [int(a) for a in used[first : first + size]]
@@ -130,6 +130,17 @@ def portions(builder: Builder, way: Crossing, source: Buffer, need: Need, scratc
                 continue
             yield from _arrivals(builder, route, source, scratch, chunk)
         first += len(chunk)
+
+
+def _in_order_of_use(need: Need) -> Index:
+    """Source addresses that some PE wants, by the first target word that wants them: what different PEs want for the
+    same word arrives together, and is picked together."""
+    longs = np.broadcast_to(np.arange(need.wanted.shape[-1]), need.wanted.shape)[need.wanted]
+    wanted = need.at[Axis.ADDRESS][need.wanted]
+    earliest = np.full(int(wanted.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(earliest, wanted, longs)
+    used = np.unique(wanted)
+    return used[np.argsort(earliest[used], kind="stable")]
 
 
 class _Route:
