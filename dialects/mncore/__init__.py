@@ -5,7 +5,7 @@ from mnc.dialects.mncore.base import Mncore as DIALECT
 from mnc.dialects.mncore.base import attach_memory_effects
 from mnc.dialects.mncore.kernels import FillPadding, Matmul, Reduce
 from mnc.dialects.mncore.machine import Buffer, Image, Instruction, Kept, Statement
-from mnc.dialects.mncore.movement import Constant, Dl, Gather, Relayout, Resident, Ul
+from mnc.dialects.mncore.movement import Constant, Dl, Gather, Relayout, Resident, Ul, summed_axes
 
 
 def attach_interfaces() -> None:
@@ -19,4 +19,5 @@ def attach_interfaces() -> None:
 __all__ = [
     "DIALECT", "Buffer", "Constant", "Dl", "FillPadding", "Gather", "Image", "Instruction", "Kept", "Matmul", "Memory",
     "Placed", "Reduce", "Relayout", "Resident", "Statement", "Ul",
+    "summed_axes",
 ]  # fmt: skip

@@ -30,8 +30,8 @@ def _check_reduce(op: Any) -> None:
     if not axes or any(axis not in HARDWARE_AXES for axis in axes):
         raise ValueError(f"axes must name some of {', '.join(HARDWARE_AXES)}, found {axes}")
     _one_of(op, "kind", REDUCTION_KINDS)
-    if source.local_size != target.local_size:
-        raise ValueError(f"shares of {source.local_size} and {target.local_size} long words differ")
+    if source.shape != target.shape:
+        raise ValueError(f"the parts have shape {list(source.shape)}, the result {list(target.shape)}")
 
 
 def _check_fill(op: Any) -> None:
@@ -79,7 +79,10 @@ class Matmul(Mncore.Operation, name="matmul"):
 
 
 class Reduce(Mncore.Operation, name="reduce"):
-    """Combine the values that PEs along the given hardware axes hold at equal addresses; all of them get the result."""
+    """Combine the values that PEs along the given hardware axes hold at equal addresses.
+
+    All of them get the result, or the share of it that the layout of the target gives them.
+    """
 
     source: ext.Operand[ir.MemRefType]
     target: ext.Operand[ir.MemRefType]

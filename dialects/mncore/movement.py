@@ -7,6 +7,8 @@ from mnc.dialects.mncore.attributes import check_placed_buffer, memory_of, place
 from mnc.dialects.mncore.base import Mncore, verifier
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis
 
+_SUMMED = (Axis.L2B, Axis.L1B, Axis.MAB)
+
 
 def check_dram(value: Any, shape: tuple[int, ...]) -> None:
     if memory_of(value.type) != "DRAM":
@@ -48,13 +50,21 @@ def _check_store(op: Any) -> None:
         _check_sum(op)
 
 
+def summed_axes(op: Any) -> dict[Axis, int]:
+    """Coordinate bits of the places whose parts a store adds, outermost axis first; empty if it adds nothing."""
+    if "sum" not in op.attributes:
+        return {}
+    axes = [Axis(ir.StringAttr(item).value) for item in ir.ArrayAttr(op.attributes["sum"])]
+    return dict(zip(axes, ir.DenseI64ArrayAttr(op.attributes["bits"]), strict=True))
+
+
 def _check_sum(op: Any) -> None:
-    axes = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.operation.attributes["sum"])]
-    if axes != [Axis.L2B.value]:
-        raise ValueError(f"a store adds parts over [\"L2B\"], found {axes}")
     layout = placement_of(op.operation.operands[0].type).layout
-    if layout.replicated_bits(Axis.L2B) != AXIS_SIZE[Axis.L2B] - 1:
-        raise ValueError(f"adds what all L2Bs hold, but {layout} distributes the tensor over them")
+    for axis, bits in summed_axes(op.operation).items():
+        if axis not in _SUMMED or (axis is not Axis.L1B and bits != AXIS_SIZE[axis] - 1):
+            raise ValueError(f"a store adds over all L2Bs, all MABs or some L1Bs, not {axis.value} bits {bits:#x}")
+        if bits & ~layout.replicated_bits(axis):
+            raise ValueError(f"adds what differs in bits {bits:#x} of {axis.value}, but {layout} distributes over them")
 
 
 def _check_relayout(op: Any) -> None:
@@ -101,7 +111,7 @@ class Dl(Mncore.Operation, name="dl"):
 class Ul(Mncore.Operation, name="ul"):
     """Unload a placed tensor from PE memory to DRAM.
 
-    With ``sum = ["L2B"]`` every L2B holds a part, and their sum is stored.
+    With ``sum = ["L2B"], bits = [7]`` every L2B holds a part, and their sum is stored; likewise over L1Bs and MABs.
     """
 
     source: ext.Operand[ir.MemRefType]

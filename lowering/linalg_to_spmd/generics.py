@@ -278,10 +278,11 @@ class GenericWriter:
         value = word_attribute(state.value.value, state.value.type)
         return arith.ConstantOp(value.type, value).result
 
-    def reduce(self, partial: Local, kind: str, axes: dict[Axis, int]) -> Local:
-        """Combine partial values along hardware axes; `axes` gives the coordinate bits that hold different parts."""
+    def reduce(self, partial: Local, kind: str, axes: dict[Axis, int], layout: Layout | None = None) -> Local:
+        """Combine partial values along hardware axes; `axes` gives the coordinate bits that hold different parts. The
+        result comes to `layout`, or stays where the parts are."""
         assert kind in HARDWARE_COMBINERS
-        target = make_local(partial.layout, partial.buffer.type.element_type)
+        target = make_local(layout or partial.layout, partial.buffer.type.element_type)
         op = Reduce(partial.buffer, target.buffer, ir.StringAttr.get(kind), _strings([axis.value for axis in axes]))
         op.operation.attributes["bits"] = ir.DenseI64ArrayAttr.get(list(axes.values()))
         return target
@@ -335,7 +336,8 @@ class GenericWriter:
                     if x_.axis in (Axis.L2B, Axis.L1B, Axis.MAB) and x_.size > 1:
                         axes[x_.axis] = axes.get(x_.axis, 0) | (x_.size - 1) * x_.stride
         if axes:
-            target = self.reduce(target, "sum", axes)
+            # Over L2Bs the sum is left whole: it may turn out that only a store needs it.
+            target = self.reduce(target, "sum", axes, target.layout if Axis.L2B in axes else layout)
         if not same_places(target.layout, layout):
             target = moved(target, layout)
         return self._with_init(generic, target)

@@ -7,6 +7,7 @@ from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.load import plan_load
 from mnc.mncore_backend.movement.pick import Plan
 from mnc.mncore_backend.movement.reduce import plan_reduce
+from mnc.mncore_backend.movement.reduce_scatter import plan_reduce_scatter
 from mnc.mncore_backend.movement.relayout import plan_relayout
 from mnc.mncore_backend.movement.store import plan_store, plan_stores
 
@@ -19,6 +20,7 @@ __all__ = [
     "plan_load",
     "plan_loads",
     "plan_reduce",
+    "plan_reduce_scatter",
     "plan_relayout",
     "plan_store",
     "plan_stores",

@@ -45,6 +45,18 @@ def plan_reduce(
     run.finish()
 
 
+def climbing_form(kind: str, layout: Layout, mabs: int) -> tuple[Family, str]:
+    """Rates, and the upward opcode of a step, for a reduction over these MAB bits (0, 3 or 15)."""
+    reduction = KINDS[kind][0]
+    if mabs == 15:
+        return PE_FAMILIES[2], f"l1bmr{reduction}"
+    if mabs == 3:
+        return PE_FAMILIES[1], f"l1bmr4{reduction}"
+    if layout.replicated_bits(Axis.MAB) == 15:
+        return PE_FAMILIES[2], "l1bmm"
+    return PE_FAMILIES[0], "l1bmd"
+
+
 @dataclass(slots=True)
 class _Reduction:
     builder: Builder
@@ -142,19 +154,8 @@ class _Reduction:
             self._climb(mabs, everywhere, self.target)
             self.current = self.target
 
-    def _family(self, mabs: int) -> tuple[Family, str]:
-        """Rates, and the upward opcode of a step without its precision in length."""
-        reduction = KINDS[self.kind][0]
-        if mabs == 15:
-            return PE_FAMILIES[2], f"l1bmr{reduction}"
-        if mabs == 3:
-            return PE_FAMILIES[1], f"l1bmr4{reduction}"
-        if self.layout.replicated_bits(Axis.MAB) == 15:
-            return PE_FAMILIES[2], "l1bmm"
-        return PE_FAMILIES[0], "l1bmd"
-
     def _climb(self, mabs: int, everywhere: bool, target: Buffer) -> None:
-        family, opcode = self._family(mabs)
+        family, opcode = climbing_form(self.kind, self.layout, mabs)
         two_long = self.current.alignment % 2 == 0 and target.alignment % 2 == 0
         steps = pe_steps(self.addresses, family, two_long=two_long)
         per_slice = max(1, 1024 // max(step.form.block for step in steps))

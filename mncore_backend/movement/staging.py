@@ -42,13 +42,15 @@ def emit_down(builder: Builder, step: PeStep, source: Buffer, offset: int, desti
     )
 
 
-def emit_up(builder: Builder, step: PeStep, source: Buffer, destination: Buffer, offset: int, copy: int = 0) -> None:
-    """PE -> L1BM; `copy` names the MAB (or the MAB inside its quad) whose copy is taken by selecting forms."""
+def emit_up(
+    builder: Builder, step: PeStep, source: Buffer, destination: Buffer, offset: int, *, summed: bool = False
+) -> None:
+    """PE -> L1BM; of copies in several MABs that of the first is taken, or (`summed`) they are parts and added up."""
     builder.emit(
-        up_opcode(step.form),
+        "l1bmrffadd" if summed else up_opcode(step.form),
         [pe_operand(source, step, masked=False)],
         [upper(destination, offset, two_long=step.form.two_long)],
-        modifier=f"@{copy}" if selects(step.form) else "",
+        modifier="@0" if selects(step.form) and not summed else "",
     )
 
 
@@ -80,9 +82,10 @@ def emit_l2bm_down(
 
 
 def emit_l2bm_up(
-    builder: Builder, path: Path, source: Buffer, destination: Buffer, data: int, start: int = 0
+    builder: Builder, path: Path, source: Buffer, destination: Buffer, data: int, start: int = 0, *, summed: int = 0
 ) -> None:
-    """L1BM -> L2BM (from offset `start`), one copy of every set."""
+    """L1BM -> L2BM (from offset `start`), one copy of every set, or the sum over the L1Bs that differ in the bits of
+    `summed`."""
     for block in range(data // path.unit):
         origin = upper(source, block * path.unit)
         if path.sets is None:
@@ -90,7 +93,11 @@ def emit_l2bm_up(
             continue
         for number, representative in enumerate(path.sets):
             target = upper(destination, start + number * data + block * 64)
-            builder.emit("l2bm", [origin], [target], modifier=f"@{representative}")
+            if summed:
+                modifier = "" if summed == 7 else f"@{representative}/{summed}"
+                builder.emit("l2bmrffadd", [origin], [target], modifier=modifier)
+            else:
+                builder.emit("l2bm", [origin], [target], modifier=f"@{representative}")
 
 
 def bring_back(builder: Builder, pdm: Buffer, back: Buffer, address: NDArray[np.int64]) -> None:

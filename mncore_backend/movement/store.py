@@ -1,6 +1,6 @@
 """PE -> L1BM -> L2BM -> DRAM for any layout."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,27 +25,30 @@ from mnc.mncore_backend.movement.paths import (
     used_addresses,
 )
 from mnc.mncore_backend.movement.staging import alternating, emit_l2bm_up, emit_up, staging
-from mnc.mncore_backend.movement.transfers import MV_UNIT, PeStep, placed
+from mnc.mncore_backend.movement.transfers import MV_UNIT, PE_FAMILIES, PeStep, placed
 from mnc.mncore_backend.program import Buffer, Builder, upper
 
+Sums = Mapping[Axis, int]
+"""Coordinate bits of the places (all L2Bs, some L1Bs, all MABs) whose parts are added on the way."""
 
-def plan_store(builder: Builder, layout: Layout, source: Buffer, *, partial: bool = False) -> DramImage:
+
+def plan_store(builder: Builder, layout: Layout, source: Buffer, sums: Sums | None = None) -> DramImage:
     """Emit the transfers that bring one replica of a tensor from `source` (PE memory) to DRAM and say how it lies
     there.
 
-    Every PE must have written all addresses that the layout uses. With `partial` every L2B holds a part of the tensor,
-    which the layout replicates over them, and the sum of the parts is stored.
+    Every PE must have written all addresses that the layout uses. PEs that differ in the bits of `sums`, over which the
+    layout replicates the tensor, hold parts of it, and the sum of the parts is stored.
     """
-    return _store(builder, prepare_store(layout, source, partial=partial))
+    return _store(builder, prepare_store(layout, source, sums or {}))
 
 
-def plan_stores(builder: Builder, requests: Sequence[tuple[Layout, Buffer, bool]]) -> list[DramImage]:
-    """`plan_store` for several tensors (layout, source, partial) that are stored one after the other.
+def plan_stores(builder: Builder, requests: Sequence[tuple[Layout, Buffer, Sums]]) -> list[DramImage]:
+    """`plan_store` for several tensors (layout, source, sums) that are stored one after the other.
 
     An MV costs its latency whatever it moves, and two MVs into one DRAM follow each other (OPEN-38): tensors that fit
     beside each other leave in one.
     """
-    departures = [prepare_store(layout, source, partial=partial) for layout, source, partial in requests]
+    departures = [prepare_store(*request) for request in requests]
     images: dict[int, DramImage] = {}
     shared: dict[Spread, list[int]] = {}
     for number, departure in enumerate(departures):
@@ -62,7 +65,8 @@ def plan_stores(builder: Builder, requests: Sequence[tuple[Layout, Buffer, bool]
 @dataclass(frozen=True, slots=True)
 class Departure:
     """How a tensor leaves: the inner hops chosen, its slices, and the MVs that follow. `data[i]` is the size of slice i
-    in L1BM, long words; `held` is what each PE word holds."""
+    in L1BM, long words; `held` is what each PE word holds. `l1bs` and `mabs` are the bits of L1Bs and MABs that are
+    added. """
 
     layout: Layout
     source: Buffer
@@ -71,6 +75,8 @@ class Departure:
     data: list[int]
     spread: "Spread"
     held: Index
+    l1bs: int = 0
+    mabs: int = 0
 
     @property
     def l2bm_sizes(self) -> list[int]:
@@ -93,16 +99,25 @@ class Departure:
         return l2bm_index(self.path, l1bm_index(self.held, self.parts[part], self.data[part]))
 
 
-def prepare_store(layout: Layout, source: Buffer, *, partial: bool) -> Departure:
+def prepare_store(layout: Layout, source: Buffer, sums: Sums) -> Departure:
     """Choose the path that moves the fewest long words, then the one with the fewest steps."""
     held = place(layout)
     addresses = used_addresses(held)
     two_long = source.alignment % 2 == 0
-    candidates = [(path, slices(path, addresses, two_long=two_long)) for path in paths(layout, upward=True)]
+    adding = [path for path in paths(layout, upward=True) if _adds(path, sums)]
+    candidates = [(path, slices(path, addresses, two_long=two_long)) for path in adding]
     path, parts = min(candidates, key=lambda c: _cost(c[0], c[1]))
     keep = tuple(L for L in range(8) if L & layout.replicated_bits(Axis.L2B) == 0)
-    spread = Spread(tuple(range(8)), reduced=True) if partial else Spread(keep)
-    return Departure(layout, source, path, parts, [l1bm_size(path, part) for part in parts], spread, held)
+    spread = Spread(tuple(range(8)), reduced=True) if sums.get(Axis.L2B) else Spread(keep)
+    data = [l1bm_size(path, part) for part in parts]
+    return Departure(layout, source, path, parts, data, spread, held, sums.get(Axis.L1B, 0), sums.get(Axis.MAB, 0))
+
+
+def _adds(path: Path, sums: Sums) -> bool:
+    """Whether the hops of a path have forms that add: l1bmr over all MABs, l2bmr over the L1Bs of a set."""
+    if sums.get(Axis.MAB) and path.family is not PE_FAMILIES[2]:
+        return False
+    return not sums.get(Axis.L1B) or path.sets is not None
 
 
 def _store(builder: Builder, departure: Departure) -> DramImage:
@@ -153,8 +168,8 @@ def _store_together(builder: Builder, spread: "Spread", departures: Sequence[Dep
 def _emit_slice(builder: Builder, departure: Departure, part: int, l1bm: Buffer, l2bm: Buffer, start: int) -> None:
     """PE -> L1BM -> L2BM, to offset `start` there."""
     data = departure.data[part]
-    _emit_pe(builder, departure.parts[part], departure.source, l1bm, data)
-    emit_l2bm_up(builder, departure.path, l1bm, l2bm, data, start)
+    _emit_pe(builder, departure, part, l1bm)
+    emit_l2bm_up(builder, departure.path, l1bm, l2bm, data, start, summed=departure.l1bs)
 
 
 @dataclass(frozen=True)
@@ -204,13 +219,14 @@ def _cost(path: Path, parts: list[list[PeStep]]) -> tuple[int, int]:
     return size * path.widening, sum(hop_steps(path, part) for part in parts)
 
 
-def _emit_pe(builder: Builder, part: list[PeStep], source: Buffer, l1bm: Buffer, data: int) -> None:
+def _emit_pe(builder: Builder, departure: Departure, number: int, l1bm: Buffer) -> None:
     """PE -> L1BM. Up transfers always write four cycles: idle ones are overwritten by the step that follows. What the
     L2BM instructions read beyond the data is filled by repeating the last step."""
+    part, data, source = departure.parts[number], departure.data[number], departure.source
     end = 0
     for offset, step in placed(part):
-        emit_up(builder, step, source, l1bm, offset)
+        emit_up(builder, step, source, l1bm, offset, summed=departure.mabs != 0)
         end = offset + step.form.block
     while end < data:
-        emit_up(builder, part[-1], source, l1bm, end)
+        emit_up(builder, part[-1], source, l1bm, end, summed=departure.mabs != 0)
         end += part[-1].form.block

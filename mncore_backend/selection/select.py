@@ -15,18 +15,20 @@ from mnc.core.context import error_at
 from mnc.core.diagnostics import InternalError, node_name
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
+from mnc.dialects.mncore import summed_axes
 from mnc.dialects.mncore.attributes import placed_attribute, placement_of
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.kernels.matmul import emit_matmul
 from mnc.mncore_backend.kernels.padding import emit_fill_padding, emit_zero_unused
 from mnc.mncore_backend.kernels.vector import ConstantPool, emit_vector
-from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.layout import Axis, Layout, equivalent
 from mnc.mncore_backend.machine import GROUPS
 from mnc.mncore_backend.movement import (
     DramImage,
     plan_gather,
     plan_loads,
     plan_reduce,
+    plan_reduce_scatter,
     plan_relayout,
     plan_stores,
 )
@@ -213,8 +215,8 @@ class _Selector:
         """Plan the stores that follow each other together, so that small ones share transfers."""
         operations = [op.operation for op in self.function.regions[0].blocks[0].operations]
         run = itertools.takewhile(lambda op: op.name == "mncore.ul", operations[operations.index(first) :])
-        pairs = [(op.operands[1], (op.operands[0], "sum" in op.attributes)) for op in run]
-        requests = [(self.layout(source), self.buffers[source], partial) for _, (source, partial) in pairs]
+        pairs = [(op.operands[1], (op.operands[0], summed_axes(op))) for op in run]
+        requests = [(self.layout(source), self.buffers[source], sums) for _, (source, sums) in pairs]
         images = plan_stores(self.builder, requests)
         self.stores.update(zip([target for target, _ in pairs], images, strict=True))
 
@@ -242,7 +244,12 @@ class _Selector:
         names = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes["axes"])]
         bits = {Axis(n): b for n, b in zip(names, ir.DenseI64ArrayAttr(op.attributes["bits"]), strict=True)}
         kind = ir.StringAttr(op.attributes["kind"]).value
-        plan_reduce(self.builder, kind, self.layout(source), self.buffers[source], bits, self.buffers[target])
+        layouts, buffers = [self.layout(v) for v in (source, target)], [self.buffers[v] for v in (source, target)]
+        if equivalent(*layouts):
+            plan_reduce(self.builder, kind, layouts[0], buffers[0], bits, buffers[1])
+            return
+        plan = plan_reduce_scatter(self.builder, kind, layouts[0], buffers[0], bits, layouts[1], buffers[1])
+        self._add_tables(plan.tables)
 
     def fill_padding(self, op: Any) -> None:
         buffer = op.operands[0]

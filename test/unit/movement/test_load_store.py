@@ -1,15 +1,16 @@
 """Loads and stores of random layouts, executed and compared word by word."""
 
 import numpy as np
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from layout.strategies import layouts
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.layout import HARDWARE_AXES, Axis, Layout, pack, parse, place
+from mnc.mncore_backend.layout import AXIS_SIZE, HARDWARE_AXES, Axis, Layout, pack, parse, place
 from mnc.mncore_backend.movement.load import plan_load
 from mnc.mncore_backend.movement.store import plan_store, plan_stores
-from mnc.mncore_backend.program import Builder, Program
+from mnc.mncore_backend.program import Buffer, Builder, Program
 
 from .chips import ready
 
@@ -78,7 +79,7 @@ def test_store_of_parts_emulated(layout: Layout) -> None:
     """What the eight L2Bs hold is added up on the way; small integers, so that every order gives the same sum."""
     program = Program()
     source = program.buffer("x", layout.local_size, (Memory.LM0,), pinned=True)
-    image = plan_store(Builder(program), layout, source, partial=True)
+    image = plan_store(Builder(program), layout, source, {Axis.L2B: 7})
     chip = ready(program, emulated=True)
     data = np.arange(layout.size, dtype=np.float32).reshape(layout.shape)
     words = pack(data.view(np.uint32), layout).view(np.float32)
@@ -88,25 +89,50 @@ def test_store_of_parts_emulated(layout: Layout) -> None:
     assert (image.unpack(chip.read_dram(image.buffer), np.float32) == 36 * data).all()
 
 
+SUMS = [{Axis.L1B: 7}, {Axis.L1B: 6}, {Axis.MAB: 15}, {Axis.L1B: 7, Axis.MAB: 15}, {Axis.L2B: 7, Axis.L1B: 5}]
+
+
+@pytest.mark.parametrize("sums", SUMS, ids=str)
+def test_sums_at_every_level(sums: dict[Axis, int]) -> None:
+    """Parts that differ along L1Bs and MABs are added on the way, too."""
+    layout = parse("((2:2, 2:1, 4_PE:1, 2_W:1),)")
+    program = Program()
+    source = program.buffer("x", layout.local_size, (Memory.LM0,), pinned=True)
+    image = plan_store(Builder(program), layout, source, sums)
+    chip = ready(program, emulated=True)
+    data = np.arange(layout.size, dtype=np.float32)
+    index = np.meshgrid(*(np.arange(AXIS_SIZE[axis]) for axis in HARDWARE_AXES[:4]), indexing="ij")
+    factor = np.ones_like(index[0])
+    for axis, own in zip(HARDWARE_AXES, index, strict=False):
+        factor *= 1 + (own & sums.get(axis, 0))
+    parts = pack(data.view(np.uint32), layout).view(np.float32) * factor[..., None]
+    chip.poke(source, parts.astype(np.float32).view(np.uint32))
+    chip.run(program)
+    count = 1
+    for axis, bits in sums.items():
+        count *= sum(1 + own for own in {i & bits for i in range(AXIS_SIZE[axis])})
+    assert (image.unpack(chip.read_dram(image.buffer), np.float32) == data * count).all()
+
+
 @given(st.lists(st.tuples(layouts(max_address=8), st.booleans()), min_size=2, max_size=3))
 @settings(max_examples=5, deadline=None, phases=UNSHRUNK)
 def test_stores_together_emulated(wanted: list[tuple[Layout, bool]]) -> None:
     """Each tensor leaves as if it were alone, whether it is stored whole or as the sum of parts."""
     program = Program()
-    requests = []
+    requests: list[tuple[Layout, Buffer, dict[Axis, int]]] = []
     for layout, partial in wanted:
         buffer = program.buffer("x", layout.local_size, (Memory.LM0,), pinned=True)
-        requests.append((layout, buffer, partial and layout.replicated_bits(Axis.L2B) == 7))
+        requests.append((layout, buffer, {Axis.L2B: 7} if partial and layout.replicated_bits(Axis.L2B) == 7 else {}))
     images = plan_stores(Builder(program), requests)
     chip = ready(program, emulated=True)
     tensors = [np.arange(layout.size, dtype=np.float32).reshape(layout.shape) for layout, _ in wanted]
     for (layout, buffer, _), data in zip(requests, tensors, strict=True):
         chip.poke(buffer, pack(data.view(np.uint32), layout))
     chip.run(program)
-    for (_, _, partial), image, data in zip(requests, images, tensors, strict=True):
+    for (_, _, sums), image, data in zip(requests, images, tensors, strict=True):
         places = np.concatenate([np.arange(o, o + part.stop - part.start) for o, part in image.parts])
         held = {g: chip.read_dram(image.buffer)[g][places] for g in image.groups}
-        assert (image.unpack(held, np.float32) == data * (8 if partial else 1)).all()
+        assert (image.unpack(held, np.float32) == data * (8 if sums else 1)).all()
 
 
 def test_small_stores_share_a_transfer() -> None:
@@ -114,7 +140,7 @@ def test_small_stores_share_a_transfer() -> None:
     program = Program()
     layout = parse("((2_MAB:2, 4_PE:1, 2_W:1),)")
     buffers = [program.buffer("x", layout.local_size, (Memory.LM0,), pinned=True) for _ in range(2)]
-    plan_stores(Builder(program), [(layout, buffer, True) for buffer in buffers])
+    plan_stores(Builder(program), [(layout, buffer, {Axis.L2B: 7}) for buffer in buffers])
     assert [op.opcode for op in program.operations if op.is_transfer] == ["mvrffadd"]
 
 

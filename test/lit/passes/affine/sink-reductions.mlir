@@ -3,21 +3,21 @@
 !dram = memref<16xf32, #mncore.memory<"DRAM">>
 !share = memref<1x2xf32, #mncore.placed<"LM", "16", "((2_MAB:2, 4_PE:1, 2_W:1),)">>
 
-// An update: what is added to the parts is divided among them, the L1Bs are still added up on the way.
+// An update: what is added to the parts is divided among them, the PEs still exchange theirs.
 // CHECK-LABEL: func.func @update
-// CHECK: "mncore.reduce"(%[[P:.*]], %[[S:.*]]) {axes = ["L1B"], bits = array<i64: 7>, kind = "sum"}
+// CHECK: "mncore.reduce"(%[[P:.*]], %[[S:.*]]) {axes = ["PE"], bits = array<i64: 3>, kind = "sum"}
 // CHECK: affine.for
 // CHECK: %[[G:.*]] = affine.load %[[S]]
 // CHECK: %[[STEP:.*]] = arith.mulf %[[G]], %{{.*}} : f32
 // CHECK: %[[EIGHTH:.*]] = arith.constant 1.250000e-01 : f32
 // CHECK: %[[SHARE:.*]] = arith.mulf %{{.*}}, %[[EIGHTH]] : f32
 // CHECK: arith.subf %[[SHARE]], %[[STEP]] : f32
-// CHECK: "mncore.ul"({{.*}}) {sum = ["L2B"]}
+// CHECK: "mncore.ul"({{.*}}) {bits = array<i64: 7>, sum = ["L2B"]}
 func.func @update(%out: !dram, %w: !share, %p: !share) {
   %rate = arith.constant 0.01 : f32
   %s = memref.alloc() : !share
   %u = memref.alloc() : !share
-  "mncore.reduce"(%p, %s) {axes = ["L2B", "L1B"], bits = array<i64: 7, 7>, kind = "sum"} : (!share, !share) -> ()
+  "mncore.reduce"(%p, %s) {axes = ["L2B", "PE"], bits = array<i64: 7, 3>, kind = "sum"} : (!share, !share) -> ()
   affine.for %i = 0 to 2 {
     %0 = affine.load %w[0, %i] : !share
     %1 = affine.load %s[0, %i] : !share
@@ -37,11 +37,31 @@ func.func @update(%out: !dram, %w: !share, %p: !share) {
 // Nothing is left to do before the store.
 // CHECK-LABEL: func.func @plain
 // CHECK-NOT: mncore.reduce
-// CHECK: "mncore.ul"(%arg1, %arg0) {sum = ["L2B"]}
+// CHECK: "mncore.ul"(%arg1, %arg0) {bits = array<i64: 7, 6>, sum = ["L2B", "L1B"]}
 func.func @plain(%out: !dram, %p: !share) {
   %s = memref.alloc() : !share
-  "mncore.reduce"(%p, %s) {axes = ["L2B"], bits = array<i64: 7>, kind = "sum"} : (!share, !share) -> ()
+  "mncore.reduce"(%p, %s) {axes = ["L2B", "L1B"], bits = array<i64: 7, 6>, kind = "sum"} : (!share, !share) -> ()
   "mncore.ul"(%s, %out) : (!share, !dram) -> ()
+  return
+}
+
+// -----
+
+!dram = memref<16xf32, #mncore.memory<"DRAM">>
+!share = memref<1x2xf32, #mncore.placed<"LM", "16", "((2_MAB:2, 4_PE:1, 2_W:1),)">>
+!spread = memref<1x2xf32, #mncore.placed<"LM", "16", "((2_L1B:1, 4_PE:1, 2_W:1),)">>
+
+// The movement takes values to other L1Bs: their parts must be whole before, those of the L2Bs need not.
+// CHECK-LABEL: func.func @moved
+// CHECK: "mncore.reduce"({{.*}}) {axes = ["L1B"], bits = array<i64: 7>, kind = "sum"}
+// CHECK: mncore.relayout
+// CHECK: "mncore.ul"({{.*}}) {bits = array<i64: 7>, sum = ["L2B"]}
+func.func @moved(%out: !dram, %p: !share) {
+  %s = memref.alloc() : !share
+  %t = memref.alloc() : !spread
+  "mncore.reduce"(%p, %s) {axes = ["L2B", "L1B"], bits = array<i64: 7, 7>, kind = "sum"} : (!share, !share) -> ()
+  "mncore.relayout"(%s, %t) : (!share, !spread) -> ()
+  "mncore.ul"(%t, %out) : (!spread, !dram) -> ()
   return
 }
 
