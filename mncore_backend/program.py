@@ -8,12 +8,8 @@ and `scheduling` packs the expressions into steps. Generators therefore never se
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Expression, Literal, Mask, Memory, Operand
 from mnc.mncore_backend.machine import WRITABLE_MASKS
@@ -128,9 +124,8 @@ class Builder:
 
     program: Program
     location: str = ""
-    keep: Callable[[Buffer, Any, NDArray[np.uint32]], None] | None = None
-    """Takes a buffer, its layout and constant words that a movement needs in it, if the program keeps such between
-    runs; otherwise the movement loads them."""
+    keep: bool = False
+    """Whether the program keeps constants between runs, so that movements need not load theirs."""
     masks: deque[int] = field(default_factory=lambda: deque(WRITABLE_MASKS))
     """Mask registers not in use, the one used longest ago first: reuse orders operations that are independent."""
 

@@ -7,16 +7,16 @@ after:   func @main(%x: memref<256x64xf32, DRAM>, %y: memref<256x10xf32, DRAM>) 
 Every PE runs the same program on its own share. A tensor stays in local memory from its first use to its last.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from mnc.core.bindings import func, ir
 from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Constant, Ul
 from mnc.dialects.mncore.attributes import memory_attribute
-from mnc.lowering.linalg_to_spmd.assign_layouts import OPERANDS, RESULT
+from mnc.lowering.linalg_to_spmd.assign_layouts import OPERANDS, RESULT, updated_arguments
 from mnc.lowering.linalg_to_spmd.generics import GenericWriter
 from mnc.lowering.linalg_to_spmd.placed import Dram, Local, Splat, Values, View, default_layout, gather, make_local
 from mnc.lowering.linalg_to_spmd.reading import (
@@ -157,8 +157,8 @@ def _argument_attributes(old: Any, inputs: Sequence[Any], outputs: Sequence[Any]
     return ir.ArrayAttr.get([*before, *after])
 
 
-def distribute_function(old: Any) -> None:
-    """Replace a function on tensors by its per-PE program."""
+def distribute_function(old: Any, kept: Container[Any] = ()) -> None:
+    """Replace a function on tensors by its per-PE program; `kept` arguments are where the run before left them."""
     block = old.regions[0].blocks[0]
     returned = list(block.operations)[-1]
     outputs = list(returned.operation.operands)
@@ -170,7 +170,7 @@ def distribute_function(old: Any) -> None:
         entry = new.add_entry_block()
     writer = _Writer()
     for argument, buffer in zip(block.arguments, entry.arguments, strict=False):
-        writer.values.states[argument] = Dram(buffer)
+        writer.values.states[argument] = Dram(buffer, argument in kept)
     with ir.InsertionPoint(entry):
         for op in block.operations:
             if op.operation.name != "func.return":
@@ -188,6 +188,7 @@ class Distribute(Pass):
     """Rewrite functions on tensors as the program that every PE runs on its share."""
 
     name = "distribute"
+    resident: Literal["nothing", "state", "batch"] = "nothing"
 
     def run(self, module: Any) -> None:
         """Rewrite every function of the module; raises CompileError for constants that no word holds."""
@@ -195,4 +196,5 @@ class Distribute(Pass):
             functions = [op for op in module.body.operations if op.operation.name == "func.func"]
             for function in functions:
                 check_words(function.operation)
-                distribute_function(function.operation)
+                kept = updated_arguments(function.operation).values() if self.resident != "nothing" else ()
+                distribute_function(function.operation, kept)

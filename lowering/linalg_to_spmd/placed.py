@@ -40,9 +40,10 @@ class Splat:
 
 @dataclass(frozen=True)
 class Dram:
-    """Still in DRAM."""
+    """Still in DRAM. What a run finds where the run before left it (`kept`) has anything in its padding."""
 
     buffer: Any
+    kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,8 @@ class Values:
         if isinstance(state, Dram):
             local = make_local(layout, word_type(state.buffer.type.element_type))
             Dl(state.buffer, local.buffer)
-            self._padding[local.root] = 0  # the host fills the image with zeros
+            if not state.kept:
+                self._padding[local.root] = 0  # the host fills the image with zeros
             self.states[value] = local
             return local
         if isinstance(state, Splat):

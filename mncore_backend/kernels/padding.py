@@ -113,12 +113,13 @@ def _fill(builder: Builder, buffer: Buffer, addresses: Sequence[int], value: Buf
         builder.emit("ipassa", [value], [local(buffer, four, mask=mask)])
 
 
-def emit_zero_unused(builder: Builder, buffer: Buffer, layout: Layout) -> None:
-    """Write zeros to addresses that hold padding in every PE: a load does not bring them, a kernel may read them."""
+def emit_fill_unused(builder: Builder, buffer: Buffer, layout: Layout, bits: int = 0) -> None:
+    """Write `bits` (a word, as a signed integer) to addresses that hold padding in every PE: no transfer brings them, a
+    kernel may read them."""
     addresses, parts = _address_parts(layout)
     outside = (parts >= np.array(layout.shape).reshape(-1, 1)).any(axis=0)
     if outside.any():
-        _fill(builder, buffer, addresses[outside].tolist(), _Scalars(builder).constant(0), None)
+        _fill(builder, buffer, addresses[outside].tolist(), _Scalars(builder).constant(bits), None)
 
 
 def emit_fill_padding(builder: Builder, buffer: Buffer, layout: Layout, bits: int) -> None:

@@ -106,4 +106,4 @@ def _collect_and_pick(
     for portion in portions(builder, way, source, need, scratch):
         picker.portion(portion.index, ~need.wanted, longs)
     fill(builder, target, [a for a in longs if a not in picker.touched], padding)
-    return Plan(picker.constants)
+    return Plan(picker.constants, picker.kept)

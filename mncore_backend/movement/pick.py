@@ -23,13 +23,16 @@ ENTRIES = len(SLOTS)
 T = Operand(Memory.T, LONG)
 
 Constants = list[tuple[DramImage, NDArray[np.uint32]]]
+Kept = list[tuple[Buffer, Layout, NDArray[np.uint32]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a movement needs besides its operations: index tables as DRAM images with the words to pack into them."""
+    """What a movement needs besides its operations: index tables as DRAM images with the words to pack into them, or,
+    in a program that keeps them, the buffers that must hold those words whenever it runs."""
 
     tables: Constants = field(default_factory=list)
+    kept: Kept = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -41,6 +44,7 @@ class Picker:
     target: Buffer
     touched: set[int] = field(default_factory=set)
     constants: Constants = field(default_factory=list)
+    kept: Kept = field(default_factory=list)
     _held: dict[int, Buffer] = field(default_factory=dict)
 
     def portion(self, index: Index, padded: NDArray[np.bool_], longs: list[int]) -> None:
@@ -140,8 +144,8 @@ class Picker:
         longs = words.shape[-1] // 2
         layout = Layout((*shape, 2 * longs), (*dims, (Digit(longs), Digit(2, Axis.W))))
         table = self.builder.temporary(longs, (LOCAL_MEMORY[1],), "table")
-        if self.builder.keep is not None:
-            self.builder.keep(table, layout, words)
+        if self.builder.keep:
+            self.kept.append((table, layout, words))
         else:
             self.constants.append((plan_load(self.builder, layout, table), words))
         return table

@@ -4,6 +4,9 @@
     memory_map.json    inputs, constants and outputs: name, role, dtype, shape, DRAM address, groups
     tensors.npz        index arrays (which element each DRAM word holds) and the values of constants
     report.json        what the program costs, in total and per ONNX node
+
+Where tensors stay in local memory between runs, the directories ``initialise`` and ``read_back`` hold the programs that
+fill them and bring those back that runs update.
 """
 
 import json
@@ -23,6 +26,7 @@ from mnc.mncore_backend.program import Buffer
 
 FORMAT = 1
 PROGRAM, MEMORY_MAP, TENSORS, REPORT = "program.vsm", "memory_map.json", "tensors.npz", "report.json"
+COMPANIONS = ("initialise", "read_back")
 _HINT = "make one with mnc compile MODEL -o DIR"
 
 
@@ -48,6 +52,7 @@ def memory_map(executable: Executable) -> dict[str, Any]:
         "format": FORMAT,
         "tensors": [_entry(i, tensor) for i, tensor in enumerate(executable.tensors)],
         "line_nodes": list(executable.line_nodes),
+        "companions": [name for name in COMPANIONS if getattr(executable, name) is not None],
     }
 
 
@@ -71,6 +76,9 @@ def save(executable: Executable, directory: Path | str, report: dict[str, Any] |
         CompileError: the directory cannot be written.
     """
     target = Path(directory)
+    for name in COMPANIONS:
+        if (companion := getattr(executable, name)) is not None:
+            save(companion, target / name)
     try:
         target.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
@@ -97,7 +105,8 @@ def load(directory: Path | str) -> Executable:
         text = (source / PROGRAM).read_text()
         with np.load(source / TENSORS) as arrays:
             tensors = tuple(_tensor(entry, arrays) for entry in described["tensors"])
-        return Executable(text, tensors, tuple(described["line_nodes"]), str(source / PROGRAM))
+        companions = {name: load(source / name) for name in COMPANIONS if name in described.get("companions", ())}
+        return Executable(text, tensors, tuple(described["line_nodes"]), str(source / PROGRAM), **companions)
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
         reason = f"there is no {error}" if isinstance(error, KeyError) else str(error)
         raise CompileError(f"{source} is no build directory: {reason}", hint=_HINT) from None

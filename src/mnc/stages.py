@@ -30,7 +30,7 @@ SPMD = (
     "drop-empty",
     "expand-indices",
     "assign-layouts{{precision={precision} resident={resident}}}",
-    "distribute",
+    "distribute{{resident={resident}}}",
     "keep-resident{{what={resident}}}",  # last: it replaces transfers, which only now exist
 )
 """Whole tensors become the share of one PE: loops over local memory, matrix kernels, transfers."""

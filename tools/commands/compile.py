@@ -1,11 +1,12 @@
 """mnc compile: ONNX file -> build directory, or C++."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from mnc.core.diagnostics import CompileError
-from mnc.tools.commands.shared import model_options, parse_shapes
+from mnc.tools.commands.shared import model_options, parse_shapes, parse_updates
 
 
 @click.command()
@@ -15,15 +16,32 @@ from mnc.tools.commands.shared import model_options, parse_shapes
 @click.option("--target", type=click.Choice(["mncore", "cpp"]), default="mncore", show_default=True,
               help="Assembly for MN-Core 2, or C++17 without dependencies.")  # fmt: skip
 @click.option("--example", is_flag=True, help="With --target cpp: add a main.cpp that calls the model.")
+@click.option("--resident", type=click.Choice(["nothing", "state", "batch"]), default="nothing", show_default=True,
+              help="What stays in local memory from run to run: weights and updated inputs, or also the other inputs, "
+                   "which a run then loads for the next one.")  # fmt: skip
+@click.option("--update", "updates", multiple=True, metavar="INPUT=OUTPUT",
+              help="With --resident: this output is the value of this input in the next run.")  # fmt: skip
 @click.option("--dump-dir", type=click.Path(path_type=Path), help="Write the IR after each stage here.")
 @model_options
 def command(
-    model: str, output: Path, target: str, example: bool, dump_dir: Path | None, precision: str, shapes: tuple[str, ...]
+    model: str,
+    output: Path,
+    target: str,
+    example: bool,
+    resident: Any,
+    updates: tuple[str, ...],
+    dump_dir: Path | None,
+    precision: Any,
+    shapes: tuple[str, ...],
 ) -> None:
     """Compile MODEL (an ONNX file) and write a build directory."""
     from mnc.options import Options
 
-    options = Options(precision, parse_shapes(shapes), dump_dir)  # pyright: ignore[reportArgumentType]
+    options = Options(precision, parse_shapes(shapes), dump_dir, resident, parse_updates(updates))
+    if resident != "nothing" and target == "cpp":
+        raise CompileError("--resident belongs to --target mncore", hint="leave it out")
+    if updates and resident == "nothing":
+        raise CompileError("--update concerns what stays in local memory", hint="add --resident state")
     if target == "cpp":
         _compile_cpp(model, output, options, example)
         return

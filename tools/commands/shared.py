@@ -29,6 +29,17 @@ def parse_shapes(texts: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
+def parse_updates(texts: tuple[str, ...]) -> dict[str, str]:
+    """``state=state_new`` to {"state": "state_new"}; raises CompileError."""
+    updates = {}
+    for text in texts:
+        given, equals, found = text.partition("=")
+        if not given or not equals or not found:
+            raise CompileError(f"cannot read the update '{text}'", hint="write it as --update INPUT=OUTPUT")
+        updates[given] = found
+    return updates
+
+
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--precision and --shape."""
     precision = click.option(

@@ -1,38 +1,114 @@
 """Where a training step runs: on the emulated chip, or on this computer's CPU through the LLVM JIT or C++."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from mnc.core.diagnostics import CompileError
+from mnc.executable import Executable
 from mnc.options import Options
+from mnc.training.step import TrainingStep
+
+Arrays = dict[str, np.ndarray]
 
 
 class Program(Protocol):
     """A compiled function; the same inputs give the same bits."""
 
-    def __call__(self, inputs: Mapping[str, np.ndarray], /) -> dict[str, np.ndarray]:
+    def __call__(self, inputs: Mapping[str, np.ndarray], /) -> Arrays:
         """Run once, by names."""
         ...
 
 
-class EmulatedProgram:
-    """A program on the emulator. Text is parsed once; machine and constants stay from run to run."""
+class Stepper(Protocol):
+    """A compiled training step with its state: parameters and what the optimizer remembers."""
 
-    def __init__(self, module: Any, options: Options) -> None:
-        from mnc.compiler import run_stages, to_executable
+    def start(self, state: Mapping[str, np.ndarray]) -> None:
+        """Set the state."""
+        ...
+
+    def step(self, batch: Mapping[str, np.ndarray]) -> Arrays:
+        """Take a step; the outputs besides the state."""
+        ...
+
+    def state(self) -> Arrays:
+        """The state now."""
+        ...
+
+
+class HostStepper:
+    """A step whose state goes through the host: what a run gives is what the next one takes."""
+
+    def __init__(self, program: Program, updates: Mapping[str, str]) -> None:
+        self._program, self._updates = program, updates
+        self._state: Arrays = {}
+
+    def start(self, state: Mapping[str, np.ndarray]) -> None:
+        """Set the state."""
+        self._state = dict(state)
+
+    def step(self, batch: Mapping[str, np.ndarray]) -> Arrays:
+        """Take a step."""
+        outputs = self._program({**batch, **self._state})
+        self._state = {name: outputs.pop(output) for name, output in self._updates.items()}
+        return outputs
+
+    def state(self) -> Arrays:
+        """The state now."""
+        return dict(self._state)
+
+
+class _Emulated:
+    """A program on a machine that lives as long as it does. Text is parsed once; constants stay from run to run."""
+
+    def __init__(self, executable: Executable) -> None:
         from mnc.mncore_backend.assembly import parse_program
         from mnc.mncore_backend.emulator import Machine
 
-        run_stages(module, options)
-        self.executable = to_executable(module)
-        self._statements = parse_program(self.executable.text)
+        self.executable = executable
+        self._statements = {id(part): parse_program(part.text) for part in executable.parts}
         self._machine = Machine()
 
-    def __call__(self, inputs: Mapping[str, np.ndarray], /) -> dict[str, np.ndarray]:
+    def run(self, part: Executable | None, inputs: Mapping[str, np.ndarray]) -> Arrays:
+        """Run the program or one of those that belong to it; None stands for one that is not needed."""
+        return part.run_on(self._machine, self._statements[id(part)], inputs) if part is not None else {}
+
+
+class EmulatedProgram(_Emulated):
+    """A program on the emulator."""
+
+    def __init__(self, module: Any, options: Options) -> None:
+        from mnc.compiler import run_stages, to_executable
+
+        run_stages(module, options)
+        super().__init__(to_executable(module))
+
+    def __call__(self, inputs: Mapping[str, np.ndarray], /) -> Arrays:
         """Run once."""
-        return self.executable.run_on(self._machine, self._statements, inputs)
+        return self.run(self.executable, inputs)
+
+
+class EmulatedStepper(_Emulated):
+    """A step on the emulator. The state stays in the local memories; only the batch moves."""
+
+    def __init__(self, step: TrainingStep, options: Options) -> None:
+        super().__init__(step.compile(replace(options, resident="state")))
+        self._names = step.updates
+
+    def start(self, state: Mapping[str, np.ndarray]) -> None:
+        """Set the state."""
+        self.run(self.executable.initialise, state)
+
+    def step(self, batch: Mapping[str, np.ndarray]) -> Arrays:
+        """Take a step."""
+        return self.run(self.executable, batch)
+
+    def state(self) -> Arrays:
+        """The state now."""
+        outputs = self.run(self.executable.read_back, {})
+        return {name: outputs[output] for name, output in self._names.items()}
 
 
 def _cpu(module: Any, options: Options) -> Program:
@@ -65,3 +141,14 @@ def compile_program(module: Any, backend: str, options: Options) -> Program:
     if backend not in BACKENDS:
         raise CompileError(f"there is no backend '{backend}'", hint=f"the backends are: {', '.join(BACKENDS)}")
     return BACKENDS[backend](module, options)
+
+
+def compile_step(step: TrainingStep, backend: str, options: Options) -> Stepper:
+    """Compile a training step for a backend, its state wherever that backend keeps it.
+
+    Raises:
+        CompileError: there is no such backend, or the step cannot be compiled.
+    """
+    if backend == "emulator":
+        return EmulatedStepper(step, options)
+    return HostStepper(compile_program(step.module(), backend, options), step.updates)

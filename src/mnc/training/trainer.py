@@ -10,9 +10,10 @@ import numpy as np
 
 from mnc.core.diagnostics import CompileError
 from mnc.options import Options
-from mnc.training.backends import compile_program
+from mnc.training.backends import compile_program, compile_step
 from mnc.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from mnc.training.data import Dataset
+from mnc.training.interruption import interruption_waits
 from mnc.training.step import TrainingStep, forward_module
 
 StepListener = Callable[["Trainer"], None]
@@ -41,9 +42,11 @@ class Trainer:
         chosen = options or Options()
         self.settings = {**step.settings, "seed": seed, "backend": backend, "precision": chosen.precision,
                          "data": data.name, "samples": _digest(data)}  # fmt: skip
-        # One assignment replaces both, so that an interruption never separates them.
-        self._now = dict(step.initial), Progress()
-        self._program = compile_program(step.module(), backend, chosen)
+        # State and progress that belong together; one assignment replaces both, so that nothing ever separates them.
+        self._safe = dict(step.initial), Progress()
+        self._progress = self._safe[1]  # of the stepper, which may be steps ahead
+        self._running = False  # whether the stepper holds the state that belongs to the progress
+        self._stepper = compile_step(step, backend, chosen)
         self._forward = compile_program(forward_module(step.forward), backend, chosen)
 
     def _check(self) -> None:
@@ -63,12 +66,14 @@ class Trainer:
     @property
     def state(self) -> dict[str, np.ndarray]:
         """Parameters and optimizer state by input name, after the last complete step."""
-        return self._now[0]
+        if self._running and self._safe[1] is not self._progress:
+            self._safe = self._stepper.state(), self._progress
+        return self._safe[0]
 
     @property
     def progress(self) -> Progress:
         """Finished epochs, steps, losses and accuracies."""
-        return self._now[1]
+        return self._progress
 
     @property
     def steps_per_epoch(self) -> int:
@@ -78,17 +83,20 @@ class Trainer:
     def resume(self) -> None:
         """Continue from the checkpoint; raises CompileError if it does not fit this run."""
         assert self.checkpoint is not None
-        self._now = load_checkpoint(self.checkpoint, self.state, self.settings)
+        self._safe = load_checkpoint(self.checkpoint, self._safe[0], self.settings)
+        self._progress, self._running = self._safe[1], False
 
     def save(self) -> None:
-        """Write the checkpoint, where one is wanted."""
+        """Write the checkpoint, where one is wanted: of the last complete step, or of the last one whose state is known
+        if that was lost in the middle of another."""
         if self.checkpoint is not None:
-            save_checkpoint(self.checkpoint, self.state, self.progress, self.settings)
+            state = self.state
+            save_checkpoint(self.checkpoint, state, self._safe[1], self.settings)
 
     def run(self, epochs: int, on_step: StepListener | None = None, on_epoch: StepListener | None = None) -> None:
         """Train until `epochs` epochs are finished, counting those before a resumption.
 
-        An interruption (Ctrl-C) leaves a checkpoint of the last complete step.
+        An interruption (Ctrl-C) waits for the end of a step and leaves a checkpoint of it.
 
         Raises:
             CompileError: the loss is no number any more.
@@ -114,29 +122,34 @@ class Trainer:
 
     def _train(self, indices: np.ndarray) -> None:
         forward = self.step.forward
-        outputs = self._program({
+        batch = {
             forward.data: self.data.train_images[indices].reshape(forward.shape),
             self.step.labels: self.data.train_labels[indices],
-            **self.state,
-        })  # fmt: skip
-        loss = float(outputs[self.step.loss].reshape(()))
-        if not np.isfinite(loss):
-            done = len(self.progress.losses)
-            message = f"the loss is {loss} in step {done + 1}"
-            raise CompileError(message, hint="use a smaller learning rate; the last checkpoint is from before")
-        state = {name: outputs[output] for name, output in self.step.updates.items()}
-        now = self.progress
-        self._now = state, replace(now, losses=[*now.losses, loss], position=now.position + 1)
+        }
+        with interruption_waits():
+            if not self._running:
+                self._stepper.start(self._safe[0])
+            self._running = False  # until the step is whole
+            loss = float(self._stepper.step(batch)[self.step.loss].reshape(()))
+            if not np.isfinite(loss):
+                done = len(self.progress.losses)
+                message = f"the loss is {loss} in step {done + 1}"
+                raise CompileError(message, hint="use a smaller learning rate; the last checkpoint is from before")
+            now = self.progress
+            self._progress = replace(now, losses=[*now.losses, loss], position=now.position + 1)
+            self._running = True
 
     def _finish_epoch(self) -> None:
-        now, accuracies = self.progress, [*self.progress.accuracies, self.accuracy()]
-        self._now = self.state, replace(now, accuracies=accuracies, epoch=now.epoch + 1, position=0)
+        accuracy, state, now = self.accuracy(), self.state, self.progress
+        self._progress = replace(now, accuracies=[*now.accuracies, accuracy], epoch=now.epoch + 1, position=0)
+        self._safe = state, self._progress
         self.save()
 
     def logits(self, images: np.ndarray) -> np.ndarray:
         """Outputs [n, classes] of the model with the parameters of now; images [n, elements]."""
         forward, found = self.step.forward, []
-        parameters = {name: self.state[name] for name in forward.parameters}
+        state = self.state
+        parameters = {name: state[name] for name in forward.parameters}
         for start in range(0, len(images), forward.batch):
             part = images[start : start + forward.batch]
             full = np.zeros((forward.batch, images.shape[1]), np.float32)

@@ -1,5 +1,7 @@
 """Training on both backends: against numpy, interrupted and resumed, and every misuse."""
 
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +95,36 @@ def test_interrupted_run_continues_with_the_same_bits(tmp_path: Path, optimizer:
     for name, value in whole.state.items():
         assert value.tobytes() == second.state[name].tobytes(), name
     assert [file.name for file in path.parent.iterdir()] == ["checkpoint.npz"]
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+@pytest.mark.parametrize("backend", ["cpu", "emulator"])
+def test_interruption_in_the_middle_of_a_step(
+    tmp_path: Path, backend: str, signals: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first Ctrl-C lets the step finish; a second one loses it, but nothing that was complete before."""
+    path = tmp_path / "checkpoint.npz"
+    trainer = Trainer(step_of(), small_data(), backend=backend, checkpoint=path)
+    take = trainer._stepper.step
+
+    def interrupted(batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        if len(trainer.progress.losses) == 5:  # the second of the second epoch
+            for _ in range(signals):
+                os.kill(os.getpid(), signal.SIGINT)
+        return take(batch)
+
+    monkeypatch.setattr(trainer._stepper, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run(3)
+    again = Trainer(step_of(), small_data(), backend=backend, checkpoint=path)
+    again.resume()
+    assert len(again.progress.losses) == (6 if signals == 1 else 4)
+    again.run(2)
+    whole = Trainer(step_of(), small_data(), backend=backend)
+    whole.run(2)
+    assert again.progress == whole.progress
+    for name, value in whole.state.items():
+        assert value.tobytes() == again.state[name].tobytes(), name
 
 
 def test_damaged_and_foreign_checkpoints(tmp_path: Path) -> None:
