@@ -19,12 +19,13 @@ from mnc.dialects.mncore import summed_axes
 from mnc.dialects.mncore.attributes import placed_attribute, placement_of
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.kernels.matmul import emit_matmul
-from mnc.mncore_backend.kernels.padding import emit_fill_padding, emit_zero_unused
+from mnc.mncore_backend.kernels.padding import emit_fill_padding, emit_fill_unused
 from mnc.mncore_backend.kernels.vector import ConstantPool, emit_vector
 from mnc.mncore_backend.layout import Axis, Layout, equivalent
 from mnc.mncore_backend.machine import GROUPS
 from mnc.mncore_backend.movement import (
     DramImage,
+    Plan,
     plan_gather,
     plan_loads,
     plan_reduce,
@@ -154,7 +155,7 @@ class _Selector:
         self.allocate(op)
         buffer = self.buffers[op.results[0]]
         buffer.pinned = True
-        self.builder.keep = self.keep_table
+        self.builder.keep = True
         attributes = {name: op.attributes[name] for name in op.attributes}
         if "base" in attributes:
             buffer.memory = Memory[ir.StringAttr(attributes["memory"]).value]
@@ -194,7 +195,7 @@ class _Selector:
     def load(self, op: Any) -> None:
         source, target = op.operands
         image = self.loads.pop(target)()
-        emit_zero_unused(self.builder, self.buffers[target], self.layout(target))
+        emit_fill_unused(self.builder, self.buffers[target], self.layout(target))
         if "index_map" in op.attributes:
             image = _rearranged(image, op)
         if source in self.names:
@@ -224,20 +225,23 @@ class _Selector:
         source, target = op.operands[0], op.operands[1]
         return self.layout(source), self.buffers[source], self.layout(target), self.buffers[target]
 
-    def _add_tables(self, tables: Any) -> None:
+    def _add_tables(self, plan: Plan) -> None:
         """Index tables that a movement needs: constants of the program."""
-        for image, value in tables:
+        for buffer, layout, words in plan.kept:
+            self.keep_table(buffer, layout, words)
+        for image, value in plan.tables:
             name = f"index table {len(self.selection.tensors)}"
             self.selection.tensors.append(HostTensor(name, "constant", "int32", image, np.asarray(value, np.int32)))
 
     def relayout(self, op: Any) -> None:
-        self._add_tables(plan_relayout(self.builder, *self._ends(op)).tables)
-        emit_zero_unused(self.builder, self.buffers[op.operands[1]], self.layout(op.operands[1]))
+        self._add_tables(plan_relayout(self.builder, *self._ends(op)))
+        emit_fill_unused(self.builder, self.buffers[op.operands[1]], self.layout(op.operands[1]))
 
     def gather(self, op: Any) -> None:
         index_map = to_numpy(op.attributes["index_map"]).astype(np.int64)
-        padding = ir.IntegerAttr(op.attributes["padding"]).value & 0xFFFFFFFF
-        self._add_tables(plan_gather(self.builder, *self._ends(op), index_map, padding=padding).tables)
+        padding = ir.IntegerAttr(op.attributes["padding"]).value
+        self._add_tables(plan_gather(self.builder, *self._ends(op), index_map, padding=padding & 0xFFFFFFFF))
+        emit_fill_unused(self.builder, self.buffers[op.operands[1]], self.layout(op.operands[1]), padding)
 
     def reduce(self, op: Any) -> None:
         source, target = op.operands
@@ -249,7 +253,7 @@ class _Selector:
             plan_reduce(self.builder, kind, layouts[0], buffers[0], bits, buffers[1])
             return
         plan = plan_reduce_scatter(self.builder, kind, layouts[0], buffers[0], bits, layouts[1], buffers[1])
-        self._add_tables(plan.tables)
+        self._add_tables(plan)
 
     def fill_padding(self, op: Any) -> None:
         buffer = op.operands[0]
