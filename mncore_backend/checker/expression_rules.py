@@ -51,6 +51,7 @@ def _calculation(expression: Expression, info: OpcodeInfo) -> list[Report]:
     found: list[Report] = []
     if expression.literal is not None:
         found += _literal(expression.literal)
+        found += _base_registers(expression, expression.literal)
     for port, operand in zip(info.ports, expression.sources, strict=False):
         if port is Port.MATRIX:
             if operand.width != 2:
@@ -78,6 +79,17 @@ def _literal(literal: Literal) -> list[Report]:
     message = f'{literal.kind}"{literal.text}" is beyond {low}..{high}'
     unsigned = value >= 0 and not literal.kind.startswith("u") and value <= 2 * high + 1
     return [Report("immediate-range", message, f"use u{literal.kind}" if unsigned else "use a value in range")]
+
+
+def _base_registers(expression: Expression, literal: Literal) -> list[Report]:
+    """``immu`` leaves 0 in D1, so that it matters which word of the long feeds the 12 bits of a base register."""
+    targets = [d for d in expression.destinations if d.memory in (Memory.BAR0, Memory.BAR1) and d.width == 2]
+    if expression.opcode != "immu" or not targets or literal.kind in ("f", "h"):
+        return []
+    if int(literal.text, 0) % (1 << machine.BAR_BITS) == 0:
+        return []
+    message = f"the words of the long written to {print_operand(targets[0])} differ"
+    return [Report("base-register-words", message, "use imm, which fills both words")]
 
 
 def _matrix_width(operand: Operand, hint: str) -> Report:

@@ -32,6 +32,7 @@ _RULES = (
     Rule("flagless-mask-write", W, "an operation without flags writes a mask register", "summary 5.3", "OPEN-15"),
     Rule("masked-mask-write", W, "a mask register written under another entry", "SDM 3.6.2", "OPEN-14"),
     Rule("mask-check-suffix", S, "t or p behind a mask", "summary 5.3", "OPEN-17"),
+    Rule("base-register-words", W, "a base register written from a long whose words differ", "summary 4", "OPEN-11"),
     Rule("mask-width", W, "t or p behind a mask whose word length does not fit the access", "summary 5.3", "OPEN-17"),
     Rule("address-range", E, "a static address beyond the memory", "summary 2", "OPEN-08"),
     Rule("address-alignment", E, "an address or stride that is no multiple of the access width", "tutorial", "OPEN-08"),

@@ -11,6 +11,11 @@ STEP_CASES: dict[str, list[tuple[str, str]]] = {
         ("d set $lr0 1 12", "d set $lr0 1 0000000000000012"),
         ("d set $lr0 1 h0000000000000000", "d set $lr0 1 l0000000000000000"),
     ],
+    "base-register-words": [
+        ('immu i"4" $lnb', 'imm i"4" $lnb'),
+        ('immu ui"0x10004" $lmb', 'immu ui"0x10000" $lmb'),
+        ('immu i"4" $lnb', 'immu i"4" $nb'),
+    ],
     "mask-width": [
         ("lpassa $lr0 $ls0/ll1000t", "lpassa $lr0 $ls0/1000t"),
         ("lpassa $llr0 $lls0/1000p", "lpassa $llr0 $lls0/ll1000p"),

@@ -21,6 +21,7 @@ STATEMENTS = {
     "debug statements": ("debug-payload", "debug-memory", "debug-dtype"),
     "width of a mask with its check suffix": ("mask-width", "mask-check-suffix"),
     "mask registers written without flags or under another entry": ("flagless-mask-write", "masked-mask-write"),
+    "base registers written from a long": ("base-register-words",),
     "spelling that the assembler may refuse": ("spelling",),
 }
 STEPS = {
