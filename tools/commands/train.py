@@ -9,7 +9,8 @@ from mnc.core.diagnostics import CompileError
 
 
 @click.command()
-@click.option("--data", default="digits", show_default=True, metavar="digits|mnist|FILE.npz", help="What to learn.")
+@click.option("--data", default="digits", show_default=True, metavar="digits|digits-augmented|mnist|FILE.npz",
+              help="What to learn; digits-augmented are 60,000 moved copies of the digits.")
 @click.option("--path", type=click.Path(path_type=Path), help="Directory with the IDX files of MNIST.")
 @click.option("--image-size", type=int, help="Scale images to N x N; default what the model takes.")
 @click.option("--model", default="mlp:64-32-10", show_default=True, metavar="mlp:64-32-10|cnn|FILE.onnx")
@@ -20,7 +21,8 @@ from mnc.core.diagnostics import CompileError
 @click.option("--momentum", default=0.9, show_default=True, help="Decay of the velocity.")
 @click.option("--weight-decay", default=0.0, show_default=True)
 @click.option("--seed", default=0, show_default=True, help="Of weights, split and order.")
-@click.option("--backend", default="emulator", show_default=True, metavar="emulator|cpu", help="Where the steps run.")
+@click.option("--backend", default="emulator", show_default=True, metavar="emulator|cpu|cpp",
+              help="Where the steps run.")
 @click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/train"), show_default=True,
               help="Directory for checkpoint.npz, curve.png and the trained model.onnx.")  # fmt: skip

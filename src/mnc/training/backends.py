@@ -128,7 +128,14 @@ def _cpp(module: Any, options: Options) -> Program:
     return load_cpp(print_cpp(lower_module(module, options), "training_step")).run
 
 
-BACKENDS: dict[str, Callable[[Any, Options], Program]] = {"emulator": EmulatedProgram, "cpu": _cpu, "cpp": _cpp}
+def _vendor(module: Any, options: Options) -> Program:
+    """The interface of the vendor's assembler and emulator is not public, so there is nothing to look for and start."""
+    hint = "train on the emulator; the program.vsm of mnc compile is the text that the vendor's tools take"
+    raise CompileError("mnc cannot start the vendor's tools: how they are called is not public", hint=hint)
+
+
+BACKENDS: dict[str, Callable[[Any, Options], Program]] = {"emulator": EmulatedProgram, "cpu": _cpu, "cpp": _cpp,
+                                                             "vendor": _vendor}  # fmt: skip
 """Name -> compiler of a module in the graph dialect, which it changes."""
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from mnc.core.diagnostics import CompileError
+from mnc.training.augment import augmented
 from mnc.training.idx import find_idx, read_idx
 from mnc.training.npz import UNREADABLE
 
@@ -114,6 +115,17 @@ def load_digits(image_size: int | None = None, seed: int = 0) -> Dataset:
     digits = load(seed)
     arrays = (digits.train_images, digits.train_labels, digits.test_images, digits.test_labels)
     return _resized(checked("digits", dict(zip(_KEYS, arrays, strict=True))), image_size)
+
+
+AUGMENTED = 60_000
+"""Training images of `load_augmented_digits`, as many as MNIST has."""
+
+
+def load_augmented_digits(image_size: int | None = None, seed: int = 0, count: int = AUGMENTED) -> Dataset:
+    """`load_digits` with `count` moved copies of its training images; the test images stay as they are."""
+    data = load_digits(image_size, seed)
+    images, labels = augmented(data.train_images, data.train_labels, count, seed)
+    return Dataset("digits-augmented", images, labels, data.test_images, data.test_labels)
 
 
 def load_mnist(directory: Path | str, image_size: int | None = None) -> Dataset:

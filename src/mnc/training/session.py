@@ -15,13 +15,13 @@ from rich.table import Table
 from mnc.core.diagnostics import CompileError
 from mnc.options import Options, Precision
 from mnc.training.curve import draw_curve
-from mnc.training.data import Dataset, load_digits, load_mnist, load_npz
+from mnc.training.data import Dataset, load_augmented_digits, load_digits, load_mnist, load_npz
 from mnc.training.models import make_model, widths_of
 from mnc.training.step import training_step
 from mnc.training.trainer import Trainer
 
 CHECKPOINT, CURVE, MODEL = "checkpoint.npz", "curve.png", "model.onnx"
-_NATIVE_SIDE = {"digits": 8, "mnist": 28}
+_NATIVE_SIDE = {"digits": 8, "digits-augmented": 8, "mnist": 28}
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,15 @@ class Session:
     def _data(self, side: int | None) -> Dataset:
         if self.data == "digits":
             return load_digits(side, self.seed)
+        if self.data == "digits-augmented":
+            return load_augmented_digits(side, self.seed)
         if self.data == "mnist":
             assert self.path is not None  # checked by the command
             return load_mnist(self.path, side)
         if self.data.endswith(".npz"):
             return load_npz(self.data, side, self.seed)
-        raise CompileError(f"there is no data set '{self.data}'", hint="give digits, mnist, or a file ending in .npz")
+        hint = "give digits, digits-augmented, mnist, or a file ending in .npz"
+        raise CompileError(f"there is no data set '{self.data}'", hint=hint)
 
     def _trainer(self, model: onnx.ModelProto, data: Dataset) -> Trainer:
         numbers: dict[str, Any] = {"weight_decay": self.weight_decay}

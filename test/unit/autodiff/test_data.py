@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mnc.core.diagnostics import CompileError
+from mnc.training.augment import augmented
 from mnc.training.data import checked, load_digits, load_mnist, load_npz, resize
 from mnc.training.idx import read_idx
 
@@ -136,6 +137,22 @@ def test_digits_are_split_by_the_seed() -> None:
     np.testing.assert_array_equal(first.train_images, second.train_images)
     assert not np.array_equal(first.train_labels, other.train_labels)
     assert (len(first.train_labels), len(first.test_labels), first.elements) == (1437, 360, 64)
+
+
+def test_augmented_digits_are_moved_copies() -> None:
+    rng = np.random.default_rng(0)
+    images = np.zeros((5, 12, 12), np.float32)
+    images[:, 4:8, 4:8] = rng.uniform(0.5, 1, (5, 4, 4))
+    labels = np.arange(5, dtype=np.int32)
+    moved, classes = augmented(images.reshape(5, -1), labels, 50, seed=3)
+    assert (np.bincount(classes) == 10).all() and moved.dtype == np.float32
+    sums = images.sum((1, 2))[classes]
+    np.testing.assert_allclose(moved.sum(1), sums, rtol=0.1)  # nothing leaves the image, interpolation smears a little
+    assert len(np.unique(moved, axis=0)) == 50
+    again, _ = augmented(images.reshape(5, -1), labels, 50, seed=3)
+    assert again.tobytes() == moved.tobytes()
+    centre = (moved.reshape(-1, 12, 12).sum(0) * np.arange(12)[:, None]).sum() / moved.sum()
+    assert abs(centre - 5.5) < 0.3
 
 
 def test_resize_keeps_linear_images() -> None:

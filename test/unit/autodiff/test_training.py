@@ -219,6 +219,7 @@ def test_statistics_of_batch_normalization_are_no_parameters() -> None:
         (["--epochs", "0"], "0 epochs are none"),
         (["--batch", "0"], "a batch of 0 samples"),
         (["--backend", "board"], "no backend 'board'"),
+        (["--backend", "vendor"], "cannot start the vendor's tools"),
         (["--model", "mlp:64-8"], "but the model has classes 0 to 7"),
     ],
 )
