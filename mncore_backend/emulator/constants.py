@@ -1,6 +1,6 @@
 """Rows whose contents never change: zeros, immediates, fixed values and fixed cycle masks."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Rows
 from mnc.mncore_backend.emulator.geometry import BLOCKS, PES
+from mnc.mncore_backend.emulator.kernels.jit import Kernel
 from mnc.mncore_backend.emulator.plan import Access
 
 OPERAND_LIMIT = 1 << 15
@@ -20,6 +21,16 @@ def repeat_element(value: int, bits: int) -> int:
     return sum(value << shift for shift in range(0, 64, bits))
 
 
+class KnownStore(NamedTuple):
+    """An unmasked store to unchanging rows; `word` selects the word of the long for a single word."""
+
+    operand: Operand
+    access: Access
+    kernel: Kernel
+    out: Rows
+    word: tuple[int, ...] | None
+
+
 class Constants:
     """Owner of the buffers; a record refers to them by address."""
 
@@ -28,6 +39,14 @@ class Constants:
         self.zero = self.splat(0)
         self.operand_rows: dict[int, tuple[Operand, Access, Rows]] = {}
         """Checked sources by identity of their record: the parser shares records of equal text."""
+        self.stores: dict[int, KnownStore] = {}
+        """Checked destinations, likewise."""
+
+    def keep_store(self, store: KnownStore) -> None:
+        """Remember where a destination with unchanging addresses lies."""
+        if len(self.stores) >= OPERAND_LIMIT:
+            self.stores.clear()
+        self.stores[id(store.operand)] = store
 
     def keep_operand(self, operand: Operand, access: Access, rows: Rows) -> None:
         """Remember where a source with unchanging addresses lies."""

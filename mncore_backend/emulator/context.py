@@ -45,6 +45,6 @@ class Context:
     def result_rows(self, builder: PlanBuilder, unit: str, two_long: bool) -> Value:
         """The buffer of a unit that does not hold its current latch."""
         first = (UNITS.index(unit) * 2 + (1 - self.buffers[unit])) * 2 * CYCLES
-        msb = builder.rows("latch", range(first, first + CYCLES))
-        lsb = builder.rows("latch", range(first + CYCLES, first + 2 * CYCLES)) if two_long else builder.zero
+        msb = builder.rows("latch", (first, first + 1, first + 2, first + 3))
+        lsb = builder.rows("latch", (first + 4, first + 5, first + 6, first + 7)) if two_long else builder.zero
         return Value(msb, lsb)

@@ -7,11 +7,12 @@ import numpy as np
 from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.emulator import kernels
 from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, Rows
-from mnc.mncore_backend.emulator.constants import Constants
+from mnc.mncore_backend.emulator.constants import Constants, KnownStore
 from mnc.mncore_backend.emulator.context import Context
 from mnc.mncore_backend.emulator.indirect import DynamicTarget, dynamic_words, is_dynamic, store_dynamic
 from mnc.mncore_backend.emulator.masks import OPEN_MASK, ResolvedMask, bits_of, resolve, resolve_entry
 from mnc.mncore_backend.emulator.operands import (
+    NO_DISPLACEMENT,
     REGION,
     WORDS,
     StaticError,
@@ -61,6 +62,10 @@ class Writer:
         memory = operand.memory
         if memory is Memory.NOWRITE:
             return
+        known = self.constants.stores.get(id(operand))
+        if known is not None and known.operand is operand and self._is_plain(operand):
+            self._store_known(known, value)
+            return
         mask = self.mask_of(operand)
         if memory is Memory.MASK:
             self._store_flags(operand, flags, mask)
@@ -77,6 +82,19 @@ class Writer:
         else:
             raise StaticError(f"${memory.value} cannot be written here")
 
+    def _is_plain(self, operand: Operand) -> bool:
+        """No mask and no displacement changes where the store goes."""
+        return operand.mask is None and not self.context.masks and self.context.bars == NO_DISPLACEMENT
+
+    def _store_known(self, known: KnownStore, value: Value) -> None:
+        """A store whose rows were found before."""
+        self.builder.writes.append(known.access)
+        stores = self.builder.stores
+        word = () if known.word is None else (known.word,)
+        stores.append((known.kernel, (known.out, value.msb, *word)))
+        if known.operand.width == 4:
+            stores.append((kernels.store("lsb", None), (following_rows(known.out), value.lsb)))
+
     def _store_t(self, operand: Operand, value: Value, mask: ResolvedMask) -> None:
         self._note(operand, (0, 4, 8, 12), 4, mask)
         self._store_rows(self.builder.rows("t", range(4)), value.msb, "long", 0, mask, mask.cycles)
@@ -89,8 +107,12 @@ class Writer:
         region = REGION[operand.memory]
         longs = [word >> 1 for word in words]
         out = self.builder.rows(region, longs)
-        if operand.width == 1:
-            self._store_rows(out, value.msb, "word", tuple(word & 1 for word in words), mask, mask.cycles)
+        odd = tuple(word & 1 for word in words) if operand.width == 1 else None
+        if self._is_plain(operand):
+            kernel = kernels.store("long" if odd is None else "word", None)
+            self.constants.keep_store(KnownStore(operand, self.builder.writes[-1], kernel, out, odd))
+        if odd is not None:
+            self._store_rows(out, value.msb, "word", odd, mask, mask.cycles)
             return
         self._store_rows(out, value.msb, "long", 0, mask, mask.cycles)
         if operand.width == 4:

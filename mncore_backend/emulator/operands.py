@@ -85,6 +85,8 @@ def _check_displaced(operand: Operand, bar: int, addresses: tuple[int, ...]) -> 
 class Reader:
     """Turns source operands into values; results of fetches go to scratch rows of the step."""
 
+    __slots__ = ("builder", "constants", "context", "strict")
+
     def __init__(self, builder: PlanBuilder, context: Context, constants: "Constants", strict: bool) -> None:
         self.builder = builder
         self.context = context

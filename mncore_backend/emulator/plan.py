@@ -78,8 +78,15 @@ class Plan:
 class PlanBuilder:
     """Collects the kernel calls and facts of one step."""
 
+    __slots__ = (
+        *("arena", "zero", "compute", "stores", "late_stores", "before", "after", "reads", "writes", "upper"),
+        *("results", "turnaround", "bank_writes", "bank_reads", "mask_reads", "mask_writes", "l2bm"),
+        *("checks_block_float", "_scratch", "_base"),
+    )
+
     def __init__(self, arena: Arena, zero: Rows) -> None:
         self.arena = arena
+        self._base = arena.base
         self.zero = zero
         self.compute: list[tuple[Kernel, tuple[Sequence[int], ...]]] = []
         self.stores: list[tuple[Kernel, tuple[Sequence[int], ...]]] = []
@@ -101,7 +108,7 @@ class PlanBuilder:
 
     def rows(self, region: str, rows: Sequence[int]) -> Rows:
         """Rows of a region, one per cycle."""
-        first = self.arena.base + _FIRST_BYTE[region]
+        first = self._base + _FIRST_BYTE[region]
         a, b, c, d = rows
         return (
             first + a * ROW_BYTES,
