@@ -27,6 +27,7 @@ from mnc.mncore_backend.emulator.state import PLANES, State
 LEVELS = {Memory.PDM: 1, Memory.DRAM: 1, Memory.L2BM: 2, Memory.L1BM: 3}
 COUNTS = (GROUPS, 2, L1BS_PER_L2B, MABS, PES_PER_MAB)
 LETTERS = "ncbmp"
+DUMP_LIMIT = 1 << 20
 SIZES = {
     Memory.PDM: PDM_LONGS,
     Memory.DRAM: DRAM_LONGS,
@@ -109,12 +110,16 @@ def _read_unit(state: State, operand: DebugOperand, unit: Unit, count: int) -> l
 
 
 def _check_count(operand: DebugOperand, count: int) -> None:
-    """Raise ValueError for a count beyond the memory (DRAM: beyond 2^20 long words, which no dump needs)."""
+    """Raise ValueError for a count beyond the memory (DRAM: beyond 2^20 long words, which no dump needs) and for a
+    dump of more elements than `DUMP_LIMIT`."""
     limit = {Memory.T: CYCLES, Memory.MASK: 32 - operand.address, Memory.DRAM: 1 << 20}.get(operand.memory)
     if limit is None:
         limit = 2 * SIZES[operand.memory] if operand.memory in _WORD_MEMORIES else SIZES[operand.memory]
     if count > limit:
         raise ValueError(f"count {count} is beyond the {limit} units of {NAMES[operand.memory]}")
+    total = count * len(units_of(operand))
+    if total > DUMP_LIMIT:
+        raise ValueError(f"{total} elements are more than the {DUMP_LIMIT} of one d get; name fewer instances")
 
 
 def get_lines(state: State, statement: DebugGet) -> list[str]:

@@ -78,7 +78,8 @@ def test_matrix_register_and_block_float_dump():
 
 @pytest.mark.parametrize("text", ["d set $lm0 2 0000000000000000", "d set $p0 1 0000000000000000", "d set $lm0 1 z",
                                   "d set $d0n0 1 0000000000000000", "d set $lm0 1 00",
-                                  "d getd $lm0 9999999999", "mvp/n640000000000 $p0@0 $d0@0"])  # fmt: skip
+                                  "d getd $lm0 9999999999", "d getd $lm0 2048", "d geth $d0 1048576",
+                                  "mvp/n640000000000 $p0@0 $d0@0"])  # fmt: skip
 def test_illegal_debug_statements(text: str):
     with pytest.raises(CompileError):
         Machine("vendor").run(text)
