@@ -5,6 +5,7 @@ PASSES: dict[str, str] = {
     "order-loops": "mnc.lowering.cpp.order_loops:OrderLoops",
     "linalg-to-affine": "mnc.lowering.linalg_to_affine:LinalgToAffine",
     "assign-layouts": "mnc.lowering.linalg_to_spmd.assign_layouts:AssignLayouts",
+    "split-contractions": "mnc.lowering.linalg_to_spmd.split_contractions:SplitContractions",
     "drop-empty": "mnc.lowering.linalg_to_spmd.drop_empty:DropEmpty",
     "expand-indices": "mnc.lowering.linalg_to_spmd.expand_indices:ExpandIndices",
     "distribute": "mnc.lowering.linalg_to_spmd.distribute:Distribute",

@@ -1,6 +1,7 @@
 """linalg.generic -> loops over the local share, matrix kernels and reductions across PEs."""
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -287,12 +288,10 @@ class GenericWriter:
         op.operation.attributes["bits"] = ir.DenseI64ArrayAttr.get(list(axes.values()))
         return target
 
-    def overlay(self, parts: Sequence[Local]) -> Local:
-        """Bitwise or of tensors of which at most one is not zero at any place: joins the pieces of a concatenation."""
-        while len(parts) > 1:
-            pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
-            parts = [self._or(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
-        return parts[0]
+    def overlay(self, parts: Iterable[Local]) -> Local:
+        """Bitwise or of tensors of which at most one is not zero at any place: joins the pieces of a concatenation.
+        Each is taken up before the next is asked for, so that few are held at a time."""
+        return functools.reduce(self._or, parts)
 
     def _or(self, a: Local, b: Local) -> Local:
         element = a.buffer.type.element_type

@@ -28,6 +28,7 @@ LINALG = ("graph-to-linalg", "fuse-elementwise", "canonicalize", "cse")
 
 SPMD = (
     "drop-empty",
+    "split-contractions",  # before layouts, which are of whole tensors
     "expand-indices",
     "assign-layouts{{precision={precision} resident={resident}}}",
     "distribute{{resident={resident}}}",

@@ -1,0 +1,143 @@
+"""split-contractions: products with constants larger than a share of local memory become several, one after the other.
+
+before:  %y = linalg.generic {multiply-add} ins(%x, %w : tensor<1x9216xf32>, tensor<4096x9216xf32>)
+after:   %y0 = linalg.generic {multiply-add} ins(%x, %w0 : tensor<1x9216xf32>, tensor<456x9216xf32>)
+         ...
+         %y = tensor.concat dim(1) %y0, %y1, ...
+
+Each piece of the constant arrives when it is wanted and leaves when it has been used, so that a product needs no more
+memory than two of them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mnc.core.bindings import arith, ir, tensor
+from mnc.core.pass_base import Pass
+from mnc.dialects.graph.attributes import to_numpy
+from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic, shape_of, splat_value
+from mnc.mncore_backend.distribution.space import LANE_COUNT
+from mnc.mncore_backend.layout import AXIS_SIZE
+from mnc.mncore_backend.machine import MEMORIES
+from mnc.mncore_backend.program import LOCAL_MEMORY
+
+PART = 8
+"""Part of all local memory that one constant may take. Kernels hold it twice while it is converted for the matrix unit,
+the next one arrives meanwhile, and few tensors can be spread over the chip without a remainder."""
+
+
+def local_words() -> int:
+    """32-bit words of local memory on the chip."""
+    return int(np.prod(list(AXIS_SIZE.values()))) * sum(MEMORIES[memory].longs for memory in LOCAL_MEMORY)
+
+
+def _constant_of(value: Any) -> Any | None:
+    """The operation that makes a constant tensor with different elements."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+        return None
+    return owner if isinstance(owner.attributes["value"], ir.DenseElementsAttr) else None
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """Along which dimension a product is cut: of the iteration space, of the constant operand and of the result."""
+
+    number: int
+    constant_dim: int
+    result_dim: int
+    extent: int
+    pieces: int
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        size = -(-self.extent // self.pieces)
+        size = -(-size // LANE_COUNT) * LANE_COUNT
+        for start in range(0, self.extent, size):
+            yield start, min(size, self.extent - start)
+
+
+def _cut(generic: Generic, words: int) -> _Cut | None:
+    """How to cut a product; None if nothing is too large or no dimension is that of constant and result alone."""
+    for number, operand in enumerate(generic.inputs):
+        size = int(np.prod(shape_of(operand.value)))
+        if operand.access is None or size <= words or _constant_of(operand.value) is None:
+            continue
+        others = {d for other in generic.inputs if other is not operand for d in other.dims}
+        own = [d for d in operand.access if d is not None and d in generic.result and d not in others]
+        if own:
+            d = max(own, key=lambda d: generic.extents[d])
+            places = operand.access.index(d), generic.result.index(d)
+            return _Cut(number, *places, generic.extents[d], -(-size // words))
+    return None
+
+
+def _part_of_constant(op: Any, dim: int, start: int, size: int) -> Any:
+    array = np.take(to_numpy(op.attributes["value"]), range(start, start + size), axis=dim)
+    type_ = ir.RankedTensorType.get(list(array.shape), ir.RankedTensorType(op.results[0].type).element_type)
+    made = arith.ConstantOp(type_, ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=type_))
+    if "onnx.name" in op.attributes:
+        name = ir.StringAttr(op.attributes["onnx.name"]).value
+        made.operation.attributes["onnx.name"] = ir.StringAttr.get(f"{name}[{start}:{start + size}]")
+    return made.result
+
+
+def _part_of_start(value: Any, dim: int, start: int, size: int) -> Any:
+    """The part of the tensor that a product accumulates onto."""
+    shape = list(shape_of(value))
+    shape[dim] = size
+    type_ = ir.RankedTensorType.get(shape, ir.RankedTensorType(value.type).element_type)
+    splat = splat_value(value)
+    if splat is not None:
+        return arith.ConstantOp(type_, ir.DenseElementsAttr.get_splat(type_, splat)).result
+    offsets = [start if i == dim else 0 for i in range(len(shape))]
+    return tensor.ExtractSliceOp(type_, value, [], [], [], offsets, shape, [1] * len(shape)).result
+
+
+def _pieces(op: Any, generic: Generic, cut: _Cut) -> Iterator[Any]:
+    """The results of the smaller products."""
+    operand = generic.inputs[cut.number].value
+    number = list(op.operands).index(operand)
+    constant = operand.owner
+    for start, size in cut.ranges():
+        part = _part_of_constant(constant, cut.constant_dim, start, size)
+        accumulated = _part_of_start(generic.init, cut.result_dim, start, size)
+        made = op.clone()
+        made.operands[number] = part
+        made.operands[len(op.operands) - 1] = accumulated
+        made.results[0].set_type(accumulated.type)
+        yield made.results[0]
+
+
+@dataclass(frozen=True)
+class SplitContractions(Pass):
+    """Cut products with constants that are too large for local memory into several."""
+
+    name = "split-contractions"
+    words: int = local_words() // PART
+
+    def run(self, module: Any) -> None:
+        """Rewrite every function of the module."""
+        with module.context, ir.Location.unknown():
+            for function in module.body.operations:
+                if function.operation.name != "func.func":
+                    continue
+                for view in list(function.operation.regions[0].blocks[0].operations):
+                    if view.operation.name == "linalg.generic":
+                        self._rewrite(view.operation)
+
+    def _rewrite(self, op: Any) -> None:
+        generic = read_generic(op.opview)
+        cut = _cut(generic, self.words) if generic.kind == "contraction" else None
+        if cut is None:
+            return
+        constant = generic.inputs[cut.number].value
+        with ir.InsertionPoint(op), op.location:
+            pieces = list(_pieces(op, generic, cut))
+            joined = tensor.ConcatOp(op.results[0].type, cut.result_dim, pieces).result
+        op.results[0].replace_all_uses_with(joined)
+        op.erase()
+        if not list(constant.uses):
+            constant.owner.erase()
