@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -16,8 +17,8 @@ from mnc.lowering.linalg_to_spmd.assign_layouts import (
     iteration_access,
     operand_shape,
 )
-from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body, combination_of, combine
-from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, default_layout, gather, make_local, moved
+from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body, combination_of, combine, is_bare
+from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, default_layout, gather, make_local, moved, retyped
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import window_map
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, windowed
@@ -233,7 +234,7 @@ class GenericWriter:
         Where combining a value twice changes nothing, a splat is as good as the neutral value.
         """
         combiner = generic.combiner or ""
-        neutral = word_attribute(NEUTRAL[combiner, not isinstance(element, ir.IntegerType)], element)
+        neutral = self._identity(generic, element)
         state = self.values.states.get(generic.init)
         if not isinstance(state, Splat):
             return neutral, False
@@ -241,6 +242,10 @@ class GenericWriter:
         if combiner not in ("sum", "prod"):
             return start, True
         return neutral, start.value == neutral.value
+
+    @staticmethod
+    def _identity(generic: Generic, element: Any) -> Any:
+        return word_attribute(NEUTRAL[generic.combiner or "", not isinstance(element, ir.IntegerType)], element)
 
     def _with_start(self, generic: Generic, total: Local) -> Local:
         """Combine the tensor that a reduction accumulates onto."""
@@ -263,15 +268,23 @@ class GenericWriter:
         neutral: Any,
     ) -> Local:
         element = word_type(ir.RankedTensorType(generic.op.operation.results[0].type).element_type)
-        target = make_local(layout, element)
         block = generic.op.operation.regions[0].blocks[0]
         reads = _reads(sources, accesses)
+        nest = Nest(digits, generic.parallel)
+        # Where a PE holds one element of each sum, there is nothing to combine in it.
+        alone = neutral is not None and not nest.reduction and neutral == self._identity(generic, element)
+        write = Buffered(None, layout, generic.result)
+        if alone and is_bare(block) and len(reads) == 1 and reads[0].map(nest.parallel) == write.map(nest.parallel):
+            source = next(source for source in sources if isinstance(source, Local))
+            if source.layout.local_size == layout.local_size:
+                return retyped(source, layout)
+        target = make_local(layout, element)
 
         def body(loaded: Sequence[Any], accumulator: Any) -> Any:
-            return clone_body(block, [*self._arguments(generic, sources, loaded), accumulator])
+            arguments = [*self._arguments(generic, sources, loaded), accumulator]
+            return clone_body(block, arguments, uncombined=alone)
 
-        nest = Nest(digits, generic.parallel)
-        nest.emit(reads, Buffered(target.buffer, target.layout, generic.result), body, neutral)
+        nest.emit(reads, replace(write, buffer=target.buffer), body, None if alone else neutral)
         return target
 
     @staticmethod

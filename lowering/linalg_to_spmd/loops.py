@@ -123,6 +123,12 @@ def combination_of(block: Any) -> tuple[Any, Any]:
     return combiner, b if a == accumulator else a
 
 
+def is_bare(block: Any) -> bool:
+    """Whether a reduction body does nothing but combine its first argument with the accumulator."""
+    combiner, summand = combination_of(block)
+    return summand == block.arguments[0] and next(iter(block.operations)).operation == combiner.operation
+
+
 def combine(block: Any, value: Any, accumulator: Any) -> Any:
     """Emit only the combination of a reduction body."""
     combiner, _ = combination_of(block)

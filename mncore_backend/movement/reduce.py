@@ -5,15 +5,16 @@ Order of the levels: word, PE and uneven subsets of MABs inside the PEs; then on
 exchanges go from the most significant coordinate bit down and only combine operands that both sides hold.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, addresses_in_use
 from mnc.mncore_backend.movement.local import LONG, access, constant, copy
 from mnc.mncore_backend.movement.staging import pe_operand, staging
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, Family, PeStep, pe_steps
-from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, upper
+from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, upper, with_mask
 
 # kind -> (reduction of the transfers, operation of the PE). The sum runs on the MAU, which normalises its result.
 KINDS = {"sum": ("ffadd", "fvadd"), "max": ("fmax", "fmax"), "min": ("fmin", "fmin")}
@@ -75,59 +76,59 @@ class _Reduction:
         shifts = self._shifted_mabs()
         if not (self.bits[Axis.W] or self.bits[Axis.PE] or shifts):
             return
-        one = constant(self.builder, 32, "half") if self.bits[Axis.W] else None
+        others: list[Callable[[BufferOperand], BufferOperand]] = []
+        if self.bits[Axis.W]:
+            one = constant(self.builder, 32, "half")
+            others.append(lambda value: self._unary("lbsl", value, one))
+        for bit in (2, 1):
+            if self.bits[Axis.PE] & bit:
+                others.append(partial(self._other_pe, bit=bit))
+        others += [partial(self._other_mab, bit=bit, mask=self.bits[Axis.MAB]) for bit in shifts]
         for first in range(0, len(self.addresses), CYCLES):
-            part = self.addresses[first : first + CYCLES]
-            value = self._temporary()
-            copy(self.builder, self.current, value, [(LONG * a, LONG * k) for k, a in enumerate(part)])
-            if len(part) < CYCLES:  # the idle places are written so that whole temporaries may be read
-                rest = [(LONG * part[-1], LONG * k) for k in range(len(part), CYCLES)]
-                copy(self.builder, self.current, value, rest)
-            if one is not None:
-                value = self._combine(value, self._unary("lbsl", value, one))
-            for bit in (2, 1):
-                if self.bits[Axis.PE] & bit:
-                    value = self._combine(value, self._other_pe(value, bit))
-            for bit in shifts:
-                value = self._combine(value, self._other_mab(value, bit, self.bits[Axis.MAB]))
-            copy(self.builder, value, self.target, [(LONG * k, LONG * a) for k, a in enumerate(part)])
+            part = [LONG * a for a in self.addresses[first : first + CYCLES]]
+            value = access(self.current, part, LONG)
+            for other in others[:-1]:
+                value = self._combine(value, other(value), self._temporary())
+            if len(part) == CYCLES:
+                self._combine(value, others[-1](value), access(self.target, part, LONG))
+            else:  # the idle cycles of the combination repeat the last address, which only one may write
+                value = self._combine(value, others[-1](value), self._temporary())
+                pairs = [(offset, a) for offset, a in zip(value.offsets, part, strict=False)]
+                copy(self.builder, value.buffer, self.target, pairs)
         self.current = self.target
 
     def _shifted_mabs(self) -> list[int]:
         mask = self.bits[Axis.MAB]
         return [] if mask in (0, 3, 15) else [bit for bit in (8, 4, 2, 1) if mask & bit]
 
-    def _temporary(self, memory: Memory = Memory.GRF0) -> Buffer:
-        return self.builder.temporary(CYCLES, (memory,), "partial")
+    def _temporary(self, memory: Memory = Memory.GRF0) -> BufferOperand:
+        return local(self.builder.temporary(CYCLES, (memory,), "partial"), range(CYCLES))
 
-    def _combine(self, value: Buffer, other: Buffer) -> Buffer:
-        result = self._temporary()
-        four = range(CYCLES)
-        self.builder.emit(KINDS[self.kind][1], [local(value, four), local(other, four)], [local(result, four)])
+    def _combine(self, value: BufferOperand, other: BufferOperand, result: BufferOperand) -> BufferOperand:
+        self.builder.emit(KINDS[self.kind][1], [value, other], [result])
         return result
 
-    def _unary(self, opcode: str, value: Buffer, second: Buffer | None = None) -> Buffer:
+    def _unary(self, opcode: str, value: BufferOperand, second: Buffer | None = None) -> BufferOperand:
         result = self._temporary(Memory.GRF1)
-        sources = [local(value, range(CYCLES))] + ([local(second, [0])] if second else [])
-        self.builder.emit(opcode, sources, [local(result, range(CYCLES))])
+        self.builder.emit(opcode, [value, *([local(second, [0])] if second else [])], [result])
         return result
 
-    def _other_pe(self, value: Buffer, bit: int) -> Buffer:
+    def _other_pe(self, value: BufferOperand, bit: int) -> BufferOperand:
         """The value of PE p ^ bit. A rotation does if all PEs above that bit hold the same already."""
         once = self._unary("msl", value)
         if bit == 2:
             return self._unary("msl", once)
         if not self.bits[Axis.PE] & 2:
             self._select(Memory.SUBPEID, bit)
-            self.builder.emit("msr", [local(value, range(CYCLES))], [self._masked(once)])
+            self.builder.emit("msr", [value], [self._masked(once)])
         return once
 
-    def _other_mab(self, value: Buffer, bit: int, mask: int) -> Buffer:
+    def _other_mab(self, value: BufferOperand, bit: int, mask: int) -> BufferOperand:
         """The value of MAB m ^ bit through a shifted l1bmd; MABs with the bit clear take it from the other side."""
         l1bm = staging(self.builder, Memory.L1BM, PE_FAMILIES[0].short.block, "shift")
-        self.builder.emit("l1bmd", [local(value, range(CYCLES))], [upper(l1bm)])
+        self.builder.emit("l1bmd", [value], [upper(l1bm)])
         result = self._temporary(Memory.GRF1)
-        self.builder.emit("l1bmd", [upper(l1bm)], [local(result, range(CYCLES))], modifier=f"+{bit}")
+        self.builder.emit("l1bmd", [upper(l1bm)], [result], modifier=f"+{bit}")
         higher = sum(b for b in (8, 4, 2, 1) if b > bit)
         if mask & higher != higher:
             self._select(Memory.MABID, bit)
@@ -141,8 +142,8 @@ class _Reduction:
         self.builder.masks.rotate(-1)
         self.builder.emit("iand", [Operand(position), local(wanted, [0])], [Operand(Memory.MASK, address=self.mask)])
 
-    def _masked(self, buffer: Buffer) -> BufferOperand:
-        return local(buffer, range(CYCLES), mask=Mask(entry=self.mask))
+    def _masked(self, operand: BufferOperand) -> BufferOperand:
+        return with_mask(operand, Mask(entry=self.mask))
 
     # Up and down -----------------------------------------------------------------------------------------------------
 
@@ -275,7 +276,7 @@ class _Reduction:
             part = self.addresses[first : first + CYCLES]
             pairs = [(LONG * a, LONG * k) for k, a in enumerate(part)]
             words = [LONG * k for k in range(len(part))]
-            mine, theirs = self._temporary(), self._temporary(Memory.GRF1)
+            mine, theirs = self._temporary().buffer, self._temporary(Memory.GRF1).buffer
             copy(self.builder, self.current, mine, pairs)
             copy(self.builder, other, theirs, pairs)
             target = access(self.target, [LONG * a for a in part], LONG)
