@@ -10,6 +10,7 @@ from mnc.mncore_backend.hazards import overlap
 from mnc.mncore_backend.isa import OPCODES, Unit
 
 _FOLLOWED = 256  # transfers without a wait that are followed at a time
+_REMEMBERED = 1 << 14  # expressions known to touch none of them
 _SHARED = (Memory.L2BM, Memory.DAR)
 
 
@@ -17,6 +18,7 @@ _SHARED = (Memory.L2BM, Memory.DAR)
 class _Running:
     transfer: Transfer
     accesses: tuple[Access, ...]
+    shared: tuple[Access, ...]  # those to memories that PE statements use, too
     assumed: bool = False  # a later transfer of the same path has been waited for
 
     @property
@@ -30,6 +32,7 @@ class TransferTracker:
 
     def __init__(self, *, vendor: bool) -> None:
         self._running: list[_Running] = []
+        self._apart: set[Expression] = set()  # expressions that touch nothing of the transfers in flight
         self._tags: dict[int, int] = {}  # tag -> line of the MV that will assert it
         self._vendor = vendor
 
@@ -54,7 +57,10 @@ class TransferTracker:
         if touched:
             if len(self._running) >= _FOLLOWED:
                 self._running.pop(0)
-            self._running.append(_Running(transfer, touched))
+            shared = tuple(a for a in touched if a.memory in _SHARED)
+            self._running.append(_Running(transfer, touched, shared))
+            if shared:
+                self._apart.clear()
         return found
 
     def step(self, expressions: tuple[Expression, ...]) -> list[Report]:
@@ -84,12 +90,17 @@ class TransferTracker:
         return []
 
     def _use(self, expression: Expression, index: int) -> list[Report]:
+        if expression in self._apart:
+            return []
         for access in accesses(expression):
             if access.memory not in _SHARED:
                 continue
             for running in reversed(self._running):
-                if any((access.write or a.write) and overlap(access, a) for a in running.accesses):
+                if any((access.write or a.write) and overlap(access, a) for a in running.shared):
                     return [self._unwaited(expression, index, access, running)]
+        if len(self._apart) >= _REMEMBERED:
+            self._apart.clear()
+        self._apart.add(expression)
         return []
 
     def _unwaited(self, expression: Expression, index: int, access: Access, running: _Running) -> Report:

@@ -99,6 +99,15 @@ def test_100_000_lines_in_ten_seconds_of_processor_time() -> None:
     assert time.process_time() - start < 10
 
 
+def test_transfers_without_a_wait_do_not_slow_down_what_follows() -> None:
+    lines = [f"mvp/n64 $d{64 * i}@{i % 4} $lc{64 * i + 1024}@{i % 4}.0" for i in range(256)]
+    statements = parse_program("\n".join([*lines, "nop/9", *["l2bmb $lc0 $lb0"] * 40_000, "l2bmb $lc1024 $lb0"]))
+    start = time.process_time()
+    found = check_program(statements)
+    assert time.process_time() - start < 4
+    assert [f.line for f in found if f.rule == "mv-unwaited"] == [len(lines) + 1 + 40_000 + 1]
+
+
 BROKEN = "iadd $lr0v $lr4v $lr8v\nnop\nl2bmd $lb0 $lc0\nmvp/n64 $lc0@0.0 $d0@0\n"
 
 
