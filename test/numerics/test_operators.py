@@ -18,12 +18,15 @@ from onnx.reference import ReferenceEvaluator
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "onnx_suite"))
 from backend import PRECISION, MncBackend
-from tolerances import is_sum, judge
+from tolerances import bounds_of, judge
 
 EXTENTS = st.sampled_from([1, 1, 2, 3, 4, 5, 7, 8, 11, 13])
-UNARY = ("Relu", "Neg", "Abs", "Tanh", "Sigmoid", "Exp", "Floor", "Erf")
+UNARY = ("Relu", "Neg", "Abs", "Tanh", "Sigmoid", "Erf", "Sin", "Cos", "Softplus", "Sign", "Elu", "HardSwish", "Gelu")
+BOUNDED = ("Exp", "Ceil", "Round")  # after a tanh: values stay small
 BINARY = ("Add", "Sub", "Mul", "Max", "Min")
-REDUCTIONS = ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean")
+COMPARISONS = ("Greater", "LessOrEqual", "Equal")
+REDUCTIONS = ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceL1", "ReduceSumSquare", "ReduceLogSumExp")
+LARGEST_RANK, MOST_ELEMENTS = 5, 4096
 
 
 class _Graph:
@@ -40,31 +43,88 @@ class _Graph:
         self.initializers.append(numpy_helper.from_array(array, name))
         return name
 
-    def append(self, op_type: str, inputs: list[str], shape: tuple[int, ...], **attributes: Any) -> None:
+    def integers(self, *values: int) -> str:
+        return self.constant(np.array(values, np.int64))
+
+    def entry(self, shape: tuple[int, ...]) -> str:
+        name = f"y{len(self.inputs)}"
+        self.inputs[name] = shape
+        return name
+
+    def append(self, op_type: str, inputs: list[str], shape: tuple[int, ...], **attributes: Any) -> str:
         name = f"v{len(self.nodes)}"
         self.nodes.append(helper.make_node(op_type, inputs, [name], name=name, **attributes))
         self.value, self.shape = name, shape
+        return name
 
     def model(self) -> onnx.ModelProto:
         entries = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in self.inputs.items()]
         result = helper.make_tensor_value_info(self.value, TensorProto.FLOAT, self.shape)
         graph = helper.make_graph(self.nodes, "random", entries, [result], self.initializers)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def _other(graph: _Graph, draw: Any) -> tuple[str, tuple[int, ...]]:
+    """Another operand and the shape of both together: either may broadcast, in extents and in rank."""
+    shape = tuple(draw(st.sampled_from((1, extent))) for extent in graph.shape)
+    if draw(st.booleans()):
+        shape = shape[draw(st.integers(0, len(shape))) :]
+    elif len(shape) < LARGEST_RANK and draw(st.booleans()):
+        shape = (draw(st.sampled_from((1, 2, 3))), *shape)
+    grown = [draw(EXTENTS) if e == 1 and s == 1 else s for s, e in zip(shape[::-1], graph.shape[::-1], strict=False)]
+    shape = (*shape[: len(shape) - len(grown)], *grown[::-1])
+    return graph.entry(shape), np.broadcast_shapes(shape, graph.shape)
 
 
 def _binary(graph: _Graph, draw: Any) -> None:
-    shape = tuple(draw(st.sampled_from((1, extent))) for extent in graph.shape)
-    name = f"y{len(graph.inputs)}"
-    graph.inputs[name] = shape
-    graph.append(draw(st.sampled_from(BINARY)), [graph.value, name], graph.shape)
+    name, shape = _other(graph, draw)
+    operands = [graph.value, name] if draw(st.booleans()) else [name, graph.value]
+    graph.append(draw(st.sampled_from(BINARY)), operands, shape)
+
+
+def _division(graph: _Graph, draw: Any) -> None:
+    """By something that is at least 1/2."""
+    value, before = graph.value, graph.shape
+    name, shape = _other(graph, draw)
+    positive = graph.append("Softplus", [graph.append("Abs", [name], graph.inputs[name])], graph.inputs[name])
+    graph.append("Div", [value, positive], np.broadcast_shapes(before, shape))
+
+
+def _where(graph: _Graph, draw: Any) -> None:
+    value, before = graph.value, graph.shape
+    name, shape = _other(graph, draw)
+    condition = graph.append(draw(st.sampled_from(COMPARISONS)), [value, name], shape)
+    graph.append("Where", [condition, value, name] if draw(st.booleans()) else [condition, name, value],
+                 np.broadcast_shapes(before, shape))  # fmt: skip
 
 
 def _reduction(graph: _Graph, draw: Any) -> None:
     axes = draw(st.sets(st.integers(0, len(graph.shape) - 1), min_size=1)) if graph.shape else set()
     keep = draw(st.booleans())
     shape = tuple(1 if i in axes else n for i, n in enumerate(graph.shape) if keep or i not in axes)
-    listed = graph.constant(np.array(sorted(axes), np.int64))
-    graph.append(draw(st.sampled_from(REDUCTIONS)), [graph.value, listed], shape, keepdims=int(keep))
+    graph.append(draw(st.sampled_from(REDUCTIONS)), [graph.value, graph.integers(*sorted(axes))], shape,
+                 keepdims=int(keep))  # fmt: skip
+
+
+def _axis(graph: _Graph, draw: Any) -> int:
+    return draw(st.integers(-len(graph.shape), len(graph.shape) - 1))
+
+
+def _normalization(graph: _Graph, draw: Any) -> None:
+    graph.append(draw(st.sampled_from(("Softmax", "LogSoftmax"))), [graph.value], graph.shape, axis=_axis(graph, draw))
+
+
+def _running_sum(graph: _Graph, draw: Any) -> None:
+    axis = graph.constant(np.array(_axis(graph, draw), np.int64))
+    flags = {name: draw(st.integers(0, 1)) for name in ("exclusive", "reverse")}
+    graph.append("CumSum", [graph.value, axis], graph.shape, **flags)
+
+
+def _place(graph: _Graph, draw: Any) -> None:
+    axis = _axis(graph, draw)
+    shape = tuple(1 if i == axis % len(graph.shape) else n for i, n in enumerate(graph.shape))
+    place = graph.append(draw(st.sampled_from(("ArgMax", "ArgMin"))), [graph.value], shape, axis=axis)
+    graph.append("Cast", [place], shape, to=TensorProto.FLOAT)
 
 
 def _transpose(graph: _Graph, draw: Any) -> None:
@@ -75,17 +135,34 @@ def _transpose(graph: _Graph, draw: Any) -> None:
 def _slice(graph: _Graph, draw: Any) -> None:
     axis = draw(st.integers(0, len(graph.shape) - 1))
     start = draw(st.integers(0, graph.shape[axis] - 1))
-    step = draw(st.sampled_from((1, 1, 2)))
-    extent = -(-(graph.shape[axis] - start) // step)
-    ends = [graph.constant(np.array([n], np.int64)) for n in (start, graph.shape[axis], axis, step)]
-    shape = tuple(extent if i == axis else n for i, n in enumerate(graph.shape))
-    graph.append("Slice", [graph.value, *ends], shape)
+    step = draw(st.sampled_from((1, 1, 2, -1)))
+    end = graph.shape[axis] if step > 0 else -graph.shape[axis] - 1
+    extent = -(-(graph.shape[axis] - start) // step) if step > 0 else start + 1
+    ends = [graph.integers(n) for n in (start, end, axis, step)]
+    graph.append("Slice", [graph.value, *ends], tuple(extent if i == axis else n for i, n in enumerate(graph.shape)))
+
+
+def _pad(graph: _Graph, draw: Any) -> None:
+    amounts = [draw(st.integers(0, 2)) for _ in range(2 * len(graph.shape))]
+    shape = tuple(n + amounts[i] + amounts[len(graph.shape) + i] for i, n in enumerate(graph.shape))
+    value = graph.constant(np.array(draw(st.sampled_from((0.0, -1.5))), np.float32))
+    graph.append("Pad", [graph.value, graph.integers(*amounts), value], shape)
+
+
+def _gather(graph: _Graph, draw: Any) -> None:
+    axis = draw(st.integers(0, len(graph.shape) - 1))
+    extent = graph.shape[axis]
+    places = draw(st.lists(st.integers(-extent, extent - 1), min_size=1, max_size=6))
+    shape = (*graph.shape[:axis], len(places), *graph.shape[axis + 1 :])
+    graph.append("Gather", [graph.value, graph.integers(*places)], shape, axis=axis)
 
 
 def _concat(graph: _Graph, draw: Any) -> None:
     axis = draw(st.integers(0, len(graph.shape) - 1))
-    shape = tuple(2 * n if i == axis else n for i, n in enumerate(graph.shape))
-    graph.append("Concat", [graph.value, graph.value], shape, axis=axis)
+    other = graph.entry(tuple(draw(EXTENTS) if i == axis else n for i, n in enumerate(graph.shape)))
+    parts = [graph.value, draw(st.sampled_from((other, graph.value)))]
+    extent = graph.shape[axis] + (graph.inputs[other][axis] if parts[1] == other else graph.shape[axis])
+    graph.append("Concat", parts, tuple(extent if i == axis else n for i, n in enumerate(graph.shape)), axis=axis)
 
 
 def _flatten(graph: _Graph, draw: Any) -> None:
@@ -94,31 +171,45 @@ def _flatten(graph: _Graph, draw: Any) -> None:
     graph.append("Flatten", [graph.value], shape, axis=axis)
 
 
+def _reshape(graph: _Graph, draw: Any) -> None:
+    """To any shape of as many elements."""
+    rest, shape = int(np.prod(graph.shape)), []
+    for _ in range(draw(st.integers(0, LARGEST_RANK - 1))):
+        shape.append(draw(st.sampled_from([d for d in range(1, rest + 1) if rest % d == 0])))
+        rest //= shape[-1]
+    shape.append(rest)
+    graph.append("Reshape", [graph.value, graph.integers(*shape)], tuple(shape))
+
+
 def _matmul(graph: _Graph, draw: Any) -> None:
-    name, columns = f"y{len(graph.inputs)}", draw(EXTENTS)
-    graph.inputs[name] = (graph.shape[-1], columns)
+    columns = draw(EXTENTS)
+    batch = graph.shape[:-2] if draw(st.booleans()) else ()
+    name = graph.entry((*batch, graph.shape[-1], columns))
     graph.append("MatMul", [graph.value, name], (*graph.shape[:-1], columns))
 
 
 def _unary(graph: _Graph, draw: Any) -> None:
-    op_type = draw(st.sampled_from(UNARY))
-    if op_type in ("Exp", "Floor"):
+    op_type = draw(st.sampled_from(UNARY + BOUNDED))
+    if op_type in BOUNDED:
         graph.append("Tanh", [graph.value], graph.shape)
-    graph.append("Exp" if op_type == "Floor" else op_type, [graph.value], graph.shape)
+    graph.append(op_type, [graph.value], graph.shape)
 
 
-STEPS = (_unary, _binary, _reduction, _transpose, _slice, _concat, _flatten, _matmul)
+ANY_RANK = (_unary, _binary, _where, _division, _reshape)
+STEPS = (
+    *ANY_RANK, _reduction, _normalization, _running_sum, _place, _transpose, _slice, _pad, _gather, _concat, _flatten,
+    _matmul,
+)  # fmt: skip
 
 
 @st.composite
 def models(draw: Any) -> onnx.ModelProto:
-    """Three to eight operators on a tensor of rank 0 to 5."""
-    graph = _Graph(tuple(draw(st.lists(EXTENTS, max_size=5))))
+    """Three to eight steps of one to three operators on a tensor of rank 0 to 5."""
+    graph = _Graph(tuple(draw(st.lists(EXTENTS, max_size=LARGEST_RANK))))
     for _ in range(draw(st.integers(3, 8))):
-        possible = [s for s in STEPS if graph.shape or s in (_unary, _binary)]
-        draw(st.sampled_from(possible))(graph, draw)
-        if np.prod(graph.shape) > 4096:
+        if np.prod(graph.shape) > MOST_ELEMENTS:
             break
+        draw(st.sampled_from(STEPS if graph.shape else ANY_RANK))(graph, draw)
     return graph.model()
 
 
@@ -133,9 +224,8 @@ def check(model: onnx.ModelProto, seed: int = 0) -> None:
     prepared = MncBackend.prepare(model)
     taken = {tensor.name for tensor in prepared.executable.inputs}
     (result,) = prepared.run({name: value for name, value in values.items() if name in taken})
-    layers = sum(is_sum(node.op_type) or node.op_type in ("Add", "Sub") for node in model.graph.node)
-    largest = max(float(np.abs(value).max(initial=0)) for value in (*values.values(), *expected))
-    verdict = judge(result, np.asarray(expected[0]), PRECISION, layers, largest * 2**layers)
+    (bound,) = bounds_of(model, values, PRECISION)
+    verdict = judge(result, np.asarray(expected[0]), bound)
     assert verdict.passed, verdict.text
 
 

@@ -12,9 +12,9 @@ from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError
 from mnc.executable import Executable
 from mnc.lowering.onnx_to_graph.importer import import_model
-from mnc.options import Options
+from mnc.options import Options, Precision
 
-PRECISION = "single"
+PRECISION: Precision = "single"
 
 
 def output_types(model: onnx.ModelProto) -> dict[str, np.dtype]:

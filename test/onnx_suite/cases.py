@@ -140,6 +140,9 @@ def all_cases() -> dict[str, Case]:
         for test in load_model_tests(kind=kind):
             if _EXPANDED in test.name:
                 continue
-            case = _from_directory(test) if test.model is None else Case(test.name, kind, test.model, test.data_sets)
-            cases[case.name] = case
+            if test.model is None:
+                cases[test.name] = _from_directory(test)
+            else:
+                sets = [(list(inputs), list(outputs)) for inputs, outputs in test.data_sets or ()]
+                cases[test.name] = Case(test.name, kind, test.model, sets)
     return cases

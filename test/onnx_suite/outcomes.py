@@ -3,12 +3,11 @@
 import time
 import traceback
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from backend import PRECISION, MncBackend
 from cases import Case
-from tolerances import is_floating, is_sum, judge
+from tolerances import bounds_of, is_floating, judge
 
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.mncore_backend.emulator.errors import EmulationError
@@ -33,15 +32,8 @@ def _refusal(error: CompileError) -> str:
     return error.message
 
 
-def largest_magnitude(values: dict[str, Any]) -> float:
-    """Of the finite float inputs."""
-    found = [np.abs(a[np.isfinite(a)]).max(initial=0) for a in map(np.asarray, values.values()) if a.dtype.kind == "f"]
-    return float(max(found, default=0.0))
-
-
 def _compare(case: Case) -> tuple[str, str, int]:
     steps = 0
-    layers = sum(is_sum(node.op_type) for node in case.model.graph.node)
     for number in range(len(case.data_sets)):
         values = case.inputs(number)
         fixed = case.fixed(values)
@@ -49,11 +41,12 @@ def _compare(case: Case) -> tuple[str, str, int]:
         takes = {tensor.name for tensor in prepared.executable.inputs}
         results = prepared.run({name: value for name, value in values.items() if name in takes})
         steps = prepared.statistics.steps
-        for name, got, want in zip(prepared.names, results, case.outputs(number), strict=True):
+        bounds = bounds_of(case.model, values, PRECISION, fixed)
+        for name, got, want, bound in zip(prepared.names, results, case.outputs(number), bounds, strict=True):
             wanted = np.asarray(want)
             if is_floating(wanted.dtype) and np.isnan(wanted.astype(np.float64)).any():
                 raise CompileError(f"output '{name}' is expected to hold NaN, which the machine does not have")
-            verdict = judge(got, wanted, PRECISION, layers, largest_magnitude(values))
+            verdict = judge(got, wanted, bound)
             if not verdict.passed:
                 return WRONG, f"output '{name}': {verdict.text}", steps
     return PASSED, "", steps

@@ -48,7 +48,7 @@ def summary(outcomes: list[Outcome], console: Console) -> None:
 @click.option("--match", default="", help="Only cases whose name contains this.")
 @click.option("--only", default="", help="Only cases that had this class in the last results, such as 'wrong,error'.")
 @click.option("--workers", default=2, show_default=True)
-@click.option("--seconds", default=60.0, show_default=True, help="Time limit of one case.")
+@click.option("--seconds", default=180.0, show_default=True, help="Time limit of one case.")
 @click.option("--memory", default=6, show_default=True, help="Memory limit of one process in GB.")
 @click.option("--output", type=click.Path(path_type=Path), default=RESULTS, show_default=True)
 def main(match: str, only: str, workers: int, seconds: float, memory: int, output: Path) -> None:

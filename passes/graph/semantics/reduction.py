@@ -10,16 +10,31 @@ Array = np.ndarray
 
 
 def _log_sum_exp(x: Array, **how: Any) -> Array:
-    top = np.max(x, axis=how["axis"], keepdims=True)
+    top = np.max(x, axis=how["axis"], keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0)
     total = np.log(np.sum(np.exp(x - top), axis=how["axis"], keepdims=True)) + top
     return total if how["keepdims"] else np.squeeze(total, how["axis"])
 
 
+def _extreme(kind: str) -> Callable[..., Array]:
+    """Maximum or minimum; of nothing it is the value that changes no other."""
+
+    def function(x: Array, **how: Any) -> Array:
+        if x.dtype.kind == "b":
+            neutral: Any = kind == "min"
+        elif x.dtype.kind in "iu":
+            neutral = np.iinfo(x.dtype).min if kind == "max" else np.iinfo(x.dtype).max
+        else:
+            neutral = -np.inf if kind == "max" else np.inf
+        return (np.max if kind == "max" else np.min)(x, initial=neutral, **how)
+
+    return function
+
+
 KINDS: Mapping[str, Callable[..., Array]] = {
     "sum": np.sum,
-    "max": np.max,
-    "min": np.min,
+    "max": _extreme("max"),
+    "min": _extreme("min"),
     "mean": np.mean,
     "prod": np.prod,
     "l1": lambda x, **how: np.sum(np.abs(x), **how),

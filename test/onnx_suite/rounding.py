@@ -1,0 +1,89 @@
+"""What a computation rounds: one table per precision mode of the machine, and one for the reference.
+
+Unit: the last place of a result. Derivation, with the numbers of the machine's description (SDM) that the emulator
+implements:
+
+- Moving, comparing and selecting are exact. So is arithmetic of integers.
+- Additions and products of the MAU round once (half a unit). A single product also replaces the product of the 5 low
+  bits of both factors by a constant: less than 2^-14 of the last place.
+- Elementary functions: the worst measured error, read from docs/transcendentals.md.
+- A sum of n terms rounds n - 1 times at most, in whatever order; each stage of the reduction network that joins partial
+  sums rounds the terms to 3 bits below the last place and the sum once: at most `STAGES` more.
+- Factors of the matrix unit become block floating point with M bits: an element is off by at most 2^(E + 1 - M), where
+  2^E is the power of two below the largest element of its block, and the block lies within what is contracted together.
+  Products and their sum within a block are exact (mode f: but for 2^-36 of the product of the block exponents, from the
+  5 low bits); adding a block to the accumulator rounds once.
+- A result below the smallest normal number becomes zero.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from mnc.core.bindings import ir
+
+STAGES = 5  # of a sum across PEs: MABs twice, L1Bs once, L2Bs twice
+SMALLEST_NORMAL = 2.0**-126
+EXACT, ONCE = 0.0, 0.5
+
+
+@cache
+def measured() -> Mapping[str, float]:
+    """Worst error in units of the last place of each elementary function, over all of its measured ranges."""
+    page = Path(__file__).parents[2] / "docs" / "transcendentals.md"
+    table = page.read_text(encoding="utf-8").partition("## Cost")[0]
+    worst: dict[str, float] = {}
+    for name, error in re.findall(r"^\| `(\w+)` \|[^|]*\| ([0-9.]+) \|", table, re.MULTILINE):
+        worst[name] = max(worst.get(name, 0.0), float(error))
+    return worst
+
+
+def _functions() -> dict[str, float]:
+    """Units of the last place of every function of the graph, from the kernels that compute it."""
+    m = measured()
+    names = {"exp": "exp", "log": "log", "sqrt": "sqrt", "reciprocal": "reciprocal", "tanh": "tanh", "erf": "erf",
+             "sin": "sin", "cos": "cos", "pow": "powf", "div": "divf"}  # fmt: skip
+    table = {name: m[kernel] for name, kernel in names.items()}
+    # The logistic function by its own kernel, or as 1 / (1 + e^-x) where the pattern was broken up.
+    table["sigmoid"] = max(m["logistic"], m["exp"] + ONCE + m["divf"])
+    # max(x, 0) + log1p(e^-|x|): both terms are positive.
+    table["softplus"] = m["exp"] + m["log1p"] + ONCE
+    return table
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """One way of computing.
+
+    significand: bits of a result, the hidden one included; by element type where that matters.
+    functions: units of the last place of the elementary functions.
+    conversion_bits: M of the conversion to block floating point, None without conversion.
+    block: elements that the matrix unit sums exactly.
+    """
+
+    functions: Mapping[str, float]
+    conversion_bits: int | None = None
+    block: int = 1
+    stages: int = 0
+    significands: Mapping[str, int] = field(default_factory=dict)
+
+    def unit(self, element: ir.Type) -> float:
+        """Half a unit of the last place, relative to the value, for results of an element type."""
+        return 2.0 ** -self.significands.get(str(element), 24)
+
+    def accumulating_unit(self, element: ir.Type, products: bool) -> float:
+        """The same for the sums on the way to a result: numpy adds halves in single, and bfloat16 in products only."""
+        single = str(element) == "f16" or (str(element) == "bf16" and products)
+        return 2.0**-24 if single else self.unit(element)
+
+
+MACHINE = {
+    "single": Rounding(_functions(), conversion_bits=23, block=4, stages=STAGES),
+    "pseudo-single": Rounding(_functions(), conversion_bits=18, block=8, stages=STAGES),
+}
+"""Every float type is computed in single."""
+
+REFERENCE = Rounding(dict.fromkeys(_functions(), 4.0), significands={"f16": 11, "bf16": 8, "f32": 24, "f64": 53})
+"""What made the expected values: numpy in the element type, whose functions stay within 4 units of the last place."""
