@@ -141,3 +141,31 @@ def test_dar_loading_model(machine: Machine):
     got = machine.l2bm()[5, 1024:1088]
     assert got.tolist() == list(range(32, 96))  # entries 0..3 hold 2, 3, 4, 5
     assert not machine.l2bm()[4, 1024:1088].any()
+
+
+@pytest.mark.parametrize(("repeat", "blocks"), [("", [10, 20, 30, 40]), ("nd1", [10, 20, 30, 40]),
+                                                ("nd2", [10, 11, 20, 21]), ("nd4", [10, 11, 12, 13])])  # fmt: skip
+def test_indirect_dram_counts_blocks_of_16_and_repeats_entries(repeat: str, blocks: list[int]):
+    """Summary 7.9: an entry counts 16 long words; OPEN-40: blocks that share an entry are consecutive."""
+    machine = Machine("vendor")
+    machine.engine.state.dar[:, 1022:] = [10, 20]
+    machine.engine.state.dar[:, :2] = [30, 40]  # entries wrap at 1024
+    for group in range(4):
+        machine.write_dram(group, 0, np.arange(1024, dtype=np.uint64) + np.uint64(10_000 * group))
+    machine.run(f"mvp/n64{repeat} $di1022 $lc0@.1\nmvp/n64{repeat} $di1022@3 $p64@1")
+    expected = [16 * block + r for block in blocks for r in range(16)]
+    for group in range(4):
+        assert machine.l2bm()[2 * group + 1, :64].tolist() == [10_000 * group + x for x in expected]
+    assert machine.read_pdm(1, 64, 64).tolist() == [30_000 + x for x in expected]
+
+
+def test_indirect_destination_and_reduction():
+    """mvp and mvr write through the table, too."""
+    machine = Machine("vendor")
+    machine.engine.state.dar[:] = np.arange(1024, dtype=np.uint32)[::-1]
+    machine.poke(L2BM, 0, np.arange(64, dtype=np.uint64)[None, :])
+    machine.run("mvp/n64 $lc0@2.0 $di1000@2\nmvrlor/n64 $lc0 $di0")
+    for block in range(4):
+        assert machine.read_dram(2, 16 * (23 - block), 16).tolist() == list(range(16 * block, 16 * block + 16))
+    for group in range(4):
+        assert machine.read_dram(group, 16 * 1023, 16).tolist() == [int(16 * group + r > 0) for r in range(16)]
