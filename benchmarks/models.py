@@ -2,15 +2,22 @@
 
     python -m benchmarks.models [NAME ...] [--run NAME] [--seconds N] [--memory N]
 
+Results are those of ONNX Runtime where it is installed, compile times of IREE stand beside ours where that is.
+
 The light models of the `onnx` package get seeded He-scaled random weights, and each has a process of its own. Without
 names all are compiled; `--run` executes a model on the emulator too. Results go to benchmarks/results/models.json; two
 of them are compared with `python -m benchmarks.compare OLD NEW`.
 """
 
+import importlib
+import importlib.util
 import json
+import os
 import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -19,12 +26,14 @@ import click
 import numpy as np
 import onnx
 from onnx import numpy_helper
-from onnx.reference import ReferenceEvaluator
 
 import mnc
-from benchmarks.results import write_results
+from benchmarks.results import DIRECTORY, write_results
 from mnc.core.diagnostics import CompileError
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
+from mnc.options import Options
 from mnc.report import report
+from mnc.sensitivity import error_bounds
 
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 NAMES = tuple(path.stem.removeprefix("light_") for path in sorted(LIGHT.glob("light_*.onnx")))
@@ -51,33 +60,53 @@ def light_model(name: str, seed: int = 0) -> onnx.ModelProto:
         if node.op_type == "ConstantOfShape" and node.output[0] in users:
             value = _weight(rng, *users[node.output[0]], [int(n) for n in shapes[node.input[0]]])
             graph.initializer.append(numpy_helper.from_array(value.astype(np.float32), node.output[0]))
-    for node in nodes:  # the default axis changed between operator sets; the reference knows the new one only
-        if node.op_type == "Softmax" and not node.attribute:
-            node.attribute.append(onnx.helper.make_attribute("axis", 1))
     used = {value for node in nodes for value in node.input}
     initializers = [tensor for tensor in graph.initializer if tensor.name in used]
     inputs = [e for e in graph.input if e.name in used and e.name not in {t.name for t in initializers}]
-    for field, kept in ((graph.node, nodes), (graph.initializer, initializers), (graph.input, inputs)):
-        del field[:]
-        field.extend(kept)
+    made = onnx.helper.make_graph(nodes, graph.name, inputs, list(graph.output), initializers)
+    graph.CopyFrom(made)
     model.ir_version = 8  # weights need not be inputs
+    if nodes[-1].op_type == "Softmax":  # random weights may leave one class certain: the logits tell more
+        logits = onnx.ValueInfoProto()
+        logits.CopyFrom(graph.output[0])
+        logits.name = nodes[-1].input[0]
+        graph.output.append(logits)
     return model
 
 
-def _agreement(model: onnx.ModelProto, executable: Any) -> dict[str, float]:
+def _expected(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Outputs of ONNX Runtime where it is installed, else of the reference evaluator."""
+    names = [value.name for value in model.graph.output]
+    if importlib.util.find_spec("onnxruntime") is None:
+        results: Any = evaluator(model).run(names, inputs)
+    else:
+        runtime = importlib.import_module("onnxruntime")
+        results = runtime.InferenceSession(model.SerializeToString()).run(names, inputs)
+    return dict(zip(names, map(np.asarray, results), strict=True))
+
+
+def _agreement(model: onnx.ModelProto, executable: Any, images: int) -> dict[str, float]:
+    """Largest error of the logits of some images, the largest logit, how often the first class is the same."""
     entry = model.graph.input[0]
     shape = [d.dim_value for d in entry.type.tensor_type.shape.dim]
-    inputs = {entry.name: np.random.default_rng(3).standard_normal(shape).astype(np.float32)}
-    start = time.perf_counter()
-    result = next(iter(executable.run(inputs).values())).reshape(-1)
-    seconds = time.perf_counter() - start
-    want = np.asarray(ReferenceEvaluator(model).run(None, inputs)[0]).reshape(-1)
-    error = float(np.abs(result - want).max())
-    top = float(result.argmax() == want.argmax())
-    return {"run_seconds": seconds, "error": error, "largest": float(np.abs(want).max()), "top_1_agrees": top}
+    rng = np.random.default_rng(3)
+    logits = model.graph.output[-1].name
+    seconds = error = bound = largest = agreed = 0.0
+    for _ in range(images):
+        inputs = {entry.name: rng.standard_normal(shape).astype(np.float32)}
+        start = time.perf_counter()
+        result = executable.run(inputs)[logits].reshape(-1)
+        seconds += time.perf_counter() - start
+        want = _expected(model, inputs)[logits].reshape(-1)
+        if bound == 0:
+            bound = error_bounds(model, inputs, {logits: want}, Options().precision)[logits]
+        error, largest = max(error, float(np.abs(result - want).max())), max(largest, float(np.abs(want).max()))
+        agreed += float(result.argmax() == want.argmax())
+    figures = {"run_seconds": seconds / images, "images": images, "error": error, "bound": bound, "largest": largest}
+    return figures | {"top_1_agrees": agreed / images}
 
 
-def measure(name: str, execute: bool) -> dict[str, float]:
+def measure(name: str, images: int) -> dict[str, float]:
     """Figures of one model, in this process."""
     model = light_model(name)
     start = time.perf_counter(), time.process_time()
@@ -89,14 +118,34 @@ def measure(name: str, execute: bool) -> dict[str, float]:
         "text_megabytes": len(executable.text) / 1e6,
     }
     total = report(executable)["total"]
-    names = ("steps", "idle_steps", "cycles", "mv_transfers", "dram_bytes")
+    names = ("steps", "idle_steps", "cycles", "mv_transfers", "dram_bytes", "dram_long_words")
     figures |= {key: total[key] for key in names}
     figures["utilisation"] = total["roofline"]["utilisation"]
-    return figures | (_agreement(model, executable) if execute else {})
+    figures["load_average"] = os.getloadavg()[0]  # times depend on what else the machine does
+    if (seconds := iree_seconds(model)) is not None:
+        figures["iree_compile_seconds"] = seconds
+    return figures | (_agreement(model, executable, images) if images else {})
 
 
-def _in_process(name: str, execute: bool, seconds: int, memory: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.models", "--single", name, *(["--run", name] if execute else [])]
+def iree_seconds(model: onnx.ModelProto) -> float | None:
+    """Compile time of IREE for the CPU from the same file, None where it is not installed or fails."""
+    tools = [shutil.which(name) for name in ("iree-import-onnx", "iree-compile")]
+    if None in tools:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        onnx.save(model, f"{folder}/model.onnx")
+        start = time.perf_counter()
+        for command in (
+            [str(tools[0]), "model.onnx", "-o", "model.mlir"],
+            [str(tools[1]), "--iree-hal-target-backends=llvm-cpu", "model.mlir", "-o", "model.vmfb"],
+        ):
+            if subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode:
+                return None
+        return time.perf_counter() - start
+
+
+def _in_process(name: str, images: int, seconds: int, memory: int) -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmarks.models", "--single", name, "--images", str(images)]
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (memory << 30, memory << 30))
@@ -112,23 +161,27 @@ def _in_process(name: str, execute: bool, seconds: int, memory: int) -> dict[str
 @click.command()
 @click.argument("names", nargs=-1)
 @click.option("--run", "executed", multiple=True, default=("squeezenet", "shufflenet"), show_default=True)
+@click.option("--images", default=3, show_default=True, help="Images that a model executed sees.")
 @click.option("--seconds", default=600, show_default=True, help="Time limit of one model.")
 @click.option("--memory", default=8, show_default=True, help="Address space of one model in GB.")
 @click.option("--single", hidden=True, help="Measure one model in this process.")
-def main(names: tuple[str, ...], executed: tuple[str, ...], seconds: int, memory: int, single: str | None) -> None:
-    """Measure the models and write benchmarks/results/models.json."""
+def main(
+    names: tuple[str, ...], executed: tuple[str, ...], images: int, seconds: int, memory: int, single: str | None
+) -> None:
+    """Measure the models and bring benchmarks/results/models.json up to date."""
     if single is not None:
         try:
-            figures: dict[str, Any] = dict(measure(single, single in executed))
+            figures: dict[str, Any] = dict(measure(single, images))
         except CompileError as error:
             figures = {"failed": str(error).partition("\n")[0]}
         print(json.dumps(figures))
         return
-    results = {}
+    previous = DIRECTORY / "models.json"
+    results = json.loads(previous.read_text())["results"] if previous.exists() else {}
     for name in names or NAMES:
-        results[name] = _in_process(name, name in executed, seconds, memory)
+        results[name] = _in_process(name, images if name in executed else 0, seconds, memory)
         print(name, results[name], flush=True)
-    print(write_results("models", results))
+        write_results("models", results)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Whole networks against the ONNX reference evaluator: convolutions, pooling, attention, embeddings."""
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -9,6 +11,7 @@ from onnx.reference import ReferenceEvaluator
 
 import mnc
 from mnc.digits import load_digits
+from mnc.stages import Pipeline
 
 from .networks import NetworkBuilder, convolutional_classifier, gpt, residual_network, vit
 
@@ -64,6 +67,33 @@ def test_random_convolutions(channels, kernel, strides, dilations, pads, extents
 def test_grouped_convolutions(channels: tuple[int, int], group: int) -> None:
     model = convolution(channels, (9, 11), kernel_shape=[3, 3], pads=[1, 1, 1, 1], group=group, strides=[2, 1])
     check(model, image(1, channels[0], 9, 11))
+
+
+def test_channels_are_shuffled_between_grouped_convolutions() -> None:
+    """Groups whose channels are no multiple of a vector: lanes move inside the MABs, rows stay where they are."""
+    b = NetworkBuilder()
+    x = b.relu(b.conv(b.conv("x", (3, 8), 3), (8, 20), 1, group=2))
+    split = b.node("Reshape", x, b.constant(np.array([1, 2, 10, 19, 17], np.int64)))
+    turned = b.node("Transpose", split, perm=[0, 2, 1, 3, 4])
+    x = b.node("Reshape", turned, b.constant(np.array([1, 20, 19, 17], np.int64)))
+    x = b.conv(b.conv(x, (20, 20), 3, stride=2, group=20), (20, 12), 1, group=2)
+    check(b.model([1, 3, 19, 17], x), image(1, 3, 19, 17))
+
+
+def test_constants_larger_than_local_memory_go_piece_by_piece() -> None:
+    b = NetworkBuilder()
+    model = b.model([3, 40], b.relu(b.dense("x", 40, 60)))
+    text = str(mnc.default_pipeline())
+    assert "split-contractions" in text
+    pipeline = Pipeline.parse(text.replace("split-contractions", "split-contractions{words=1000}"))
+    program = mnc.compile(model, pipeline=pipeline)
+    x = image(3, 40)
+    results: Any = ReferenceEvaluator(model).run(None, {"x": x})
+    want = np.asarray(results[0])
+    (got,) = program.run({"x": x}).values()
+    assert np.abs(got - want).max() <= RELATIVE * np.abs(want).max()
+    parts = [tensor for tensor in program.tensors if "[" in tensor.name]
+    assert len(parts) == 3 and sum(part.value.size for part in parts if part.value is not None) == 40 * 60
 
 
 @pytest.mark.parametrize("kind", ["MaxPool", "AveragePool"])
