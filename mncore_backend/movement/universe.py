@@ -29,6 +29,7 @@ from mnc.mncore_backend.program import Buffer, Builder, upper
 SCRATCH = 512  # long words of LM0 for arriving data
 STAGED_L1BM = 4096  # long words for one chunk: half of the memory
 STAGED_L2BM = 8192
+ARRIVING_L2BM = 16384  # what one exchange between L2Bs may bring: half of the memory
 RESERVED = 2  # long words of the scratch buffer before the data: zero, padding
 
 
@@ -73,6 +74,11 @@ class Crossing:
     def unit(self) -> int:
         """Long words of L1BM that arrive with one MV unit in L2BM."""
         return MV_UNIT // 8 if self.l1bs_differ else MV_UNIT
+
+    @property
+    def room_of_arrivals(self) -> int:
+        """Long words of L1BM that may arrive at a time: half of L1BM, and not more than half of L2BM holds."""
+        return min(STAGED_L1BM, ARRIVING_L2BM * self.unit // MV_UNIT)
 
     def chunk(self) -> int:
         """Source addresses per chunk: what the staging memories hold on the way up, and on the way down if everything
@@ -125,8 +131,8 @@ def portions(builder: Builder, way: Crossing, source: Buffer, need: Need, scratc
             yield _finish(builder, way, need, number, number >= 0, len(chunk), scratch)
         else:
             route = _Route(way, need, number, len(chunk))
-            if route.arriving > STAGED_L1BM and len(chunk) > 1:
-                size = max(1, min(len(chunk) - 1, len(chunk) * STAGED_L1BM // route.arriving))
+            if route.arriving > way.room_of_arrivals and len(chunk) > 1:
+                size = max(1, min(len(chunk) - 1, len(chunk) * way.room_of_arrivals // route.arriving))
                 continue
             yield from _arrivals(builder, route, source, scratch, chunk)
         first += len(chunk)
