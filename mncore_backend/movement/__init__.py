@@ -1,7 +1,7 @@
 """Data movement: plans of transfer instructions between DRAM and the PEs and from layout to layout."""
 
 from mnc.mncore_backend.movement.batch import plan_loads
-from mnc.mncore_backend.movement.estimate import Cost, estimate
+from mnc.mncore_backend.movement.estimate import Cost, crosses, estimate
 from mnc.mncore_backend.movement.gather import plan_gather
 from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.load import plan_load
@@ -15,6 +15,7 @@ __all__ = [
     "Cost",
     "DramImage",
     "Plan",
+    "crosses",
     "estimate",
     "plan_gather",
     "plan_load",

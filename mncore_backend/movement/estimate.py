@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.machine import CYCLES_PER_STEP, MV_FORMS, MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS, Shape
 from mnc.mncore_backend.program import AnyOperand, BufferOperand, Builder, MachineOp, Program
 
@@ -47,6 +48,14 @@ def count(operations: list[MachineOp]) -> Cost:
             form.destination
         )
     return Cost(steps, cycles, mvs, longs)
+
+
+_CROSSING = {Axis.L2B: ("mv",), Axis.L1B: ("mv", "l2bm"), Axis.MAB: ("mv", "l2bm", "l1bm")}
+
+
+def crosses(operations: list[MachineOp], axis: Axis) -> bool:
+    """Whether operations may take values from one L2B, L1B or MAB to another."""
+    return any(op.opcode.startswith(_CROSSING[axis]) for op in operations)
 
 
 def _memory(operand: AnyOperand) -> Memory:

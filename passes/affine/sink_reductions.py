@@ -13,14 +13,12 @@ from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import summed_axes
 from mnc.dialects.mncore.attributes import placement_of
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis, equivalent
-from mnc.mncore_backend.movement import plan_relayout
+from mnc.mncore_backend.movement import crosses, plan_relayout
 from mnc.mncore_backend.program import LOCAL_MEMORY, Builder, Program
 from mnc.passes.affine.linear_nest import buffers_of, partial_values, share_out
 
 LEVELS = (Axis.L2B, Axis.L1B, Axis.MAB)
 """What a store adds over, the last thing it does first: a sum is left to it from the outermost level inwards."""
-INSIDE = {Axis.L2B: ("mv",), Axis.L1B: ("mv", "l2bm"), Axis.MAB: ("mv", "l2bm", "l1bm")}
-"""Beginnings of the opcodes that take values out of a place on the axis."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ class _Sinking:
         builder = Builder(Program())
         buffers = [builder.program.buffer("relayout", x.local_size, LOCAL_MEMORY) for x in layouts]
         plan_relayout(builder, layouts[0], buffers[0], layouts[1], buffers[1])
-        return any(move.opcode.startswith(INSIDE[self.axis]) for move in builder.program.operations)
+        return crosses(builder.program.operations, self.axis)
 
     def _rewrite(self, op: Any, partial: set[Any]) -> None:
         if op.name == "affine.for":
