@@ -24,9 +24,9 @@ def _with_defaults(node: onnx.NodeProto, schema: onnx.defs.OpSchema) -> onnx.Nod
     return full
 
 
-def _newest(versions: list[int], opset: int) -> int:
-    """The body written for the newest operator set up to that of the model; the oldest if all are newer."""
-    return max((version for version in versions if version <= opset), default=min(versions))
+def _newest(versions: list[int], opset: int) -> int | None:
+    """The body written for the newest operator set up to that of the model; None if all are newer."""
+    return max((version for version in versions if version <= opset), default=None)
 
 
 def _body(node: onnx.NodeProto, schema: Any, opset: int, types: dict[str, onnx.TypeProto]) -> onnx.FunctionProto | None:
@@ -37,12 +37,14 @@ def _body(node: onnx.NodeProto, schema: Any, opset: int, types: dict[str, onnx.T
     function = onnx.FunctionProto()
     if schema.has_function:
         version = _newest(schema.function_opset_versions, opset)
+        if version is None:
+            return None
         function.ParseFromString(schema.get_function_with_opset_version(version))
         return function
-    if any(name and name not in types for name in node.input):
+    version = _newest(schema.context_dependent_function_opset_versions, opset)
+    if version is None or any(name and name not in types for name in node.input):
         return None
     given = [(types[name] if name else onnx.TypeProto()).SerializeToString() for name in node.input]
-    version = _newest(schema.context_dependent_function_opset_versions, opset)
     text = schema.get_context_dependent_function_with_opset_version(version, node.SerializeToString(), given)
     if not text:
         return None

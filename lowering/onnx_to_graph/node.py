@@ -83,7 +83,9 @@ class Node:
             return value.decode("utf-8")
         if isinstance(value, onnx.TensorProto):
             return onnx.numpy_helper.to_array(value)
-        return list(value) if attribute.type in _LISTS else value
+        if attribute.type in _LISTS:
+            return [item.decode("utf-8") if isinstance(item, bytes) else item for item in value]
+        return value
 
     def wants(self, output: int) -> bool:
         """True if output `output` has a name."""

@@ -84,6 +84,10 @@ def conv_transpose(node: Node) -> Any:
         rest = [t - h for t, h in zip(total, half, strict=True)]
         pads = half + rest if auto == "SAME_UPPER" else rest + half
     return graph.ConvTranspose.build(
-        *operands, strides=strides, pads=pads, dilations=dilations, output_padding=extra,
+        *operands,
+        strides=strides,
+        pads=pads,
+        dilations=dilations,
+        output_padding=extra,
         group=node.attribute("group", 1),
     ).result

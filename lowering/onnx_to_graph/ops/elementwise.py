@@ -54,6 +54,17 @@ def prelu(node: Node) -> Any:
     return graph.Where.build(is_negative, graph.Mul.build(slope, x).result, x).result
 
 
+def shrink(node: Node) -> Any:
+    """Shrink: values between -lambd and lambd become 0, the others move towards 0 by the bias."""
+    x = node.operand(0)
+    limit, bias = (float(node.attribute(name, default)) for name, default in (("lambd", 0.5), ("bias", 0.0)))
+    above = graph.Where.build(
+        graph.Greater.build(x, constant(limit, like=x)), graph.Sub.build(x, constant(bias, like=x)), constant(0, like=x)
+    ).result
+    below = graph.Less.build(x, constant(-limit, like=x)).result
+    return graph.Where.build(below, graph.Add.build(x, constant(bias, like=x)), above).result
+
+
 def power(node: Node) -> Any:
     """Pow; the exponent is converted to the type of the base, as the result has it."""
     base, exponent = node.operand(0), node.operand(1)

@@ -15,15 +15,16 @@ def batch_norm(node: Node) -> Any:
     operands = [cast(value, element_type_of(x)) for value in node.operands()]
     epsilon = float(node.attribute("epsilon", 1e-5))
     if node.attribute("training_mode", 0):
-        return _train_batch_norm(node, *operands, epsilon)
+        return _train_batch_norm(node, operands, epsilon)
     if any(node.wants(i) for i in range(1, 5)):
         hint = "convert the model to opset 15 and set training_mode, or use only the first output"
         raise node.error("batch statistics without training_mode are not supported", hint=hint)
     return graph.BatchNorm.build(*operands, epsilon=epsilon).result
 
 
-def _train_batch_norm(node: Node, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, epsilon: float) -> list[Any]:
+def _train_batch_norm(node: Node, operands: list[Any], epsilon: float) -> list[Any]:
     """Normalised by the mean and variance of the batch, and the running mean and variance moved towards them."""
+    x, scale, bias, mean, variance = operands
     rank, types = len(shape_of(x)), [element_type_of(node.operand(i)) for i in (3, 4)]
     axes = [i for i in range(rank) if i != 1]
     now = graph.Reduce.build(x, kind="mean", axes=axes, keepdims=True).result

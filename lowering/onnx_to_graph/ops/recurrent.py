@@ -1,0 +1,202 @@
+"""RNN, GRU and LSTM, unrolled over their sequence, whose length is part of the shape."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mnc.dialects import graph
+from mnc.lowering.onnx_to_graph.node import Node, constant, reshape, shape_of
+from mnc.lowering.onnx_to_graph.ops.shape import concat_tree
+
+Cell = Callable[[Any, list[Any]], list[Any]]
+"""(projected input of a step, state) -> new state; the first part of the state is what the node gives."""
+
+_PLAIN = {"Tanh": graph.Tanh, "Sigmoid": graph.Sigmoid, "Relu": graph.Relu, "Softplus": graph.Softplus}
+_WITH_FLOATS = {
+    "LeakyRelu": (graph.LeakyRelu, {"alpha": 0.01}),
+    "Elu": (graph.Elu, {"alpha": 1.0}),
+    "HardSigmoid": (graph.HardSigmoid, {"alpha": 0.2, "beta": 0.5}),
+}
+
+
+def _add(*values: Any) -> Any:
+    total = values[0]
+    for value in values[1:]:
+        total = graph.Add.build(total, value).result
+    return total
+
+
+def _mul(a: Any, b: Any) -> Any:
+    return graph.Mul.build(a, b).result
+
+
+def _one_minus(a: Any) -> Any:
+    return graph.Sub.build(constant(1, like=a), a).result
+
+
+def _part(value: Any, axis: int, start: int, end: int) -> Any:
+    shape = shape_of(value)
+    starts, limits = [0] * len(shape), list(shape)
+    starts[axis], limits[axis] = start, end
+    return graph.Slice.build(value, starts=starts, limits=limits, steps=[1] * len(shape)).result
+
+
+def _turned(value: Any) -> Any:
+    return graph.Transpose.build(value, permutation=[1, 0]).result
+
+
+class _Direction:
+    """Weights and functions of one direction of the node."""
+
+    def __init__(self, node: Node, index: int, gates: int, functions: int, default: Sequence[str]) -> None:
+        self.node = node
+        self.hidden = shape_of(node.operand(2))[2]
+        self.gates = gates
+        self.x_weight = _turned(self._own(1, index))
+        self.h_weight = _turned(self._own(2, index))
+        both = self._own(3, index) if node.has(3) else None
+        self.x_bias = None if both is None else _part(both, 0, 0, gates * self.hidden)
+        self.h_bias = None if both is None else _part(both, 0, gates * self.hidden, 2 * gates * self.hidden)
+        peepholes = self._own(7, index) if node.op_type == "LSTM" and node.has(7) else None
+        self.peepholes = None if peepholes is None else [self.gate(peepholes, i) for i in range(3)]
+        names = node.attribute("activations") or list(default) * (index + 1)
+        self.names = names[index * functions : (index + 1) * functions]
+        self.clip = node.attribute("clip")
+
+    def _own(self, operand: int, index: int) -> Any:
+        value = self.node.operand(operand)
+        shape = shape_of(value)
+        return reshape(_part(value, 0, index, index + 1), shape[1:])
+
+    def gate(self, value: Any, index: int) -> Any:
+        """Part of the last dimension that belongs to a gate."""
+        return _part(value, len(shape_of(value)) - 1, index * self.hidden, (index + 1) * self.hidden)
+
+    def activate(self, which: int, value: Any) -> Any:
+        """Function number `which` of this direction, after clipping."""
+        if self.clip:
+            value = graph.Clip.build(value, min=-float(self.clip), max=float(self.clip)).result
+        name = self.names[which]
+        if name in _PLAIN:
+            return _PLAIN[name].build(value).result
+        if name in _WITH_FLOATS and not self.node.attribute("activation_alpha"):
+            operation, floats = _WITH_FLOATS[name]
+            return operation.build(value, **floats).result
+        known = ", ".join([*_PLAIN, *_WITH_FLOATS])
+        raise self.node.error(f"activation '{name}' with these parameters is not supported", f"use one of {known}")
+
+    def project(self, x: Any) -> Any:
+        """The input's part of all gates, for all steps at once."""
+        product = graph.MatMul.build(x, self.x_weight).result
+        return product if self.x_bias is None else _add(product, self.x_bias)
+
+    def recur(self, h: Any, gates: slice) -> Any:
+        """The state's part of some gates."""
+        start, end = gates.start * self.hidden, gates.stop * self.hidden
+        product = graph.MatMul.build(h, _part(self.h_weight, 1, start, end)).result
+        return product if self.h_bias is None else _add(product, _part(self.h_bias, 0, start, end))
+
+
+def _rnn_cell(d: _Direction) -> Cell:
+    return lambda x, state: [d.activate(0, _add(x, d.recur(state[0], slice(0, 1))))]
+
+
+def _gru_cell(d: _Direction) -> Cell:
+    before_reset = d.node.attribute("linear_before_reset", 0)
+
+    def step(x: Any, state: list[Any]) -> list[Any]:
+        (h,) = state
+        z, r = (d.activate(0, d.gate(_add(_part_of(d, x, 0, 2), d.recur(h, slice(0, 2))), i)) for i in range(2))
+        inner = _mul(r, d.recur(h, slice(2, 3))) if before_reset else d.recur(_mul(r, h), slice(2, 3))
+        candidate = d.activate(1, _add(d.gate(x, 2), inner))
+        return [_add(_mul(_one_minus(z), candidate), _mul(z, h))]
+
+    return step
+
+
+def _part_of(d: _Direction, value: Any, start: int, end: int) -> Any:
+    return _part(value, len(shape_of(value)) - 1, start * d.hidden, end * d.hidden)
+
+
+def _lstm_cell(d: _Direction) -> Cell:
+    def step(x: Any, state: list[Any]) -> list[Any]:
+        h, c = state
+        every = _add(x, d.recur(h, slice(0, 4)))
+        into, out, forget, new = (d.gate(every, i) for i in range(4))
+        if d.peepholes is not None:
+            into, forget = _add(into, _mul(d.peepholes[0], c)), _add(forget, _mul(d.peepholes[2], c))
+        i = d.activate(0, into)
+        f = _one_minus(i) if d.node.attribute("input_forget", 0) else d.activate(0, forget)
+        cell = _add(_mul(f, c), _mul(i, d.activate(1, new)))
+        if d.peepholes is not None:
+            out = _add(out, _mul(d.peepholes[1], cell))
+        return [_mul(d.activate(0, out), d.activate(2, cell)), cell]
+
+    return step
+
+
+_CELLS: dict[str, tuple[Callable[[_Direction], Cell], int, tuple[str, ...]]] = {
+    "RNN": (_rnn_cell, 1, ("Tanh",)),
+    "GRU": (_gru_cell, 3, ("Sigmoid", "Tanh")),
+    "LSTM": (_lstm_cell, 4, ("Sigmoid", "Tanh", "Tanh")),
+}
+"""Operator -> its cell, how many gates it has, and its functions unless the node names others."""
+_DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
+
+
+def _states(node: Node, index: int, batch: int, hidden: int, like: Any) -> list[Any]:
+    """Initial state of a direction: given, or zero."""
+    found = []
+    for operand in (5, 6) if node.op_type == "LSTM" else (5,):
+        if node.has(operand):
+            value = node.operand(operand)
+            axis = 1 if node.attribute("layout", 0) else 0
+            found.append(reshape(_part(value, axis, index, index + 1), [batch, hidden]))
+        else:
+            found.append(constant(np.zeros((batch, hidden)), like=like))
+    return found
+
+
+def _run(node: Node, x: Any, index: int, backward: bool) -> tuple[list[Any], list[Any]]:
+    """One direction: what it gives at every step, and its last state."""
+    cell, gates, default = _CELLS[node.op_type]
+    length, batch, _ = shape_of(x)
+    direction = _Direction(node, index, gates, len(default), default)
+    step = cell(direction)
+    projected = direction.project(x)
+    state = _states(node, index, batch, direction.hidden, x)
+    lengths = node.operand(4) if node.has(4) else None
+    results: list[Any] = [None] * length
+    for t in reversed(range(length)) if backward else range(length):
+        now = reshape(_part(projected, 0, t, t + 1), [batch, gates * direction.hidden])
+        new = step(now, state)
+        results[t] = new[0]
+        if lengths is not None:  # behind the end of a sequence nothing is given and the state stays
+            runs = reshape(graph.Less.build(constant(t, like=lengths), lengths).result, [batch, 1])
+            results[t] = graph.Where.build(runs, new[0], constant(0, like=x)).result
+            new = [graph.Where.build(runs, n, old).result for n, old in zip(new, state, strict=True)]
+        state = new
+    return results, state
+
+
+def recurrent(node: Node) -> list[Any]:
+    """RNN, GRU, LSTM: the results of all steps, and the last states."""
+    batch_first = node.attribute("layout", 0)
+    x = node.operand(0)
+    if batch_first:
+        x = graph.Transpose.build(x, permutation=[1, 0, 2]).result
+    length, batch, _ = shape_of(x)
+    hidden = shape_of(node.operand(2))[2]
+    kind = node.attribute("direction", "forward")
+    runs = [_run(node, x, index, backward) for index, backward in enumerate(_DIRECTIONS[kind])]
+    count = len(runs)
+    steps = [reshape(runs[k][0][t], [1, 1, batch, hidden]) for t in range(length) for k in range(count)]
+    y = reshape(concat_tree(steps, 0), [length, count, batch, hidden])
+    last = [
+        concat_tree([reshape(state[i], [1, batch, hidden]) for _, state in runs], 0) for i in range(len(runs[0][1]))
+    ]
+    if batch_first:
+        y = graph.Transpose.build(y, permutation=[2, 0, 1, 3]).result
+        last = [graph.Transpose.build(value, permutation=[1, 0, 2]).result for value in last]
+    return [y, *last]
