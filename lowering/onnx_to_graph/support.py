@@ -32,6 +32,8 @@ from mnc.lowering.onnx_to_graph.ops import (
     scatter,
     selection,
     shape,
+    spectral,
+    trigonometry,
 )
 from mnc.lowering.onnx_to_graph.ops.elementwise import binary, unary, variadic, with_floats
 from mnc.lowering.onnx_to_graph.ops.reduction import arg_reduce, global_pool, reduce, softmax
@@ -51,10 +53,13 @@ _STRUCTURAL = (21, 23, 24, 25)
 
 OPERATORS: dict[str, Operator] = {
     "Abs": Operator(unary(graph.Abs), (6, 13)),
+    "Acosh": Operator(trigonometry.acosh, (9, 22)),
     "Add": Operator(binary(graph.Add), (7, 13, 14)),
     "And": Operator(binary(graph.And), (7,)),
     "ArgMax": Operator(arg_reduce("max"), (1, 11, 12, 13)),
     "ArgMin": Operator(arg_reduce("min"), (1, 11, 12, 13)),
+    "Asinh": Operator(trigonometry.asinh, (9, 22)),
+    "Atanh": Operator(trigonometry.atanh, (9, 22)),
     "AveragePool": Operator(pooling.pool("average"), (7, 10, 11, 19, 22)),
     "BatchNormalization": Operator(normalization.batch_norm, (7, 9, 14, 15)),
     "BitShift": Operator(bits.bit_shift, (11, 28)),
@@ -67,6 +72,7 @@ OPERATORS: dict[str, Operator] = {
     "Ceil": Operator(unary(graph.Ceil), (6, 13)),
     "CenterCropPad": Operator(selection.center_crop_pad, (18,), "shape known at compile time"),
     "Clip": Operator(elementwise.clip, (6, 11, 12, 13)),
+    "Col2Im": Operator(spectral.col2im, (18,), "shapes known at compile time"),
     "Concat": Operator(shape.concat, (4, 11, 13)),
     "Constant": Operator(shape.constant, (1, 9, 11, 12, 13, 19, *_STRUCTURAL), "dense numbers"),
     "ConstantOfShape": Operator(shape.constant_of_shape, (9, 20, *_STRUCTURAL), "shape known at compile time"),
@@ -75,6 +81,8 @@ OPERATORS: dict[str, Operator] = {
     "Cos": Operator(unary(graph.Cos), (7, 22)),
     "CumProd": Operator(ranking.cum_prod, (26,), "axis known at compile time"),
     "CumSum": Operator(reduction.cumsum, (11, 14), "axis known at compile time"),
+    "Cosh": Operator(trigonometry.cosh, (9, 22)),
+    "DFT": Operator(spectral.dft, (17, 20), "axis and length known at compile time"),
     "DepthToSpace": Operator(shape.depth_to_space, (1, 11, 13, 28)),
     "DequantizeLinear": Operator(quantization.dequantize_linear, (10, 13, 19, 21, 23, 24, 25, 28), "integers"),
     "Div": Operator(binary(graph.Div), (7, 13, 14)),
@@ -161,6 +169,7 @@ OPERATORS: dict[str, Operator] = {
     "Shrink": Operator(elementwise.shrink, (9,)),
     "Sigmoid": Operator(unary(graph.Sigmoid), (6, 13)),
     "Sign": Operator(unary(graph.Sign), (9, 13)),
+    "Sinh": Operator(trigonometry.sinh, (9, 22)),
     "Sin": Operator(unary(graph.Sin), (7, 22)),
     "Size": Operator(selection.size_of_operand, (1, 13, 19, *_STRUCTURAL)),
     "Slice": Operator(selection.slice_, (1, 10, 11, 13), "ranges known at compile time"),
@@ -173,6 +182,7 @@ OPERATORS: dict[str, Operator] = {
     "Squeeze": Operator(shape.squeeze, (1, 11, 13, *_STRUCTURAL)),
     "Sub": Operator(binary(graph.Sub), (7, 13, 14)),
     "Sum": Operator(variadic(graph.Add), (6, 8, 13)),
+    "Tan": Operator(trigonometry.tan, (7, 22)),
     "Tanh": Operator(unary(graph.Tanh), (6, 13)),
     "Tile": Operator(shape.tile, (6, 13), "repeats known at compile time"),
     "TopK": Operator(ranking.top_k, (1, 10, 11, 24), "k known at compile time"),
