@@ -72,8 +72,14 @@ class Crossing:
 
     @property
     def unit(self) -> int:
-        """Long words of L1BM that arrive with one MV unit in L2BM."""
-        return MV_UNIT // 8 if self.l1bs_differ else MV_UNIT
+        """Long words of L1BM that are chosen together: what an MV unit brings, or a row of l1bmd, in which the place of
+        a long word says for which MAB it is."""
+        return MV_UNIT // 8 if self.l1bs_differ and self.family is not PE_FAMILIES[0] else MV_UNIT
+
+    @property
+    def mv_units(self) -> int:
+        """MV units of L2BM that such a choice takes."""
+        return self.unit * (8 if self.l1bs_differ else 1) // MV_UNIT
 
     @property
     def room_of_arrivals(self) -> int:
@@ -152,8 +158,8 @@ def _in_order_of_use(need: Need) -> Index:
 class _Route:
     """Where the words of one chunk of source addresses pass.
 
-    Between L2Bs a word travels in a unit of 64 long words of L2BM, and an L2B receives only the units that some PE of
-    it wants. `wanted[L2B]` are their numbers in PDM, where the chunk lies by L2B; all L2Bs receive equally many.
+    Between L2Bs a word travels in units of 64 long words of L2BM, and an L2B receives only the units that some PE of it
+    wants. `wanted[L2B]` are their numbers in PDM, where the chunk lies by L2B; all L2Bs receive equally many.
     """
 
     def __init__(self, way: Crossing, need: Need, number: Index, count: int) -> None:
@@ -169,10 +175,12 @@ class _Route:
         key = _rank(way.lefts, need.at[Axis.L2B]) * self.width + place // unit
         held = [np.unique(key[i][number[i] >= 0]) for i in range(len(key))]
         most = max(1, *(len(own) for own in held))
-        most = -(-most // CYCLES) * CYCLES if way.l1bs_differ else most  # an l2bmd moves four units
+        whole = CYCLES // way.mv_units if way.l1bs_differ and way.mv_units < CYCLES else 1  # an l2bmd moves four units
+        most = -(-most // whole) * whole
         rank = np.stack([np.searchsorted(own, k) for own, k in zip(held, key, strict=True)])
         self.position, self.arriving = rank * unit + place % unit, most * unit
-        self.wanted = [[*own.tolist(), *range(most - len(own))] for own in held]
+        chosen = [[*own.tolist(), *range(most - len(own))] for own in held]
+        self.wanted = [[u * way.mv_units + i for u in own for i in range(way.mv_units)] for own in chosen]
 
     def _within_l2b(self) -> Index:
         """Offset of the wanted long word in L1BM, or in L2BM if L1Bs exchange."""

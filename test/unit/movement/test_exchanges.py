@@ -1,0 +1,35 @@
+"""Gathers between L2Bs of layouts that occur in networks: parts of L2Bs hold the same, L1Bs stay apart."""
+
+import numpy as np
+import pytest
+
+from mnc.mncore_backend.layout import parse
+
+from .test_gather import check_gather
+
+SPREAD = "((), (8_L2B:1, 8_L1B:1, 4_PE:1, 2_W:1), (8_MAB:2,), (2_MAB:1, 4:1))"
+GROUPED = "((), (4_L2B:2,), (2_L2B:1, 8_L1B:1, 4_PE:1, 2_W:1), (8_MAB:2,), (2_MAB:1, 4:1))"
+APART = "((), (4_L2B:2,), (9:1, 4_PE:1, 2_W:1), (8_MAB:2,), (2_MAB:1, 4_L1B:2))"
+JOINED = "((), (4_L2B:2, 9:1, 4_PE:1, 2_W:1), (8_MAB:2,), (2_MAB:1, 4_L1B:2))"
+ROWS = "((), (2:4, 4_PE:1, 2_W:1), (8_L2B:1, 8_L1B:1), (16_MAB:1, 4:1))"
+WHOLE = (1, 272, 7, 7)
+PARTS = (1, 4, 68, 7, 7)
+
+
+@pytest.mark.parametrize(
+    ("source", "shape", "target", "result"),
+    [(SPREAD, WHOLE, GROUPED, PARTS), (APART, PARTS, JOINED, WHOLE), (JOINED, WHOLE, APART, PARTS)],
+)
+def test_channels_regroup(source: str, shape: tuple[int, ...], target: str, result: tuple[int, ...]) -> None:
+    check_gather(parse(source, shape), parse(target, result), np.arange(int(np.prod(shape))))
+
+
+def test_rows_from_neighbours() -> None:
+    """Every L2B receives its own rows and one of each neighbour."""
+    shape = (1, 16, 56, 56)
+    rows = np.arange(int(np.prod(shape))).reshape(shape)
+    layout = parse(ROWS, shape)
+    program = check_gather(layout, layout, np.roll(rows, 1, axis=2))
+    moved = sum(op.size for op in program.operations if op.is_transfer)
+    everything = 8 * layout.size // 2  # long words, once into every L2B
+    assert moved < everything
