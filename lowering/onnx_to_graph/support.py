@@ -73,10 +73,12 @@ OPERATORS: dict[str, Operator] = {
     "CenterCropPad": Operator(selection.center_crop_pad, (18,), "shape known at compile time"),
     "Clip": Operator(elementwise.clip, (6, 11, 12, 13)),
     "Col2Im": Operator(spectral.col2im, (18,), "shapes known at compile time"),
+    "Compress": Operator(selection.compress, (9, 11, 28), "condition known at compile time"),
     "Concat": Operator(shape.concat, (4, 11, 13)),
     "Constant": Operator(shape.constant, (1, 9, 11, 12, 13, 19, *_STRUCTURAL), "dense numbers"),
     "ConstantOfShape": Operator(shape.constant_of_shape, (9, 20, *_STRUCTURAL), "shape known at compile time"),
     "Conv": Operator(contraction.conv, (1, 11, 22)),
+    "ConvInteger": Operator(quantization.conv_integer, (10,)),
     "ConvTranspose": Operator(contraction.conv_transpose, (1, 11, 22)),
     "Cos": Operator(unary(graph.Cos), (7, 22)),
     "CumProd": Operator(ranking.cum_prod, (26,), "axis known at compile time"),
@@ -207,7 +209,6 @@ _HINTS = {
     "Loop": "its trip count and condition must be known when compiling; unroll it when exporting the model",
     "Scan": "its length must be known when compiling; unroll it when exporting the model",
     "NonZero": "its result has a dynamic shape; use Where with a mask instead",
-    "Compress": "its result has a dynamic shape; use Where with a mask instead",
     "Unique": "its result has a dynamic shape",
 }
 

@@ -19,6 +19,7 @@ FIXED_INPUTS: dict[str, tuple[int, ...]] = {
     "CenterCropPad": (1,),
     "Clip": (1, 2),
     "Col2Im": (1, 2),
+    "Compress": (1,),
     "ConstantOfShape": (0,),
     "CumSum": (1,),
     "CumProd": (1,),

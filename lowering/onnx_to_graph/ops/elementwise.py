@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mnc.dialects import graph
-from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, shape_of
+from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
 
 
 def unary(operation: type[graph.GraphOp]) -> Callable[[Node], Any]:
@@ -48,8 +48,11 @@ def gelu(node: Node) -> Any:
 
 
 def prelu(node: Node) -> Any:
-    """``x if x >= 0 else slope * x``; the slope broadcasts."""
+    """``x if x >= 0 else slope * x``; the slope broadcasts, or is one per channel as before version 7."""
     x, slope = node.operand(0), node.operand(1)
+    shape, own = shape_of(x), shape_of(slope)
+    if len(own) == 1 and len(shape) > 2 and own[0] not in (1, shape[-1]) and own[0] == shape[1]:
+        slope = reshape(slope, [*own, *[1] * (len(shape) - 2)])
     is_negative = graph.Less.build(x, constant(0, like=x)).result
     return graph.Where.build(is_negative, graph.Mul.build(slope, x).result, x).result
 

@@ -7,6 +7,7 @@ import numpy as np
 from mnc.core.bindings import ir
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
+from mnc.lowering.onnx_to_graph.ops.contraction import window_attributes
 
 _LIMITS = {"i8": (-128, 127), "ui8": (0, 255), "i16": (-32768, 32767), "ui16": (0, 65535)}
 
@@ -85,6 +86,18 @@ def matmul_integer(node: Node) -> Any:
     return graph.MatMul.build(
         _centred(node.operand(0), zeros[0], True), _centred(node.operand(1), zeros[1], False)
     ).result
+
+
+def conv_integer(node: Node) -> Any:
+    """ConvInteger: the convolution of the differences to the zero points, in 32 bits."""
+    x = _centred(node.operand(0), node.operand(2) if node.has(2) else None, False)
+    w = node.operand(1)
+    zero = node.operand(3) if node.has(3) else None
+    if zero is not None and int(np.prod(shape_of(zero))) > 1:  # one per result channel
+        zero = reshape(zero, [shape_of(zero)[0], *[1] * (len(shape_of(w)) - 1)])
+    w = _centred(w, zero, False)
+    window = window_attributes(node, shape_of(x)[2:], shape_of(w)[2:])
+    return graph.Conv.build(x, w, **window, group=node.attribute("group", 1)).result
 
 
 def qlinear_matmul(node: Node) -> Any:

@@ -22,12 +22,12 @@ from numpy_graph import evaluate
 # Operators whose inputs other than the first are given to the compiler in these tests, not at run time.
 _FIXED_INPUTS = frozenset([
     "Reshape", "Squeeze", "Unsqueeze", "Slice", "Pad", "Expand", "Tile", "Trilu", "Split", "CumSum", "OneHot",
-    "CenterCropPad", "Col2Im", "DFT", "CumProd", "ReverseSequence", "Resize", "TopK", "Upsample",
+    "CenterCropPad", "Col2Im", "Compress", "DFT", "CumProd", "ReverseSequence", "Resize", "TopK", "Upsample",
     "ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
     "ReduceLogSumExp", "ReduceSumSquare",
 ])  # fmt: skip
 _ALL_FIXED = frozenset(["ConstantOfShape", "Range"])
-_NOT_IN_ORACLE = frozenset(["Conv", "ConvTranspose", "Col2Im"])
+_NOT_IN_ORACLE = frozenset(["Conv", "ConvTranspose", "Col2Im", "ConvInteger"])
 # Their cases ask for an opset below 7; the lit test of unary operators covers them.
 _ONLY_OLD_CASES = frozenset(["Not"])
 _REFUSED = ("training mode", "element type", "index", "indices", "opset", "must be known", "is not a tensor")
