@@ -115,9 +115,9 @@ class _Keeper:
                     kept["source_shape"] = ir.DenseI64ArrayAttr.get(argument.value.type.shape)
                 source, location = load.operands[0], load.location
                 buffer = self._keep(load, kept)
-                with ir.InsertionPoint.at_block_begin(self.block), location:
+                # Behind the work: transfers go in program order where several are possible.
+                with ir.InsertionPoint(self._operations()[-1]), location:
                     coming = memref.AllocOp(buffer.type, [], [])
-                with ir.InsertionPoint.after(coming), location:
                     again = Dl(source, coming.result)
                 for name, attribute in arrangement.items():
                     again.operation.attributes[name] = attribute

@@ -228,7 +228,7 @@ class _ListScheduler:
         while self._may_issue(record, forced) and not (forced and issued):
             bundle = heappop(self.queues.transfers)[2]
             node = bundle.rows[0][0]
-            if self.transfers.owed(bundle) or not self._far_from_upward(node):
+            if self._yields(bundle) or self.transfers.owed(bundle) or not self._far_from_upward(node):
                 blocked.append(bundle)
                 continue
             self.transfers.issue(node, record)
@@ -241,6 +241,12 @@ class _ListScheduler:
             if owed and record.wait is None and self.transfers.finish[owed[0]] <= self.timeline.now:
                 self.transfers.wait(owed[0], record)  # what the MV has to follow is finished: say so
         return issued
+
+    def _yields(self, bundle: Bundle) -> bool:
+        """Whether an MV lets an earlier one go first, which waits only for MVs into the memory that both write. If it
+        did not, a stream of MVs into parts of that memory would keep out one that needs all of it."""
+        waiting = (other for _, _, other in self.queues.stalled if other.is_transfer and other.index < bundle.index)
+        return any(self.transfers.is_kept_out_by(other, bundle) for other in waiting)
 
     def _may_issue(self, record: StepRecord, forced: bool) -> bool:
         """An MV may stand before the current step. Behind a wait of this step there is no place for one any more."""

@@ -66,6 +66,13 @@ class Transfers:
         written = {port for port in _ports(node) if port[2]}
         return {i for i, other in self._nodes.items() if not written.isdisjoint(_ports(other))}
 
+    def is_kept_out_by(self, waiting: Bundle, other: Bundle) -> bool:
+        """Whether an MV has its operands, and would have to wait for `other` if that were issued now."""
+        if self._share_memories or any(node.index in self.finish for node in waiting.transfers):
+            return False
+        written = [{port for port in _ports(bundle.rows[0][0]) if port[2]} for bundle in (waiting, other)]
+        return not written[0].isdisjoint(written[1])
+
     def first_to_finish(self) -> int | None:
         """The MV in flight that finishes first."""
         return min(self.finish, key=lambda i: (self.finish[i], i), default=None)
