@@ -229,21 +229,21 @@ def relayout_steps(source: Layout, target: Layout) -> float:
     """A rough price of moving a tensor on the chip; the highest level that changes decides.
 
     Inside an L1B a trip through L1BM costs a few steps per long word. Between L1Bs everything passes L2BM; between L2Bs
-    it passes PDM, one transfer per L2B with its latency, and one per piece where L2Bs exchange different pieces.
+    it passes PDM, one transfer per L2B with its latency, and one per piece where L2Bs exchange different pieces. The
+    numbers are fitted to plans of layouts that occur in convolutional networks.
     """
     if same_places(source, target):
         return 0.0
     steps = 10 + (source.local_size + target.local_size) / 2
     largest = max(source.local_size, target.local_size)
-    if _changes(source, target, Axis.PE):  # through a matrix bank
-        steps += largest
-    if _changes(source, target, Axis.MAB):
-        steps += 20 + 4 * largest
-    elements = source.size / (1 << source.selected_bits(Axis.L2B).bit_count())
-    if _changes(source, target, Axis.L1B):  # every L1B gets all of its L2B, and picks
-        steps += 60 + elements / 12
-    if _changes(source, target, Axis.L2B):
-        steps += 2000 + source.size / 12
+    changed = [axis for axis in (Axis.PE, *SPLIT_AXES) if _changes(source, target, axis)]
+    elements = source.size / (1 << source.selected_bits(Axis.L2B).bit_count())  # of one L2B
+    if all(target.selected_bits(axis) == 0 for axis in changed):  # everything arrives everywhere: nothing to pick
+        prices = {Axis.PE: largest, Axis.MAB: 20, Axis.L1B: 40 + elements / 64, Axis.L2B: 300 + source.size / 18}
+    else:  # every L1B gets all of its L2B, every L2B what it needs, and each PE picks
+        exchanged = {Axis.L1B: 60 + elements / 12, Axis.L2B: 2000 + source.size / 12}
+        prices = {Axis.PE: largest, Axis.MAB: 20 + 4 * largest, **exchanged}
+    steps += sum(prices[axis] for axis in changed)
     return steps
 
 

@@ -38,8 +38,6 @@ class Found:
             self.sooner[node] = least
 
 
-
-
 def _read_distance(writer: Touch, reader: Touch) -> int:
     hazard = required_distance(writer.access, reader.access)
     return max(1, hazard.emit) if hazard is not None else 1
@@ -73,12 +71,12 @@ class _Plain:
         for other, earlier in before.values():
             if other is not node:
                 found.add(other, _write_distance(earlier, touch))
+        known = found.steps
         for u in touch.units:
             writer[u] = entry
             for other, _ in readers.pop(u, ()):
-                if other is not node:
+                if other is not node and other not in known:  # 0 raises no distance that is known
                     found.add(other, 0)
-
 
     def _forward(self, before: dict[int, Entry], node: Node, other: Node, touch: Touch) -> int | None:
         """1 if a latch can deliver all that is read, None otherwise."""
@@ -116,16 +114,17 @@ class _Instanced:
                 found.add(other, distance(earlier, touch))
 
     def _overwrite(self, unit: int, entry: Entry, mine: int, found: Found) -> None:
-        node = entry[0]
-        readers = self.readers.pop(unit, ())
-        for (other, _), instances in readers:
-            if instances & mine and other is not node:
-                found.add(other, 1)
-        left = [(e, i & ~mine) for e, i in readers if i & ~mine]
-        if left:
-            self.readers[unit] = left
-        kept = [(e, i & ~mine) for e, i in self.writers.get(unit, ()) if i & ~mine]
-        self.writers[unit] = [*kept, (entry, mine)]
+        node, known = entry[0], found.steps
+        if readers := self.readers.pop(unit, None):
+            for (other, _), instances in readers:
+                if instances & mine and other is not node and known.get(other, 0) < 1:
+                    found.add(other, 1)
+            if left := [(e, i & ~mine) for e, i in readers if i & ~mine]:
+                self.readers[unit] = left
+        writers = self.writers.get(unit)
+        kept = [(e, i & ~mine) for e, i in writers if i & ~mine] if writers else []
+        kept.append((entry, mine))
+        self.writers[unit] = kept
 
 
 class _Turnaround:
