@@ -144,9 +144,18 @@ class _Assignment:
     def known(self, operand: Input) -> Layout | None:
         return self.layouts.get(operand.value) if operand.access is not None else None
 
+    def is_kept(self, value: Any) -> bool:
+        """Whether a tensor is, under any order of dimensions, an argument that a result replaces where it is."""
+        while not isinstance(value.owner, ir.Block) and value.owner.name == "linalg.generic":
+            generic = read_generic(value.owner.opview)
+            if not is_transposition(generic):
+                return False
+            value = generic.inputs[0].value
+        return value in self.homes.values()
+
     def factor(self, operand: Input, tiled: WindowedOperand | None) -> Operand:
         if tiled is None:
-            return Operand(iteration_access(operand), self.known(operand))
+            return Operand(iteration_access(operand), self.known(operand), kept=self.is_kept(operand.value))
         layout, shape = self.layouts.get(tiled.source), shape_of(tiled.source)
         return Operand(operand.dims, layout, tiled.windows, shape)
 

@@ -31,13 +31,15 @@ class Operand:
     """One factor: how it is indexed and where it is now (None: not on the chip yet, any layout can be loaded).
 
     A factor with `windows` is read through them: `access` lists the iteration dimensions that they mention, `layout`
-    and `shape` are those of the tensor behind them.
+    and `shape` are those of the tensor behind them. One that is `kept` on the chip between runs does not arrive, but
+    what updates it, a sum as a rule, has to come to all its replicas.
     """
 
     access: Access
     layout: Layout | None = None
     windows: Windows | None = None
     shape: tuple[int, ...] = ()
+    kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,12 @@ def _plans(problem: Contraction) -> Iterator[tuple[ContractionPlan, dict[str, in
     roles = problem.roles()
     by_role = {role: [d for d, r in roles.items() if r == role] for role in "bmnk"}
     choices = [role for role in "bmnk" if prod(problem.extents[d] for d in by_role[role]) > 1] or ["m"]
-    for assignment in product(choices, repeat=len(SPLIT_AXES)):
+    factors = problem.left, problem.right
+    held = [operand.layout for operand in factors if operand.layout is not None]
+    apart = list(choices)
+    if any(operand.kept for operand in factors) or any(not layout.selected_bits(Axis.L2B) for layout in held):
+        apart.append("")  # the same in all L2Bs: slower, but nothing has to be exchanged between them
+    for assignment in product(apart, choices, choices):
         axes = {role: [a for a, r in zip(SPLIT_AXES, assignment, strict=True) if r == role] for role in "bmnk"}
         for swapped in (False, True) if problem.left.windows is None else (False,):
             yield _plan(problem, by_role, axes, swapped)
@@ -270,8 +277,18 @@ def reduce_steps(result: Layout, partial: Sequence[Axis]) -> float:
 def _outlook(result: Layout) -> float:
     """What the consumers are likely to pay: most reduce or contract the last dimension, and that is dear across L1Bs
     and dearer across L2Bs."""
-    last = {f.axis for f in result.fields if f.dim == len(result.shape) - 1}
-    return 400 * (Axis.L2B in last) + 15 * (Axis.L1B in last)
+    last = dict.fromkeys(SPLIT_AXES, 0)
+    for field in result.fields:
+        if field.dim == len(result.shape) - 1 and field.axis in last:
+            last[field.axis] |= (field.size - 1) * field.stride
+    # All L2Bs exchange by a transfer that reduces and one that broadcasts, some of them by a transfer each.
+    l2b = 0 if not last[Axis.L2B] else 400 if last[Axis.L2B] == 7 else 2000
+    return l2b + 15 * (last[Axis.L1B] != 0)
+
+
+def _summed_by_update(kept: Layout, other: Layout) -> list[Axis]:
+    """Axes over which a gradient of the kept factor is a sum, because the other factor is spread over its replicas."""
+    return [axis for axis in SPLIT_AXES if kept.replicated_bits(axis) & other.selected_bits(axis)]
 
 
 Price = Callable[[Layout, Layout], float]
@@ -291,8 +308,11 @@ def _tiling_steps(extents: Sequence[int], operand: Operand, plan: ContractionPla
 
 def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], price: Price) -> float:
     steps = _compute_steps(counts, problem.precision) + reduce_steps(plan.result, plan.partial)
-    for operand, layout in ((problem.left, plan.left), (problem.right, plan.right)):
-        if operand.layout is None:
+    factors = (problem.left, plan.left, plan.right), (problem.right, plan.right, plan.left)
+    for operand, layout, other in factors:
+        if operand.layout is None and operand.kept:
+            steps += reduce_steps(layout, _summed_by_update(layout, other))
+        elif operand.layout is None:
             steps += arrival_steps(layout)
         elif operand.windows is not None:
             steps += _tiling_steps(problem.extents, operand, plan)

@@ -49,3 +49,19 @@ def test_batch_dimensions_are_split_first_in_both_factors() -> None:
     assert plan.left.dims[0] == plan.right.dims[0] or [(d.size, d.axis) for d in plan.left.dims[0]] == [
         (d.size, d.axis) for d in plan.right.dims[0]
     ]
+
+
+def test_kept_weights_are_not_spread_under_the_batch() -> None:
+    """Weights that arrive every time are copied to all L2Bs; the gradient of such copies would be a sum over L2Bs, so
+    weights that stay are divided among them instead."""
+    wide = (256, 16, 1024)
+    loaded = plan_contraction(Contraction(wide, Operand((0, 2)), Operand((1, 2)), (0, 1)))
+    kept = plan_contraction(Contraction(wide, Operand((0, 2)), Operand((1, 2), kept=True), (0, 1)))
+    assert loaded.right.selected_bits(Axis.L2B) == 0 and loaded.left.dims[0][0].axis is Axis.L2B
+    assert kept.right.selected_bits(Axis.L2B) == 7
+
+
+def test_kept_weights_of_a_small_layer_lie_in_all_l2bs() -> None:
+    """The same work in every L2B costs less than an exchange of results or gradients."""
+    plan = plan_contraction(Contraction((256, 16, 16), Operand((0, 2)), Operand((1, 2), kept=True), (0, 1)))
+    assert [layout.selected_bits(Axis.L2B) for layout in (plan.left, plan.right, plan.result)] == [0, 0, 0]
