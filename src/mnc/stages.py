@@ -28,8 +28,8 @@ LINALG = ("graph-to-linalg", "fuse-elementwise", "canonicalize", "cse")
 
 SPMD = (
     "drop-empty",
-    "split-contractions",  # before layouts, which are of whole tensors
     "expand-indices",
+    "split-contractions",  # before layouts, which are of whole tensors
     "assign-layouts{{precision={precision} resident={resident}}}",
     "distribute{{resident={resident}}}",
     "keep-resident{{what={resident}}}",  # last: it replaces transfers, which only now exist
