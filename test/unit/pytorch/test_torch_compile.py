@@ -1,12 +1,23 @@
 """From PyTorch to the emulated chip."""
 
+import importlib
 import runpy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import mnc
+from mnc.core.context import make_context
+from mnc.lowering.onnx_to_graph.importer import import_model
+from mnc.options import Options
+from mnc.stages import stage_pipeline
+from mnc.training.backends import compile_program
+
 torch: Any = pytest.importorskip("torch", minversion="2.13", reason="PyTorch is not installed (extra 'torch')")
+export_train_step: Any = importlib.import_module("mnc.torch").export_train_step
+Runner: Any = importlib.import_module("mnc.torch.proof").Runner
 
 
 def test_three_steps_on_the_chip_follow_torch(capsys: pytest.CaptureFixture[str]) -> None:
@@ -14,3 +25,41 @@ def test_three_steps_on_the_chip_follow_torch(capsys: pytest.CaptureFixture[str]
     names = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "04_torch_training.py"))
     assert len(names["found"]) == 3 and names["weights"] < 1e-5
     assert "largest difference of a weight" in capsys.readouterr().out
+
+
+def _convolutional() -> tuple[Any, Any, Any]:
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 4, 3, padding=1), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+        torch.nn.Conv2d(4, 6, 3, stride=2), torch.nn.MaxPool2d(2, 1), torch.nn.Flatten(), torch.nn.Linear(6, 5),
+    )  # fmt: skip
+    data, labels = torch.randn(4, 1, 11, 11), torch.randint(0, 5, (4,))
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.05, momentum=0.9)
+    return export_train_step(module, torch.nn.CrossEntropyLoss(), optimizer, (data, labels)), data, labels
+
+
+def test_convolutional_step_on_the_cpu() -> None:
+    """Backward of convolutions and poolings, through all graph passes and the JIT, against the proven graph."""
+    step, data, labels = _convolutional()
+    inputs = {**step.initial, step.data[0]: data.numpy(), step.labels[0]: labels.numpy()}
+    want = Runner(step.model).run(inputs)
+    module = import_model(step.model, make_context())
+    stage_pipeline("graph", Options()).run(module)
+    got = compile_program(module, "cpu", Options())({name: np.asarray(value) for name, value in inputs.items()})
+    assert set(got) == set(want)
+    for name, value in want.items():
+        np.testing.assert_allclose(got[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_state_of_a_step_stays_on_the_chip() -> None:
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.ReLU(), torch.nn.Linear(5, 3))
+    data, labels = torch.randn(8, 6), torch.randint(0, 3, (8,))
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    step = export_train_step(module, torch.nn.CrossEntropyLoss(), optimizer, (data, labels))
+    program = mnc.compile(step.model, Options("single", resident="state", updates=dict(step.updates)))
+    assert {tensor.name for tensor in program.tensors} == {step.data[0], step.labels[0], step.loss}
+    inputs = {**step.initial, step.data[0]: data.numpy(), step.labels[0]: labels.numpy()}
+    want, got = Runner(step.model).run(inputs), program.run(inputs)
+    for name, value in want.items():
+        np.testing.assert_allclose(got[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
