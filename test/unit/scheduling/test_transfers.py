@@ -143,3 +143,20 @@ def test_no_upward_transfer_between_turnaround_write_and_read() -> None:
         if "$lbi $" in text:
             assert "l1bmriiadd" in last
         last = text if "l1bmd" in text or "l1bmriiadd" in text else last
+
+
+def test_a_stream_into_the_halves_does_not_keep_out_what_fills_all() -> None:
+    """The broadcast is ready while both halves of every group are being written, which never end at the same time."""
+    made = Program()
+    builder = Builder(made)
+    image = made.buffer("image", 64 + 8 * 1024, (Memory.DRAM,), alignment=64, pinned=True)
+    sums = made.buffer("sums", 64, (Memory.PDM,), alignment=64, pinned=True)
+    everywhere = made.buffer("everywhere", 64, (Memory.L2BM,), alignment=64, pinned=True)
+    builder.emit("mvp", [upper(image, group=0)], [upper(sums, group=0)], size=64)
+    builder.emit("mvb", [upper(sums, group=0)], [upper(everywhere)], size=64)
+    for i in range(8):
+        stage = made.buffer(f"stage{i}", 1024, (Memory.L2BM,), alignment=64, pinned=True)
+        builder.emit("mvp", [upper(image, 64 + 1024 * i)], [upper(stage, l2b=i % 2)], size=1024 if i else 512)
+    allocate(made)
+    issued = [print_statement(s) for s in statements(made) if isinstance(s, Transfer)]
+    assert 0 < next(i for i, text in enumerate(issued) if text.startswith("mvb")) < 5
