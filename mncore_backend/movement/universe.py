@@ -5,6 +5,7 @@ are taken in chunks that fit the staging memories; each chunk arrives in portion
 """
 
 from collections.abc import Iterator
+from copy import copy as copy_of
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,7 +85,7 @@ class Crossing:
     @property
     def room_of_arrivals(self) -> int:
         """Long words of L1BM that may arrive at a time: half of L1BM, and not more than half of L2BM holds."""
-        return min(STAGED_L1BM, ARRIVING_L2BM * self.unit // MV_UNIT)
+        return min(STAGED_L1BM, ARRIVING_L2BM // (8 if self.l1bs_differ else 1))
 
     def chunk(self) -> int:
         """Source addresses per chunk: what the staging memories hold on the way up, and on the way down if everything
@@ -140,7 +141,8 @@ def portions(builder: Builder, way: Crossing, source: Buffer, need: Need, scratc
             if route.arriving > way.room_of_arrivals and len(chunk) > 1:
                 size = max(1, min(len(chunk) - 1, len(chunk) * way.room_of_arrivals // route.arriving))
                 continue
-            yield from _arrivals(builder, route, source, scratch, chunk)
+            for part in route.parts(way.room_of_arrivals):
+                yield from _arrivals(builder, part, source, scratch, chunk)
         first += len(chunk)
 
 
@@ -182,6 +184,20 @@ class _Route:
         chosen = [[*own.tolist(), *range(most - len(own))] for own in held]
         self.wanted = [[u * way.mv_units + i for u in own for i in range(way.mv_units)] for own in chosen]
 
+    def parts(self, room: int) -> Iterator["_Route"]:
+        """The same exchange in several, none of which brings more than `room` long words into an L1BM."""
+        unit, mv_units = self.way.unit, self.way.mv_units
+        choices = max(CYCLES, room // unit // CYCLES * CYCLES)
+        if self.arriving <= room or not self.wanted:
+            yield self
+            return
+        for start in range(0, self.arriving // unit, choices):
+            part = copy_of(self)
+            part.wanted = [own[start * mv_units : (start + choices) * mv_units] for own in self.wanted]
+            part.position = self.position - start * unit
+            part.arriving = len(part.wanted[0]) // mv_units * unit
+            yield part
+
     def _within_l2b(self) -> Index:
         """Offset of the wanted long word in L1BM, or in L2BM if L1Bs exchange."""
         native = self.number * self.way.native + self.need.at[Axis.PE]
@@ -196,7 +212,7 @@ def _arrivals(builder: Builder, route: _Route, source: Buffer, scratch: Buffer, 
     granule = way.granule
     eight = 1 if way.family is PE_FAMILIES[0] else 8  # whole 2-long steps
     for start in range(0, total, way.room * granule):
-        inside = (number >= 0) & (position >= start) & (position < start + way.room * granule)
+        inside = (number >= 0) & (position >= start) & (position < min(total, start + way.room * granule))
         if not inside.any():
             continue
         first = int(position[inside].min()) // granule // eight * eight

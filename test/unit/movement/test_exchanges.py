@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import parse
+from mnc.mncore_backend.movement import universe
 
 from .test_gather import check_gather
 
@@ -33,3 +35,13 @@ def test_rows_from_neighbours() -> None:
     moved = sum(op.size for op in program.operations if op.is_transfer)
     everything = 8 * layout.size // 2  # long words, once into every L2B
     assert moved < everything
+
+
+@pytest.mark.parametrize("arriving", [1024, 4096])
+def test_exchanges_in_parts(arriving: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What L2BM does not hold at once arrives in several exchanges, even if it is of one source address."""
+    monkeypatch.setattr(universe, "ARRIVING_L2BM", arriving)
+    source, target = parse(APART, PARTS), parse(JOINED, WHOLE)
+    program = check_gather(source, target, np.arange(int(np.prod(PARTS))))
+    sizes = [b.size for b in program.buffers if b.name.startswith("gathered") and b.choices == (Memory.L2BM,)]
+    assert sizes and max(sizes) <= arriving
