@@ -266,8 +266,11 @@ def reduce_steps(result: Layout, partial: Sequence[Axis]) -> float:
     local = result.local_size
     in_l1bm = local * 4 * _distinct_mabs(result)
     in_l2bm = in_l1bm * (1 << result.selected_bits(Axis.L1B).bit_count())
+    mabs = result.replicated_bits(Axis.MAB)
+    # All MABs, or those of quads, are added on the way up; others exchange bit by bit, four long words at a time.
+    climbing = local / 4 + 12 if mabs in (3, 15) else 2 + mabs.bit_count() * (local + 3)
     prices = {
-        Axis.MAB: local / 4 + 12,
+        Axis.MAB: climbing,
         Axis.L1B: local / 2 + in_l1bm / 32 + 40,
         Axis.L2B: local / 2 + in_l2bm / 12 + 300,  # two transfers of 8 long words per cycle, and the way to them
     }
@@ -287,8 +290,9 @@ def _outlook(result: Layout) -> float:
 
 
 def _summed_by_update(kept: Layout, other: Layout) -> list[Axis]:
-    """Axes over which a gradient of the kept factor is a sum, because the other factor is spread over its replicas."""
-    return [axis for axis in SPLIT_AXES if kept.replicated_bits(axis) & other.selected_bits(axis)]
+    """Axes over which a gradient of the kept factor is a sum that is worth avoiding: the L2Bs, if the other factor is
+    spread over them and every one has a replica. Sums inside an L2B are cheap, and other plans have theirs."""
+    return [Axis.L2B] if kept.replicated_bits(Axis.L2B) == 7 and other.selected_bits(Axis.L2B) else []
 
 
 Price = Callable[[Layout, Layout], float]
