@@ -146,7 +146,7 @@ class _Assignment:
 
     def is_kept(self, value: Any) -> bool:
         """Whether a tensor is, under any order of dimensions, an argument that a result replaces where it is."""
-        while not isinstance(value.owner, ir.Block) and value.owner.name == "linalg.generic":
+        while self.homes and not isinstance(value.owner, ir.Block) and value.owner.name == "linalg.generic":
             generic = read_generic(value.owner.opview)
             if not is_transposition(generic):
                 return False

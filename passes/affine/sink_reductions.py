@@ -100,8 +100,8 @@ class _Sinking:
             return False  # read again by the next run
         if op.name == "memref.memory_space_cast":
             return True
-        if op.name == "mncore.ul":
-            return self._is_everywhere(op.operands[0])
+        if op.name == "mncore.ul":  # it adds over one set of places on an axis
+            return self._is_everywhere(op.operands[0]) and self.axis not in summed_axes(op)
         if op.name == "mncore.reduce":
             inner = (*LEVELS[LEVELS.index(self.axis) + 1 :], Axis.PE, Axis.W)
             return _is_sum(op) and all(axis in inner for axis in _axes(op)) and self._is_everywhere(op.operands[1])
@@ -127,7 +127,7 @@ class _Sinking:
             assert values is not None  # only such uses are left
             share_out(op, values, 1 << self.bits.bit_count())
         elif op.name == "mncore.ul":
-            sums = {**(summed_axes(op) or {}), self.axis: self.bits}
+            sums = {**summed_axes(op), self.axis: self.bits}
             op.attributes["sum"] = ir.ArrayAttr.get([ir.StringAttr.get(axis.value) for axis in sums])
             op.attributes["bits"] = ir.DenseI64ArrayAttr.get(list(sums.values()))
 

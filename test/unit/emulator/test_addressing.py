@@ -231,7 +231,10 @@ def test_hostile_t_and_base_registers_stay_inside():
     machine = Machine("vendor")
     machine.longs(Memory.T)[...] = random_longs((8, 8, 16, 4, 4, 2), 9)
     machine.poke(Memory.GRF0, 0, random_longs((8, 8, 16, 4, 256), 10))
+    registers = machine.peek(Memory.GRF0, 0, 256)
     machine.run("lpassa $lr0v $mb\nnop/3\nlpassa $llmt4092v $lln0v\nlpassa $lr8v $lmt4000v1000\nlpassa $lm4094j3 $ls0v")
+    assert (machine.peek(Memory.GRF0, 0, 256) == registers).all()  # the neighbours of what was written
+    assert not machine.peek(Memory.GRF1, 4, 252).any() and not machine.longs(Memory.L1BM).any()
     refused(machine_strict(), "lpassa $lmt0v $ln0v", "wrap-around")
 
 

@@ -103,3 +103,31 @@ func.func @maximum(%out: !dram, %p: !share) {
   "mncore.ul"(%s, %out) : (!share, !dram) -> ()
   return
 }
+
+// -----
+
+!dram = memref<16xf32, #mncore.memory<"DRAM">>
+!share = memref<1x2xf32, #mncore.placed<"LM", "16", "((2_MAB:2, 4_PE:1, 2_W:1),)">>
+
+// A store adds over one set of L1Bs: of two sums over different sets the second is made before.
+// CHECK-LABEL: func.func @two_sets
+// CHECK-NOT: bits = array<i64: 6>, kind
+// CHECK: "mncore.reduce"({{.*}}) {axes = ["L1B"], bits = array<i64: 7>, kind = "sum"}
+// CHECK: arith.constant 2.500000e-01
+// CHECK-NOT: arith.constant 1.250000e-01
+// CHECK: "mncore.ul"({{.*}}) {bits = array<i64: 6>, sum = ["L1B"]}
+func.func @two_sets(%out: !dram, %p: !share, %q: !share) {
+  %s = memref.alloc() : !share
+  %t = memref.alloc() : !share
+  %u = memref.alloc() : !share
+  "mncore.reduce"(%p, %s) {axes = ["L1B"], bits = array<i64: 6>, kind = "sum"} : (!share, !share) -> ()
+  "mncore.reduce"(%q, %t) {axes = ["L1B"], bits = array<i64: 7>, kind = "sum"} : (!share, !share) -> ()
+  affine.for %i = 0 to 2 {
+    %0 = affine.load %s[0, %i] : !share
+    %1 = affine.load %t[0, %i] : !share
+    %2 = arith.addf %0, %1 : f32
+    affine.store %2, %u[0, %i] : !share
+  }
+  "mncore.ul"(%u, %out) : (!share, !dram) -> ()
+  return
+}
