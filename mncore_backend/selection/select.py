@@ -17,6 +17,7 @@ from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.dialects.mncore import summed_axes
 from mnc.dialects.mncore.attributes import placed_attribute, placement_of
+from mnc.mncore_backend.allocation import load_again
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.kernels.matmul import emit_matmul
 from mnc.mncore_backend.kernels.padding import emit_fill_padding, emit_fill_unused
@@ -194,6 +195,7 @@ class _Selector:
 
     def load(self, op: Any) -> None:
         source, target = op.operands
+        assert self.loads is not None  # planned before the first of them
         image = self.loads.pop(target)()
         emit_fill_unused(self.builder, self.buffers[target], self.layout(target))
         if "index_map" in op.attributes:
@@ -273,7 +275,9 @@ class _Selector:
 def select(function: Any) -> Selection:
     """Machine operations of a distributed function; raises CapacityError when it cannot fit local memory."""
     check_capacity(function)
-    return _Selector(function).run()
+    selection = _Selector(function).run()
+    load_again(selection.program)
+    return selection
 
 
 @dataclass(frozen=True)
