@@ -17,6 +17,9 @@ from mnc.dialects.graph.base import (
     tensor,
 )
 
+PRECISION = "mnc.precision"
+"""Discardable attribute of a contraction: the precision of its products. Without it `assign-layouts` chooses."""
+
 
 class MatMul(GraphOp, name="matmul"):
     """``result[..., i, j] = sum over k of lhs[..., i, k] * rhs[..., k, j]``, as numpy.matmul.

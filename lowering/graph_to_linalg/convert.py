@@ -8,6 +8,7 @@ from typing import ClassVar
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
+from mnc.dialects.graph.contraction import PRECISION
 from mnc.lowering.graph_to_linalg.emit import signless
 from mnc.lowering.graph_to_linalg.source import Handler, Source
 
@@ -76,7 +77,7 @@ def _lower_operation(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None
     for old, new in zip(op.results, results, strict=True):
         values[old] = new
     _keep_attributes(op, results[0])
-    if "mnc.precision" in op.attributes:
+    if PRECISION in op.attributes:
         _keep_precision(op, results[0])
 
 
@@ -88,7 +89,7 @@ def _keep_precision(op: ir.Operation, result: ir.Value) -> None:
         if isinstance(owner, ir.Block) or owner.location != op.location:
             continue
         if owner.name == "linalg.generic" and "reduction" in str(owner.attributes["iterator_types"]):
-            owner.attributes["mncore.precision"] = op.attributes["mnc.precision"]
+            owner.attributes["mncore.precision"] = op.attributes[PRECISION]
         else:
             pending.extend(owner.operands)
 

@@ -3,6 +3,7 @@
 - BatchNormalization before operator set 14: a node with one output is inference, the reference trains.
 - Softmax, LogSoftmax, Hardmax before operator set 13: the tensor is taken as a matrix, cut at `axis`, 1 by default.
 - ConvTranspose with groups: the reference drops most channels of a group.
+- LRN: the reference normalizes as many channels as the batch has images, and takes four dimensions only.
 """
 
 from typing import Any
@@ -40,6 +41,16 @@ class GroupedConvTranspose(ConvTranspose):
         return ((result + bias).astype(X.dtype),)
 
 
+class EveryChannelLRN(OpRun):
+    """Local response normalization of all channels, for any number of dimensions."""
+
+    def _run(self, x: np.ndarray, alpha: float, beta: float, bias: float, size: int) -> Any:
+        low = (size - 1) // 2
+        pads = [(0, 0), (low, size - 1 - low), *[(0, 0)] * (x.ndim - 2)]
+        windows = np.lib.stride_tricks.sliding_window_view(np.pad(x * x, pads), size, axis=1)
+        return ((x / (bias + alpha / size * windows.sum(-1)) ** beta).astype(x.dtype),)
+
+
 class InferredBatchNormalization(OpRun):
     """Batch normalization by the given mean and variance, which outputs more than the result do not go with."""
 
@@ -65,13 +76,14 @@ def _along_rows(operator: type[Softmax] | type[LogSoftmax] | type[Hardmax]) -> t
 
 
 GroupedConvTranspose.__name__ = "ConvTranspose"  # the evaluator knows operators by their names
+EveryChannelLRN.__name__ = "LRN"
 InferredBatchNormalization.__name__ = "BatchNormalization"
 
 
 def evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
     """An evaluator of the model."""
     version = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
-    corrected: list[type[OpRun]] = [GroupedConvTranspose]
+    corrected: list[type[OpRun]] = [GroupedConvTranspose, EveryChannelLRN]
     if version < TRAINING_MODE:
         corrected.append(InferredBatchNormalization)
     if version < ALONG_ONE_DIMENSION:

@@ -9,11 +9,10 @@ from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError, node_name
 from mnc.core.pass_base import Pass
 from mnc.core.rewrite import explain
+from mnc.dialects.graph.contraction import PRECISION
 from mnc.passes.graph.classify_fusion import graph_operations
 from mnc.passes.graph.matching import shape_of
 
-PRECISION = "mnc.precision"
-"""Attribute that holds the precision of a contraction's products."""
 CONTRACTIONS = ("graph.matmul", "graph.gemm", "graph.conv", "graph.conv_transpose")
 _KNOWN = ("single", "pseudo-single")
 

@@ -1,9 +1,12 @@
 """Normalisations."""
 
-import math
 from typing import Any
 
+import numpy as np
+
+from mnc.core.bindings import ir
 from mnc.dialects import graph
+from mnc.dialects.graph.contraction import PRECISION
 from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
 
 
@@ -95,22 +98,28 @@ def group_norm(node: Node) -> Any:
 
 
 def lrn(node: Node) -> Any:
-    """LRN: divide by a power of the sum of squares over neighbouring channels."""
+    """LRN: divide by a power of the sum of squares over neighbouring channels.
+
+    The sum is a product with a matrix of a band, a convolution of extent 1: neighbours among channels lie in other PEs,
+    which only a contraction brings together cheaply. It is done in single precision, since the squares span many
+    orders of magnitude.
+    """
     x, size = node.operand(0), node.attribute("size")
     shape = shape_of(x)
-    low = (size - 1) // 2
-    square = graph.Mul.build(x, x).result
-    # A running window over channels is an average over a window of one spatial-like dimension.
-    image = reshape(square, [shape[0], 1, shape[1], math.prod(shape[2:])])
-    pads = [low, 0, size - 1 - low, 0]
-    mean = graph.Pool.build(
-        image, kind="average", kernel=[size, 1], strides=[1, 1], pads=pads, dilations=[1, 1],
-        ceil_mode=False, count_include_pad=True,
-    ).result  # fmt: skip
-    mean = reshape(mean, shape)
+    spatial = shape[2:] or [1]
     alpha, beta, bias = (float(node.attribute(n, d)) for n, d in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0)))
-    base = graph.Add.build(graph.Mul.build(mean, constant(alpha, like=mean)), constant(bias, like=mean)).result
-    return graph.Div.build(x, graph.Pow.build(base, constant(beta, like=base))).result
+    distance = np.arange(shape[1]) - np.arange(shape[1])[:, None]  # of input channels (columns) from output channels
+    low = (size - 1) // 2
+    band = np.where((distance >= -low) & (distance <= size - 1 - low), alpha / size, 0.0)
+    square = reshape(graph.Mul.build(x, x).result, [*shape[:2], *spatial])
+    ones = [1] * len(spatial)
+    product = graph.Conv.build(
+        square, constant(band.reshape(*band.shape, *ones), like=x), constant(np.full(shape[1], bias), like=x),
+        strides=ones, pads=[0, 0] * len(spatial), dilations=ones, group=1,
+    )  # fmt: skip
+    product.operation.attributes[PRECISION] = ir.StringAttr.get("single")
+    base = reshape(product.result, shape)
+    return graph.Mul.build(x, graph.Pow.build(base, constant(-beta, like=base)).result).result
 
 
 def lp_norm(node: Node) -> Any:

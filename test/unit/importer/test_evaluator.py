@@ -53,7 +53,16 @@ def transposed_convolution() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray]
     return helper.make_node("ConvTranspose", list(feeds), ["y"], group=2, strides=[2]), 11, feeds, want
 
 
+def local_response_normalization() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
+    """More channels than images."""
+    feeds = random(x=(2, 5, 3, 2))
+    sums = np.stack([(feeds["x"][:, max(0, c - 1) : c + 2] ** 2).sum(axis=1) for c in range(5)], axis=1)
+    node = helper.make_node("LRN", ["x"], ["y"], size=3, alpha=0.5, beta=0.6, bias=1.5)
+    return node, 13, feeds, feeds["x"] / (1.5 + 0.5 / 3 * sums) ** 0.6
+
+
 CASES: dict[str, Any] = {
+    "local response normalization": local_response_normalization(),
     "batch normalization": batch_normalization(),
     "softmax of everything behind": softmax(11, None),
     "softmax of a matrix of rows": softmax(11, -1),
