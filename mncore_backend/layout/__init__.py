@@ -14,7 +14,16 @@ from mnc.mncore_backend.layout.algebra import (
 )
 from mnc.mncore_backend.layout.build import distributed, elementwise, replicated
 from mnc.mncore_backend.layout.layout import AXIS_SIZE, HARDWARE_AXES, Axis, Digit, Field, Layout, LayoutError
-from mnc.mncore_backend.layout.placement import CHIP_SHAPE, addresses_in_use, locate, pack, place, unpack
+from mnc.mncore_backend.layout.placement import (
+    CHIP_SHAPE,
+    PlaceCode,
+    addresses_in_use,
+    locate,
+    pack,
+    place,
+    place_codes,
+    unpack,
+)
 from mnc.mncore_backend.layout.text import parse
 
 __all__ = [
@@ -26,6 +35,7 @@ __all__ = [
     "Field",
     "Layout",
     "LayoutError",
+    "PlaceCode",
     "addresses_in_use",
     "canonical",
     "compose",
@@ -38,6 +48,7 @@ __all__ = [
     "parse",
     "permute",
     "place",
+    "place_codes",
     "replicated",
     "reshape",
     "restrict",

@@ -1,5 +1,6 @@
 """Layouts evaluated with numpy: the whole chip at once."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
@@ -73,6 +74,53 @@ def locate(layout: Layout) -> dict[Axis, NDArray[np.int32]]:
     for values in result.values():
         values.flags.writeable = False
     return result
+
+
+_CODE_ORDER = (Axis.W, Axis.PE, Axis.ADDRESS, Axis.MAB, Axis.L1B, Axis.L2B)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceCode:
+    """A place on the chip as one number: coordinates as bit fields, the word lowest, then PE, `address_bits` of
+    address, MAB, L1B and L2B. Arrays of such numbers take a sixth of the memory of arrays per coordinate."""
+
+    address_bits: int
+
+    def shift(self, axis: Axis) -> int:
+        """Lowest bit of the field of an axis."""
+        below = _CODE_ORDER[: _CODE_ORDER.index(axis)]
+        return sum(self.address_bits if a is Axis.ADDRESS else _bits(a) for a in below)
+
+    def field(self, axis: Axis) -> int:
+        """Bit mask of the field of an axis, in place."""
+        width = self.address_bits if axis is Axis.ADDRESS else _bits(axis)
+        return ((1 << width) - 1) << self.shift(axis)
+
+    def get(self, codes: NDArray[np.integer], axis: Axis) -> NDArray[np.integer]:
+        """The coordinates along one axis."""
+        if axis is _CODE_ORDER[-1]:
+            return codes >> self.shift(axis)
+        return codes >> self.shift(axis) & (self.field(axis) >> self.shift(axis))
+
+
+def _bits(axis: Axis) -> int:
+    return AXIS_SIZE[axis].bit_length() - 1
+
+
+@lru_cache(maxsize=16)
+def place_codes(layout: Layout) -> tuple[PlaceCode, NDArray[np.integer]]:
+    """`locate` as numbers: the place of every element in flat order (replicated coordinates are 0), then once more that
+    of element 0 for the index -1. Shared between callers: read only."""
+    code = PlaceCode((layout.local_size - 1).bit_length())
+    dtype = np.int32 if code.field(_CODE_ORDER[-1]) < 1 << 31 else np.int64
+    index = np.unravel_index(np.arange(layout.size), layout.shape) if layout.shape else ()
+    result = np.zeros(layout.size + 1, dtype)
+    for field in layout.fields:
+        digit = index[field.dim] // field.weight % field.size * field.stride
+        result[:-1] += (digit << code.shift(field.axis)).astype(dtype)
+    result[-1] = result[0]
+    result.flags.writeable = False
+    return code, result
 
 
 def as_words(array: NDArray[np.generic]) -> NDArray[np.uint32]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, locate
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, PlaceCode, place_codes
 from mnc.mncore_backend.movement.local import LONG, access
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import Buffer, Builder, upper
@@ -28,35 +28,44 @@ class NoWay(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Per long word of an image: coordinates of the source long word it copies; meaningless where not `wanted`."""
+    """Per long word of an image: the place of the source long word it copies; meaningless where not `wanted`."""
 
     wanted: NDArray[np.bool_]
-    at: dict[Axis, Index]
+    code: PlaceCode
+    place: Index
+
+    def at(self, axis: Axis) -> Index:
+        """Coordinates along one axis."""
+        return self.code.get(self.place, axis)
+
+    @property
+    def granule(self) -> Index:
+        """The place without PE and word: a number that grows with L2B, L1B, MAB and address, in this order."""
+        return self.place >> self.code.shift(Axis.ADDRESS)
 
 
 def origins(source: Layout, image: Index, *, l1b_axis: bool) -> Origin:
     """Where the long words of an image [L2B, (L1B,) long word, word of 2] come from. Of replicas the one in the own L2B
     and L1B is taken. Raises NoWay when a long word is not one long word of the source."""
-    where = locate(source)
+    code, places = place_codes(source)
     held = image >= 0
-    element = np.where(held, image, 0)
-    first, second = ({a: c[element[..., w]] for a, c in where.items()} for w in range(2))
     both = held[..., 0] & held[..., 1]
+    first, second = places[image[..., 0]], places[image[..., 1]]
     if source.replicated_bits(Axis.W):
         if (both & (image[..., 0] != image[..., 1])).any():
             raise NoWay("two elements of a long word are replicated words of the source")
     else:
-        wrong = held[..., 0] & (first[Axis.W] != 0) | held[..., 1] & (second[Axis.W] != 1)
-        split = [both & (first[a] != second[a]) for a in where if a is not Axis.W]
-        if wrong.any() or any(s.any() for s in split):
+        word = code.field(Axis.W)
+        wrong = held[..., 0] & (first & word != 0) | held[..., 1] & (second & word == 0)
+        if wrong.any() or (both & ((first ^ second) & ~word != 0)).any():
             raise NoWay("a long word is put together from two")
-    at = {a: np.where(held[..., 0], first[a], second[a]) for a in where}
     own = {Axis.L2B: _along(0, image.ndim - 1), Axis.PE: np.arange(image.shape[-2]) % PES}
     if l1b_axis:
         own[Axis.L1B] = _along(1, image.ndim - 1)
+    place = np.where(held[..., 0], first, second)
     for axis, coordinate in own.items():
-        at[axis] = at[axis] | coordinate & source.replicated_bits(axis)
-    return Origin(held[..., 0] | held[..., 1], at)
+        place |= (coordinate & source.replicated_bits(axis)).astype(place.dtype) << code.shift(axis)
+    return Origin(held[..., 0] | held[..., 1], code, place)
 
 
 def _along(position: int, ndim: int) -> Index:
@@ -67,34 +76,33 @@ def granules(origin: Origin, codes: Index, shared: tuple[int, ...]) -> NDArray[n
     """One code per granule of four long words; the axes in `shared` execute the same instructions and must agree.
     Raises NoWay when lanes move or they disagree."""
     lanes = np.arange(origin.wanted.shape[-1]) % PES
-    if (origin.wanted & (origin.at[Axis.PE] != lanes)).any():
+    if (origin.wanted & (origin.at(Axis.PE) != lanes)).any():
         raise NoWay("elements change their PE within the MAB")
     shape = (*codes.shape[:-1], codes.shape[-1] // PES, PES)
     axes = (*shared, len(shape) - 1)
     wanted = origin.wanted.reshape(shape)
-    split = codes.astype(np.int64).reshape(shape)
-    low = np.where(wanted, split, np.iinfo(np.int64).max).min(axis=axes)
+    split = codes.reshape(shape)
+    low = np.where(wanted, split, np.iinfo(split.dtype).max).min(axis=axes)
     high = np.where(wanted, split, ANY).max(axis=axes)
     if ((low != high) & (high != ANY)).any():
         raise NoWay("parts that execute the same instructions need different data")
-    return high
+    return high.astype(np.int64)
 
 
 def fill(builder: Builder, source: Buffer, l1bm: Buffer, wanted: NDArray[np.int64], size: int) -> None:
-    """Write an L1BM image. `wanted[i]` is mab * size + address of granule i (or ANY), `size` the long words per PE of
-    the source. The buffer must be as long as the image rounded up to 256 long words."""
-    known = _without_gaps(wanted)
-    mab, address = known // size, known % size
+    """Write an L1BM image. `wanted[i]` is mab * size + address of granule i (or ANY), `size` the granule numbers of
+    one MAB. The buffer must be as long as the image rounded up to 256 long words."""
     if _rows(wanted, size):
         _fill_rows(builder, source, l1bm, wanted, size)
         return
-    i = 0
-    while i < len(known):
-        run, two_long = _run(mab, address, i, source.alignment % 2 == 0)
-        taken = [int(a) for a in address[i : i + run]]
+    mab, address = np.divmod(_without_gaps(wanted), size)
+    i, mabs, addresses = 0, mab.tolist(), address.tolist()
+    while i < len(mabs):
+        run, two_long = _run(mabs, addresses, i, source.alignment % 2 == 0)
+        taken = addresses[i : i + run]
         starts = taken[::2] if two_long else taken
         operand = access(source, [LONG * a for a in starts], 4 if two_long else 2)
-        builder.emit("l1bmm", [operand], [upper(l1bm, PES * i, two_long=two_long)], modifier=f"@{mab[i]}")
+        builder.emit("l1bmm", [operand], [upper(l1bm, PES * i, two_long=two_long)], modifier=f"@{mabs[i]}")
         i += run
 
 
@@ -129,13 +137,12 @@ def _fill_rows(builder: Builder, source: Buffer, l1bm: Buffer, wanted: NDArray[n
         builder.emit("l1bmd", [operand], [upper(l1bm, MABS * PES * i)])
 
 
-def _run(mab: Index, address: Index, i: int, even: bool) -> tuple[int, bool]:
+def _run(mab: list[int], address: list[int], i: int, even: bool) -> tuple[int, bool]:
     """Granules from i that one l1bmm@k writes and whether as 2-long: 8, 4, or the first few of 4 (what a step writes
     beyond them is overwritten by the steps that follow)."""
-    same = mab[i : i + 2 * CYCLES] == mab[i]
-    pair = address[i : i + 2 * CYCLES]
-    whole = even and i % 2 == 0 and len(same) == 2 * CYCLES and bool(same.all())
-    if whole and (pair[::2] % 2 == 0).all() and (pair[1::2] == pair[::2] + 1).all():
-        return 2 * CYCLES, True
-    short = same[:CYCLES]
-    return (len(short) if short.all() else int(np.argmin(short))), False
+    if even and i % 2 == 0 and mab[i : i + 2 * CYCLES] == [mab[i]] * (2 * CYCLES):
+        pair = address[i : i + 2 * CYCLES]
+        if all(a % 2 == 0 and b == a + 1 for a, b in zip(pair[::2], pair[1::2], strict=True)):
+            return 2 * CYCLES, True
+    short = mab[i : i + CYCLES]
+    return next((n for n, m in enumerate(short) if m != mab[i]), len(short)), False

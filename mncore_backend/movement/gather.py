@@ -1,6 +1,8 @@
 """Any static index map between two layouts: slices, padding, concatenation, strided windows, static gathers, and every
 relayout that has no cheaper way."""
 
+import hashlib
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,7 @@ from mnc.mncore_backend.movement.hop import Emit, hop
 from mnc.mncore_backend.movement.lanes import local_copy, transpose
 from mnc.mncore_backend.movement.local import LONG, WORD, constant, copy, fill
 from mnc.mncore_backend.movement.pick import Picker, Plan
+from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.movement.scope import Index, Need, analyse
 from mnc.mncore_backend.movement.universe import RESERVED, SCRATCH, crossing, portions
 from mnc.mncore_backend.program import Buffer, Builder, Program
@@ -35,9 +38,24 @@ def plan_gather(
     flat = np.asarray(index_map).reshape(-1)
     if flat.size != target_layout.size or flat.max(initial=-1) >= source_layout.size:
         raise ValueError(f"index map of {flat.size} entries does not fit {source_layout} -> {target_layout}")
-    flat = flat.astype(np.int64)
-    need = analyse(source_layout, target_layout, flat)
+    flat = flat.astype(np.int32)
+    digest = hashlib.blake2b(flat.tobytes()).digest()
+    key = ("gather", source_layout, target_layout, digest, padding)
+    ends = (source_layout, source, target_layout, target)
+    return REPEATS.emit(builder, key, source, target, lambda: _plan(builder, *ends, flat, padding))
+
+
+def _plan(
+    builder: Builder,
+    source_layout: Layout,
+    source: Buffer,
+    target_layout: Layout,
+    target: Buffer,
+    flat: Index,
+    padding: int,
+) -> Plan:
     longs = addresses_in_use(target_layout)
+    need = analyse(source_layout, target_layout, flat)
     padded = _static_padding(need, longs)
     if padded is not None:
         move = single_move(source_layout, target_layout, flat)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, addresses_in_use, locate
-from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, Origin, fill, granules, origins, slack
+from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, fill, granules, origins, slack
 from mnc.mncore_backend.movement.paths import (
     Path,
     l1bm_extent,
@@ -41,14 +41,15 @@ class _Hop:
     path: Path
     part: list[PeStep]
 
-    def low(self, origin: Origin) -> Granules:
-        """Code of a source granule inside its L1B."""
-        return origin.at[Axis.MAB] * self.source.local_size + origin.at[Axis.ADDRESS]
+    @property
+    def longs(self) -> int:
+        """Granule numbers of one MAB: its long words per PE, rounded up to a power of two as in `Origin.granule`."""
+        return 1 << (self.source.local_size - 1).bit_length()
 
     @property
     def span(self) -> int:
-        """Number of granules of one L1B."""
-        return AXIS_SIZE[Axis.MAB] * self.source.local_size
+        """Granule numbers of one L1B."""
+        return AXIS_SIZE[Axis.MAB] * self.longs
 
 
 def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[Emit]:
@@ -98,22 +99,20 @@ def _slice(own: _Hop, held: Index) -> Emit:
     size = l1bm_size(own.path, own.part)
     l1bm = l1bm_index(held, own.part, size)
     origin = origins(own.source, l1bm, l1b_axis=True)
-    same_l2b = not (origin.wanted & (origin.at[Axis.L2B] != np.arange(8).reshape(8, 1, 1))).any()
-    same_l1b = not (origin.wanted & (origin.at[Axis.L1B] != np.arange(8).reshape(1, 8, 1))).any()
+    same_l2b = not (origin.wanted & (origin.at(Axis.L2B) != np.arange(8).reshape(8, 1, 1))).any()
+    same_l1b = not (origin.wanted & (origin.at(Axis.L1B) != np.arange(8).reshape(1, 8, 1))).any()
     if same_l2b and same_l1b:
         # Also fails when L1Bs take different parts of a replicated source: then they part in L2BM.
         with suppress(NoWay):
-            return _within_l1b(own, granules(origin, own.low(origin), (0, 1)))
+            return _within_l1b(own, granules(origin, origin.granule % own.span, (0, 1)))
     image = l2bm_index(own.path, l1bm)
     padding = np.full((L2BS, -image.shape[1] % MV_UNIT, 2), -1, image.dtype)
     image = np.concatenate([image, padding], axis=1)
     origin = origins(own.source, image, l1b_axis=False)
-    codes = origin.at[Axis.L1B] * own.span + own.low(origin)
     if same_l2b:
         with suppress(NoWay):
-            return _within_l2b(own, granules(origin, codes, (0,)), size)
-    codes = origin.at[Axis.L2B] * (own.span * 8) + codes
-    return _across_l2b(own, granules(origin, codes, ()), size)
+            return _within_l2b(own, granules(origin, origin.granule % (own.span * 8), (0,)), size)
+    return _across_l2b(own, granules(origin, origin.granule, ()), size)
 
 
 def _within_l1b(own: _Hop, wanted: Granules) -> Emit:
@@ -122,7 +121,7 @@ def _within_l1b(own: _Hop, wanted: Granules) -> Emit:
 
     def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
         l1bm = staging(builder, Memory.L1BM, slack(len(image)), "hop")
-        fill(builder, source, l1bm, image, own.source.local_size)
+        fill(builder, source, l1bm, image, own.longs)
         for offset, step in placed(own.part):
             emit_down(builder, step, l1bm, offset, target)
 
@@ -161,7 +160,7 @@ def _collect_l2bm(own: _Hop, wanted: Granules) -> Callable[[Builder, Buffer], Bu
 
     def emit(builder: Builder, source: Buffer) -> Buffer:
         l1bm = staging(builder, Memory.L1BM, slack(len(inner)) + MV_UNIT, "hop")
-        fill(builder, source, l1bm, inner, own.source.local_size)
+        fill(builder, source, l1bm, inner, own.longs)
         l2bm = staging(builder, Memory.L2BM, len(wanted) * PES + MV_UNIT, "hop")
         if moves is None:
             for block in range(len(inner) // 8):

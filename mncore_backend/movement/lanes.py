@@ -63,13 +63,13 @@ def transpose(source: Layout, target: Layout, index_map: Index | None = None) ->
     if not all(need.keeps(axis) for axis in LEVELS[:3]):
         return []
     shape = (*CHIP_SHAPE, -1, 2)
-    lane = (2 * need.at[Axis.PE] + need.at[Axis.W]).reshape(shape)
+    lane = (2 * need.at(Axis.PE) + need.at(Axis.W)).reshape(shape)
     wanted = need.wanted.reshape(shape)
     if source.replicated_bits(Axis.PE) or source.replicated_bits(Axis.W):  # any replica will do: take the first
         free = 2 * source.replicated_bits(Axis.PE) + source.replicated_bits(Axis.W)
         lane = lane & ~free
     column = _agreed(lane, wanted, (0, 1, 2, 3, 5))
-    rows = _agreed(need.at[Axis.ADDRESS].reshape(shape), wanted, (0, 1, 2))  # [PE, long word, word]
+    rows = _agreed(need.at(Axis.ADDRESS).reshape(shape), wanted, (0, 1, 2))  # [PE, long word, word]
     if column is None or rows is None:
         return []
     groups: dict[tuple[int, ...], list[tuple[int, int]]] = {}

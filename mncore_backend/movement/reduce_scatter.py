@@ -70,7 +70,7 @@ def _slice(kind: str, layout: Layout, mabs: int, path: Path, part: list[PeStep],
     image = l2bm_index(path, l1bm_index(held, part, size))
     image = np.concatenate([image, np.full((len(image), -image.shape[1] % MV_UNIT, 2), -1, image.dtype)], axis=1)
     origin = origins(layout, image, l1b_axis=False)
-    wanted = granules(origin, origin.at[Axis.ADDRESS], (0,))
+    wanted = granules(origin, origin.at(Axis.ADDRESS), (0,))
     if len(wanted) * PES > MOST:
         raise NoWay("more data than the staging memory holds")
     order = [int(a) for a in np.where(wanted == ANY, max(wanted), wanted)]

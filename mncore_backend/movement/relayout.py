@@ -18,6 +18,7 @@ from mnc.mncore_backend.movement.gather import plan_gather, single_move
 from mnc.mncore_backend.movement.hop import Emit
 from mnc.mncore_backend.movement.lanes import collected, variants
 from mnc.mncore_backend.movement.pick import Plan
+from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, Program
 
 Move = tuple[int, Layout, Emit]  # cost in steps, where it leads, how
@@ -43,6 +44,19 @@ def plan_relayout(
         raise ValueError(f"relayout of {source_layout.shape} into {target_layout.shape}")
     if source is target and equivalent(source_layout, target_layout):
         return Plan()
+    key = ("relayout", source_layout, target_layout, padding)
+    ends = (source_layout, source, target_layout, target)
+    return REPEATS.emit(builder, key, source, target, lambda: _plan(builder, *ends, padding))
+
+
+def _plan(
+    builder: Builder,
+    source_layout: Layout,
+    source: Buffer,
+    target_layout: Layout,
+    target: Buffer,
+    padding: int | None,
+) -> Plan:
     padded = target_layout.padded_shape != target_layout.shape
     chain = find_chain(canonical(source_layout), canonical(target_layout)) if padding is None or not padded else None
     cost = sum(move[0] for move in chain) if chain is not None else None

@@ -1,59 +1,67 @@
 """Which source word every target word needs, and how far it has to travel."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.layout import AXIS_SIZE, CHIP_SHAPE, Axis, Layout, locate, place
+from mnc.mncore_backend.layout import AXIS_SIZE, CHIP_SHAPE, Axis, Layout, PlaceCode, place, place_codes
 
 Index = NDArray[np.integer]
 LEVELS = (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE)
 
 
-@dataclass(slots=True)
+@dataclass
 class Need:
     """Per target word [8, 8, 16, 4, words]: `wanted` marks words that hold a source element (the others take the
-    padding); `at` gives the coordinates of the source word, the nearest replica."""
+    padding), `place` is the place of the source word, the nearest replica."""
 
     wanted: NDArray[np.bool_]
-    at: dict[Axis, Index]
+    code: PlaceCode
+    place: Index
+
+    def at(self, axis: Axis) -> Index:
+        """Coordinates of the source word along one axis."""
+        return self.code.get(self.place, axis)
+
+    @cached_property
+    def _moved(self) -> int:
+        """Bits of the place in which some wanted word differs from where it is wanted."""
+        own = sum(_own(axis).astype(self.place.dtype) << self.code.shift(axis) for axis in LEVELS)
+        return int(np.bitwise_or.reduce((self.place ^ own)[self.wanted], initial=0))
 
     def keeps(self, axis: Axis) -> bool:
         """Whether every word stays within its own coordinate of `axis`."""
-        own = np.arange(AXIS_SIZE[axis]).reshape(*(-1 if a is axis else 1 for a in LEVELS), 1)
-        return bool((~self.wanted | (self.at[axis] == own)).all())
+        return not self._moved & self.code.field(axis)
 
     @property
     def source_words(self) -> Index:
         """Word address within the source buffer."""
-        return 2 * self.at[Axis.ADDRESS] + self.at[Axis.W]
+        return 2 * self.at(Axis.ADDRESS) + self.at(Axis.W)
+
+
+def _own(axis: Axis) -> Index:
+    """The coordinate of every PE along an axis, to be broadcast."""
+    return np.arange(AXIS_SIZE[axis], dtype=np.int32).reshape(*(-1 if a is axis else 1 for a in LEVELS), 1)
 
 
 def mapped(target: Layout, index_map: Index | None) -> Index:
     """Flat source element in every word of the target, -1 for none: the placement of the target, seen through the map
     from target elements to source elements (None: the same tensor)."""
     held = place(target)
-    return held if index_map is None else np.append(np.asarray(index_map, np.int64).reshape(-1), -1)[held]
+    return held if index_map is None else np.append(np.asarray(index_map).reshape(-1), np.int32(-1))[held]
 
 
 def analyse(source: Layout, target: Layout, index_map: Index | None) -> Need:
     """`index_map[i]` is the flat source element of flat target element i, -1 for padding; None: the same tensor."""
     flat = mapped(target, index_map)
-    wanted = flat >= 0
-    element = np.where(wanted, flat, 0)
-    where = locate(source)
-    at: dict[Axis, Index] = {}
-    for position, axis in enumerate((*LEVELS, Axis.ADDRESS, Axis.W)):
-        coordinate = where[axis][element]
-        if axis in LEVELS:
-            shape = tuple(-1 if i == position else 1 for i in range(5))
-            own = np.arange(AXIS_SIZE[axis], dtype=np.int32).reshape(shape)
-            coordinate |= own & source.replicated_bits(axis)
-        elif axis is Axis.W and source.replicated_bits(Axis.W):
-            coordinate |= np.arange(flat.shape[-1], dtype=np.int32) & 1
-        at[axis] = coordinate
-    return Need(wanted, at)
+    code, places = place_codes(source)
+    own = {axis: (_own(axis) & source.replicated_bits(axis)).astype(places.dtype) for axis in LEVELS}
+    nearest = sum(coordinates << code.shift(axis) for axis, coordinates in own.items())
+    if source.replicated_bits(Axis.W):
+        nearest = nearest | np.arange(flat.shape[-1], dtype=places.dtype) & 1
+    return Need(flat >= 0, code, places[flat] | nearest)
 
 
 def distinct(layout: Layout, axis: Axis) -> list[int]:

@@ -14,7 +14,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.movement.local import LONG, access, copy
 from mnc.mncore_backend.movement.paths import Path
-from mnc.mncore_backend.movement.scope import Index, Need, distinct
+from mnc.mncore_backend.movement.scope import LEVELS, Index, Need, distinct
 from mnc.mncore_backend.movement.staging import (
     ALIGNMENT,
     bring_back,
@@ -102,7 +102,7 @@ class Crossing:
 
 def crossing(source: Layout, need: Need) -> Crossing:
     """The smallest neighbourhood and the cheapest way through it."""
-    kept = {axis: need.keeps(axis) for axis in need.at if axis in (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE)}
+    kept = {axis: need.keeps(axis) for axis in LEVELS}
     lefts = [] if kept[Axis.L2B] else distinct(source, Axis.L2B)
     blocks = [] if kept[Axis.L1B] else distinct(source, Axis.L1B)
     alike = source.replicated_bits(Axis.MAB) == 15
@@ -125,7 +125,7 @@ class Portion:
 
 def portions(builder: Builder, way: Crossing, source: Buffer, need: Need, scratch: Buffer) -> Iterator[Portion]:
     """Emit the transfers portion by portion; the caller picks from the scratch buffer in between."""
-    addresses = need.at[Axis.ADDRESS]
+    addresses = need.at(Axis.ADDRESS)
     used = _in_order_of_use(need)
     first, size = 0, way.chunk()
     while first < len(used):
@@ -150,7 +150,7 @@ def _in_order_of_use(need: Need) -> Index:
     """Source addresses that some PE wants, by the first target word that wants them: what different PEs want for the
     same word arrives together, and is picked together."""
     longs = np.broadcast_to(np.arange(need.wanted.shape[-1]), need.wanted.shape)[need.wanted]
-    wanted = need.at[Axis.ADDRESS][need.wanted]
+    wanted = need.at(Axis.ADDRESS)[need.wanted]
     earliest = np.full(int(wanted.max(initial=-1)) + 1, np.iinfo(np.int64).max)
     np.minimum.at(earliest, wanted, longs)
     used = np.unique(wanted)
@@ -174,7 +174,7 @@ class _Route:
             return
         unit = way.unit
         self.width = self.size * max(1, len(way.blocks)) // unit  # units of one L2B
-        key = _rank(way.lefts, need.at[Axis.L2B]) * self.width + place // unit
+        key = _rank(way.lefts, need.at(Axis.L2B)) * self.width + place // unit
         held = [np.unique(key[i][number[i] >= 0]) for i in range(len(key))]
         most = max(1, *(len(own) for own in held))
         whole = CYCLES // way.mv_units if way.l1bs_differ and way.mv_units < CYCLES else 1  # an l2bmd moves four units
@@ -200,10 +200,10 @@ class _Route:
 
     def _within_l2b(self) -> Index:
         """Offset of the wanted long word in L1BM, or in L2BM if L1Bs exchange."""
-        native = self.number * self.way.native + self.need.at[Axis.PE]
+        native = self.number * self.way.native + self.need.at(Axis.PE)
         if not self.way.mabs_alike:
-            native = native + 4 * self.need.at[Axis.MAB]
-        return native + self.size * _rank(self.way.blocks, self.need.at[Axis.L1B]) if self.way.blocks else native
+            native = native + 4 * self.need.at(Axis.MAB)
+        return native + self.size * _rank(self.way.blocks, self.need.at(Axis.L1B)) if self.way.blocks else native
 
 
 def _arrivals(builder: Builder, route: _Route, source: Buffer, scratch: Buffer, chunk: list[int]) -> Iterator[Portion]:
@@ -301,6 +301,6 @@ def _finish(
                 builder.emit("msl", [access(scratch, read, LONG)], [held])
                 builder.emit("lpassa", [held], [access(scratch, write, LONG)])
         own = np.arange(CYCLES).reshape(1, 1, 1, 4, 1)
-        number = number + (own - need.at[Axis.PE]) % CYCLES * count
-    words = LONG * (RESERVED + number) + need.at[Axis.W]
+        number = number + (own - need.at(Axis.PE)) % CYCLES * count
+    words = LONG * (RESERVED + number) + need.at(Axis.W)
     return Portion(np.where(inside, words, -1))
