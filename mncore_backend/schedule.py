@@ -12,7 +12,7 @@ from mnc.core.diagnostics import NODE_SEPARATOR
 from mnc.core.pass_base import Pass
 from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.program_ir import erase_named, read_unit
-from mnc.mncore_backend.scheduling import schedule
+from mnc.mncore_backend.scheduling import best_schedule
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Schedule(Pass):
         """Replace every ``mncore.instruction`` by ``mncore.statement`` operations."""
         with module.context, ir.Location.unknown():
             unit = read_unit(module)
-            result = schedule(unit.program)
+            result = best_schedule(unit.program)
             terminator = erase_named(module, "mncore.instruction")
             locations: dict[str, Any] = {"": ir.Location.unknown()}
             with ir.InsertionPoint(terminator):

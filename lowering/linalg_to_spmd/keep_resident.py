@@ -115,8 +115,8 @@ class _Keeper:
                     kept["source_shape"] = ir.DenseI64ArrayAttr.get(argument.value.type.shape)
                 source, location = load.operands[0], load.location
                 buffer = self._keep(load, kept)
-                # Behind the work: transfers go in program order where several are possible.
-                with ir.InsertionPoint(self._operations()[-1]), location:
+                # In front, so that nothing else takes the memories on their way: they fill the gaps of the work.
+                with ir.InsertionPoint.at_block_begin(self.block), location:
                     coming = memref.AllocOp(buffer.type, [], [])
                     again = Dl(source, coming.result)
                 for name, attribute in arrangement.items():

@@ -1,6 +1,7 @@
 """From resolved machine operations to the statements of a program: dependences, issue rules, list scheduling."""
 
+from mnc.mncore_backend.scheduling.orders import best_schedule
 from mnc.mncore_backend.scheduling.scheduler import Schedule, ScheduleOptions, schedule
 from mnc.mncore_backend.scheduling.sequential import sequential
 
-__all__ = ["Schedule", "ScheduleOptions", "schedule", "sequential"]
+__all__ = ["Schedule", "ScheduleOptions", "best_schedule", "schedule", "sequential"]

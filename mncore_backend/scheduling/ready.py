@@ -11,15 +11,19 @@ Entry = tuple[int, int, Bundle]
 class ReadyQueues:
     """Four kinds of queues. `later`: earliest step not reached. `stalled`: an MV they need is still on its way.
     `units`: could be issued now, one heap per issue unit, most urgent first. `transfers`: MVs that could be issued now.
+    `held`: MVs that could, too, but let others go first in this step.
     """
 
-    def __init__(self, arrival: Callable[[Bundle], int]) -> None:
-        """`arrival`: when the last MV in flight that a bundle needs finishes, 0 if it needs none."""
+    def __init__(self, arrival: Callable[[Bundle], int], *, urgent_transfers: bool = False) -> None:
+        """`arrival`: when the last MV in flight that a bundle needs finishes, 0 if it needs none. `urgent_transfers`:
+        MVs go by urgency instead of in program order."""
+        self._urgent_transfers = urgent_transfers
         self._arrival = arrival
         self.later: list[Entry] = []
         self.stalled: list[Entry] = []
         self.units: dict[int, list[Entry]] = {}
         self.transfers: list[Entry] = []
+        self.held: list[Bundle] = []
         self.forwarded: dict[int, list[Entry]] = {}  # as `units`, for this step only: with operands from latches
 
     def add(self, bundle: Bundle, step: int, now: int) -> None:
@@ -32,8 +36,7 @@ class ReadyQueues:
         if arrival > now:
             heappush(self.stalled, (arrival, bundle.index, bundle))
         elif bundle.is_transfer:
-            # In program order: transfers into one memory follow each other, and what is loaded first is used first.
-            heappush(self.transfers, (0, bundle.index, bundle))
+            self._push_transfer(bundle)
         else:
             self.push(bundle)
 
@@ -44,6 +47,10 @@ class ReadyQueues:
     def push_forwarded(self, bundle: Bundle) -> None:
         """Put in a bundle that can be issued in this step only because latches deliver its operands."""
         self._push(self.forwarded, bundle)
+
+    def _push_transfer(self, bundle: Bundle) -> None:
+        # In program order what is loaded first is used first.
+        heappush(self.transfers, (-bundle.priority if self._urgent_transfers else 0, bundle.index, bundle))
 
     @staticmethod
     def _push(heaps: dict[int, list[Entry]], bundle: Bundle) -> None:
@@ -59,11 +66,25 @@ class ReadyQueues:
         while self.stalled and self.stalled[0][0] <= now:
             self.add(heappop(self.stalled)[2], step, now)
 
+    def hold(self, bundles: list[Bundle]) -> None:
+        """MVs that wait for others until the next step at least."""
+        self.held += bundles
+
+    def release_held(self) -> None:
+        """A new step: they compete again."""
+        for bundle in self.held:
+            self._push_transfer(bundle)
+        self.held.clear()
+
     def renew(self) -> None:
         """Priorities have changed."""
         for queue in self.units.values():
             queue[:] = [(-b.priority, i, b) for _, i, b in queue]
             heapify(queue)
+        transfers = [bundle for _, _, bundle in self.transfers]
+        self.transfers.clear()
+        for bundle in transfers:
+            self._push_transfer(bundle)
 
     def most_urgent(self, closed: int) -> list[Entry] | None:
         """The heap with the most urgent bundle among units not in the bit set `closed`."""

@@ -7,6 +7,7 @@ needs their result carries the wait; other work is preferred while a transfer is
 there is none left.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop
 from typing import NoReturn
@@ -50,12 +51,15 @@ class ScheduleOptions:
     share_memories  MVs in flight may write the same memory at different addresses; what the machine demands is not
                     public (OPEN-38)
     forwarding      operands may be taken from latches where that makes an operation ready earlier
+    urgent_transfers  MVs go by urgency, and one may let another go first that is not ready yet; otherwise they go in
+                    program order
     """
 
     window: int = WINDOW
     wait_at_end: bool = True
     share_memories: bool = False
     forwarding: bool = True
+    urgent_transfers: bool = False
 
 
 def schedule(program: Program, options: ScheduleOptions = ScheduleOptions()) -> Schedule:
@@ -85,7 +89,7 @@ class _ListScheduler:
         self.table = StepTable()
         self.timeline = Timeline()
         self.transfers = Transfers(self.timeline, share_memories=self.options.share_memories)
-        self.queues = ReadyQueues(self.transfers.arrival)
+        self.queues = ReadyQueues(self.transfers.arrival, urgent_transfers=self.options.urgent_transfers)
         self.writer = StatementWriter()
 
     def run(self) -> Schedule:
@@ -155,6 +159,7 @@ class _ListScheduler:
     def _fill_step(self) -> None:
         record = self.table[self.step]
         self.queues.advance(self.step, self.timeline.now)
+        self.queues.release_held()
         for bundle in self.chances.pop(self.step, ()):
             self._take_chance(bundle)
         self._issue_transfers(record, forced=False)
@@ -225,16 +230,21 @@ class _ListScheduler:
         """Issue the MVs that are ready, one per interval unless `forced`. True if any was issued."""
         issued = False
         blocked: list[Bundle] = []
+        held: list[Bundle] = []
         while self._may_issue(record, forced) and not (forced and issued):
             bundle = heappop(self.queues.transfers)[2]
             node = bundle.rows[0][0]
-            if self._yields(bundle) or self.transfers.owed(bundle) or not self._far_from_upward(node):
+            if self._yields(bundle, blocked):
+                held.append(bundle)
+                continue
+            if self.transfers.owed(bundle) or not self._far_from_upward(node):
                 blocked.append(bundle)
                 continue
             self.transfers.issue(node, record)
             node.step = self.step
             self._release(bundle)
             issued = True
+        self.queues.hold(held)
         for bundle in blocked:
             self._make_ready(bundle)  # it may have to stall again
             owed = self.transfers.owed(bundle)
@@ -242,11 +252,12 @@ class _ListScheduler:
                 self.transfers.wait(owed[0], record)  # what the MV has to follow is finished: say so
         return issued
 
-    def _yields(self, bundle: Bundle) -> bool:
-        """Whether an MV lets an earlier one go first, which waits only for MVs into the memory that both write. If it
-        did not, a stream of MVs into parts of that memory would keep out one that needs all of it."""
-        waiting = (other for _, _, other in self.queues.stalled if other.is_transfer and other.index < bundle.index)
-        return any(self.transfers.is_kept_out_by(other, bundle) for other in waiting)
+    def _yields(self, bundle: Bundle, blocked: Sequence[Bundle]) -> bool:
+        """Whether an MV lets another one go first, which only waits for MVs."""
+        stalled = [other for _, _, other in self.queues.stalled if other.is_transfer]
+        if self.options.urgent_transfers:
+            return any(self.transfers.should_wait(bundle, other) for other in (*stalled, *blocked))
+        return any(other.index < bundle.index and self.transfers.is_kept_out_by(other, bundle) for other in stalled)
 
     def _may_issue(self, record: StepRecord, forced: bool) -> bool:
         """An MV may stand before the current step. Behind a wait of this step there is no place for one any more."""

@@ -66,11 +66,28 @@ class Transfers:
         written = {port for port in _ports(node) if port[2]}
         return {i for i, other in self._nodes.items() if not written.isdisjoint(_ports(other))}
 
+    def should_wait(self, bundle: Bundle, other: Bundle) -> bool:
+        """Whether an MV that could be issued now lets another one go first that will be able to later. If both write a
+        memory one delays the other; the order is taken in which both, with what follows them, are done sooner."""
+        node, following = bundle.rows[0][0], other.rows[0][0]
+        assert node.timing is not None and following.timing is not None
+        if self._share_memories or not self._meet(bundle, other):
+            return False
+        now, arrival = self.timeline.now, self.arrival(other)
+        after = now + node.timing.duration + other.priority
+        return arrival + following.timing.duration + bundle.priority < after
+
     def is_kept_out_by(self, waiting: Bundle, other: Bundle) -> bool:
-        """Whether an MV has its operands, and would have to wait for `other` if that were issued now."""
+        """Whether an MV has its operands, and would have to wait for `other` if that were issued now. If `other` did
+        not let it go first, a stream of MVs into parts of a memory would keep out one that needs all of it."""
         if self._share_memories or any(node.index in self.finish for node in waiting.transfers):
             return False
-        written = [{port for port in _ports(bundle.rows[0][0]) if port[2]} for bundle in (waiting, other)]
+        return self._meet(waiting, other)
+
+    @staticmethod
+    def _meet(one: Bundle, other: Bundle) -> bool:
+        """Two MVs write the same memory."""
+        written = [{port for port in _ports(bundle.rows[0][0]) if port[2]} for bundle in (one, other)]
         return not written[0].isdisjoint(written[1])
 
     def first_to_finish(self) -> int | None:

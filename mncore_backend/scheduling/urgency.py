@@ -3,12 +3,18 @@
 The longest path from an operation to the end is too short an estimate where what follows competes for a unit. So the
 operations are first placed from the end on, each unit taking one at a time; how far from the end an operation comes to
 lie is its priority in the real schedule. (Forward-backward improvement, R. Li and J. Willis, 1992.)
+MVs take the ports of their memories: of those they read during the data phase, of those they write until they have
+finished (OPEN-38).
 """
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from mnc.mncore_backend.scheduling.graph import Bundle
+from mnc.mncore_backend.scheduling.timeline import Port
+
+Busy = dict[Port, list[tuple[int, int]]]
+"""When a port is taken: (first, end), steps from the end of the program."""
 
 
 def compute_priorities(bundles: Sequence[Bundle]) -> None:
@@ -24,12 +30,13 @@ def compute_priorities(bundles: Sequence[Bundle]) -> None:
     ready: list[tuple[int, int, int]] = []  # (steps from the end at least, depth, number)
     for i, count in enumerate(missing):
         if not count:
-            heappush(ready, (bundles[i].offsets[-1], -depths[i], i))
+            heappush(ready, (_least(bundles[i]), -depths[i], i))
     busy: dict[int, set[int]] = {}
+    ports: Busy = {}
     while ready:
         bound, _, i = heappop(ready)
         bundle = bundles[i]
-        bundle.priority = _place(bundle, bound, busy)
+        bundle.priority = _start(bundle, bound, ports) if bundle.is_transfer else _place(bundle, bound, busy)
         for j in before[i]:
             missing[j] -= 1
             if not missing[j]:
@@ -51,7 +58,13 @@ def _edges(bundle: Bundle, known: dict[Bundle, int]) -> list[tuple[int, int]]:
 
 
 def _bound(bundle: Bundle, edges: list[tuple[int, int]], bundles: Sequence[Bundle]) -> int:
-    return max([bundle.offsets[-1], *(bundles[j].priority + steps for j, steps in edges)])
+    return max([_least(bundle), *(bundles[j].priority + steps for j, steps in edges)])
+
+
+def _least(bundle: Bundle) -> int:
+    """Steps from the first row to the end if nothing follows; an MV has finished then."""
+    timing = bundle.rows[0][0].timing
+    return bundle.offsets[-1] if timing is None else timing.duration
 
 
 def _depths(bundles: Sequence[Bundle], edges: list[list[tuple[int, int]]], before: list[list[int]]) -> list[int]:
@@ -71,8 +84,6 @@ def _depths(bundles: Sequence[Bundle], edges: list[list[tuple[int, int]]], befor
 
 def _place(bundle: Bundle, bound: int, busy: dict[int, set[int]]) -> int:
     """The first place from `bound` on, counted from the end, where the units of all rows are free."""
-    if bundle.is_transfer:
-        return bound
     rows = [(offset, needs.units) for offset, needs in zip(bundle.offsets, bundle.needs, strict=True)]
     units = [(offset, bit) for offset, bits in rows for bit in _bits(bits)]
     at = bound
@@ -80,6 +91,19 @@ def _place(bundle: Bundle, bound: int, busy: dict[int, set[int]]) -> int:
         at += 1
     for offset, bit in units:
         busy[bit].add(at - offset)
+    return at
+
+
+def _start(bundle: Bundle, bound: int, busy: Busy) -> int:
+    """The same for an MV, which keeps its ports for some time."""
+    timing = bundle.rows[0][0].timing
+    assert timing is not None
+    taken = [(busy.setdefault(port, []), timing.duration if port[2] else timing.data_steps) for port in timing.ports]
+    at = bound
+    while later := [end + n for spans, n in taken for first, end in spans if first < at < end + n]:
+        at = max(later)
+    for spans, length in taken:
+        spans.append((at - length, at))
     return at
 
 

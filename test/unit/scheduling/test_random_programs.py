@@ -29,10 +29,10 @@ def made(seed: int, count: int) -> ProgramMaker:
 
 
 @SLOW
-@given(st.integers(0, 1 << 32), st.integers(1, 90), st.sampled_from([4, 40, 2000]), st.booleans())
-def test_same_memory_as_sequential_emission(seed: int, count: int, window: int, share: bool) -> None:
+@given(st.integers(0, 1 << 32), st.integers(1, 90), st.sampled_from([4, 40, 2000]), st.booleans(), st.booleans())
+def test_same_memory_as_sequential_emission(seed: int, count: int, window: int, share: bool, urgent: bool) -> None:
     maker = made(seed, count)
-    plan = schedule(maker.program, ScheduleOptions(window=window, share_memories=share))
+    plan = schedule(maker.program, ScheduleOptions(window=window, share_memories=share, urgent_transfers=urgent))
     plain = sequential(maker.program)
     state, statistics = run(plan.statements, maker)
     expected, plain_statistics = run(plain.statements, maker)
@@ -50,9 +50,9 @@ def test_same_memory_as_sequential_emission(seed: int, count: int, window: int, 
 
 
 @QUICK
-@given(st.integers(0, 1 << 32), st.integers(1, 150), st.sampled_from([4, 40, 2000]))
-def test_checker_has_nothing_to_say(seed: int, count: int, window: int) -> None:
-    plan = schedule(made(seed, count).program, ScheduleOptions(window=window))
+@given(st.integers(0, 1 << 32), st.integers(1, 150), st.sampled_from([4, 40, 2000]), st.booleans())
+def test_checker_has_nothing_to_say(seed: int, count: int, window: int, urgent: bool) -> None:
+    plan = schedule(made(seed, count).program, ScheduleOptions(window=window, urgent_transfers=urgent))
     text = print_program(plan.statements)
     assert check_program(parse_program(text)) == []
 

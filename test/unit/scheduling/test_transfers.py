@@ -7,7 +7,7 @@ from mnc.mncore_backend.checker import check_program
 from mnc.mncore_backend.cost import cost_of
 from mnc.mncore_backend.machine import MV_LATENCY_STEPS
 from mnc.mncore_backend.program import Buffer, Builder, Program, local, upper
-from mnc.mncore_backend.scheduling import ScheduleOptions, schedule
+from mnc.mncore_backend.scheduling import ScheduleOptions, best_schedule, schedule
 
 SIZE = 256
 
@@ -160,3 +160,40 @@ def test_a_stream_into_the_halves_does_not_keep_out_what_fills_all() -> None:
     allocate(made)
     issued = [print_statement(s) for s in statements(made) if isinstance(s, Transfer)]
     assert 0 < next(i for i, text in enumerate(issued) if text.startswith("mvb")) < 5
+
+
+def exchange_beside_prefetch(halves: int, work: int) -> Program:
+    """A stream of half transfers that nothing waits for stands before a sum over L2Bs, from which long work follows."""
+    made = Program()
+    builder = Builder(made)
+    image = made.buffer("image", 4096 * halves, (Memory.DRAM,), alignment=64, pinned=True)
+    for half in range(halves):
+        stage = builder.temporary(4096, (Memory.L2BM,), "ahead", 64)
+        builder.emit("mvp", [upper(image, 4096 * half)], [upper(stage, l2b=half % 2)], size=4096)
+    parts, back = (builder.temporary(64, (Memory.L2BM,), name, 64) for name in ("parts", "back"))
+    pdm, l1bm = builder.temporary(64, (Memory.PDM,), "pdm", 64), builder.temporary(64, (Memory.L1BM,), "l1bm", 64)
+    value = builder.temporary(4, (Memory.GRF0,))
+    builder.emit("l2bm", [upper(l1bm)], [upper(parts)], modifier="@0")
+    builder.emit("mvrffadd", [upper(parts)], [upper(pdm, group=0)], size=64)
+    builder.emit("mvb", [upper(pdm, group=0)], [upper(back)], size=64)
+    builder.emit("l2bmb", [upper(back)], [upper(l1bm)])
+    builder.emit("l1bmp", [upper(l1bm)], [local(value, range(4))])
+    for _ in range(work):
+        builder.emit("fvadd", [local(value, range(4)), local(value, range(4))], [local(value, range(4))])
+    allocate(made)
+    return made
+
+
+def test_a_transfer_that_much_depends_on_goes_before_a_prefetch() -> None:
+    made = exchange_beside_prefetch(6, 150)
+    in_order, urgent = (schedule(made, ScheduleOptions(urgent_transfers=u)) for u in (False, True))
+    assert check_program(urgent.statements) == []
+    assert urgent.cycles < in_order.cycles - 4 * MV_LATENCY_STEPS
+    assert best_schedule(made).cycles == urgent.cycles
+
+
+def test_transfers_keep_their_order_where_that_is_better() -> None:
+    """All of them are waited for, and a broadcast among halves would let both run dry."""
+    made = exchange_beside_prefetch(6, 0)
+    found = [schedule(made, ScheduleOptions(urgent_transfers=u)).cycles for u in (False, True)]
+    assert best_schedule(made).cycles == min(found)
