@@ -5,7 +5,7 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.dialects.graph import attributes as attr
-from mnc.dialects.graph.base import Attributes, GraphOp, Tensor, TensorResult, TensorType, is_bool, is_float
+from mnc.dialects.graph.base import Attributes, GraphOp, Tensor, TensorResult, TensorType, is_bool, is_float, tensor
 
 
 class UnaryOp(GraphOp):
@@ -96,6 +96,15 @@ class Not(UnaryOp, name="not"):
     """Logical negation of i1."""
 
     booleans = True
+
+
+class IsNan(UnaryOp, name="is_nan"):
+    """i1: whether x is NaN."""
+
+    @classmethod
+    def infer(cls, operands: Sequence[Any], attributes: Attributes) -> list[TensorType]:
+        (operand,) = super().infer(operands, attributes)
+        return [tensor(operand.shape, ir.IntegerType.get_signless(1, operand.element_type.context))]
 
 
 class Relu(UnaryOp, name="relu"):

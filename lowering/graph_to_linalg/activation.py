@@ -112,6 +112,7 @@ UNARY: dict[str, UnaryBody] = {
     "graph.sin": _math("SinOp"),
     "graph.cos": _math("CosOp"),
     "graph.tanh": _math("TanhOp"),
+    "graph.is_nan": lambda a, t, _: s.compare("ne", a, a, t),
     "graph.not": lambda a, t, _: s.logical_not(a),
     "graph.relu": lambda a, t, _: s.maximum(a, scalar(0, t), t),
     "graph.sigmoid": lambda a, t, _: sigmoid(a, t),

@@ -13,7 +13,7 @@ from mnc.lowering.linalg_to_spmd.words import word_type
 
 Handler = Callable[[Any, Sequence[Any]], Any]
 EQ, NE, SLT, SGE, ULT, UGE = 0, 1, 2, 5, 6, 9
-OEQ, OLT, OGE = 1, 4, 3
+OEQ, OLT, OGE, UNE = 1, 4, 3, 13
 
 
 def _i32() -> Any:
@@ -109,6 +109,17 @@ def _unsigned(operation: Any, operands: Sequence[Any]) -> Any:
 def _compare(operation: Any, operands: Sequence[Any]) -> Any:
     signed = SLT <= ir.IntegerAttr(operation.attributes["predicate"]).value <= SGE
     return copy(operation, operands) if signed else _unsigned(operation, operands)
+
+
+def _is_nan(x: Any) -> Any:
+    """Arithmetic of the machine never leaves NaN (SDM 3.6.6), but a word that came from the host may still be one."""
+    magnitude = arith.AndIOp(arith.BitcastOp(_i32(), x).result, word(2**31 - 1)).result
+    return compare_words(SLT, word(0x7F800000), magnitude)
+
+
+def _compare_float(operation: Any, operands: Sequence[Any]) -> Any:
+    differs_from_itself = operands[0] == operands[1] and ir.IntegerAttr(operation.attributes["predicate"]).value == UNE
+    return _is_nan(operands[0]) if differs_from_itself else copy(operation, operands)
 
 
 def _same(operation: Any, operands: Sequence[Any]) -> Any:
@@ -257,6 +268,7 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(("arith.extsi", "arith.extui"), _widened),
     **dict.fromkeys(("arith.index_cast", "arith.index_castui", "arith.extf"), _same),
     "arith.cmpi": _compare,
+    "arith.cmpf": _compare_float,
     "arith.trunci": _narrowed,
     "arith.truncf": _rounded,
     "arith.fptosi": _to_signed,

@@ -4,6 +4,7 @@
 - Softmax, LogSoftmax, Hardmax before operator set 13: the tensor is taken as a matrix, cut at `axis`, 1 by default.
 - ConvTranspose with groups: the reference drops most channels of a group.
 - LRN: the reference normalizes as many channels as the batch has images, and takes four dimensions only.
+- GatherElements with 32 and more indices along the axis: the reference takes the first ones only.
 """
 
 from typing import Any
@@ -60,6 +61,15 @@ class InferredBatchNormalization(OpRun):
         return (_batchnorm_test_mode(x, scale, bias, mean, var, epsilon=attributes["epsilon"]),)
 
 
+class WholeGatherElements(OpRun):
+    """Elements along an axis by indices, whose other extents may be smaller than those of the data."""
+
+    def _run(self, data: np.ndarray, indices: np.ndarray, axis: int = 0, **_: Any) -> Any:
+        axis %= data.ndim
+        region = tuple(slice(None) if i == axis else slice(n) for i, n in enumerate(indices.shape))
+        return (np.take_along_axis(data[region], indices, axis),)
+
+
 def _along_rows(operator: type[Softmax] | type[LogSoftmax] | type[Hardmax]) -> type[OpRun]:
     """An operator along one dimension as one on the rows of a matrix."""
 
@@ -78,12 +88,13 @@ def _along_rows(operator: type[Softmax] | type[LogSoftmax] | type[Hardmax]) -> t
 GroupedConvTranspose.__name__ = "ConvTranspose"  # the evaluator knows operators by their names
 EveryChannelLRN.__name__ = "LRN"
 InferredBatchNormalization.__name__ = "BatchNormalization"
+WholeGatherElements.__name__ = "GatherElements"
 
 
 def evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
     """An evaluator of the model."""
     version = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
-    corrected: list[type[OpRun]] = [GroupedConvTranspose, EveryChannelLRN]
+    corrected: list[type[OpRun]] = [GroupedConvTranspose, EveryChannelLRN, WholeGatherElements]
     if version < TRAINING_MODE:
         corrected.append(InferredBatchNormalization)
     if version < ALONG_ONE_DIMENSION:

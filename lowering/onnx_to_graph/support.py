@@ -115,6 +115,7 @@ OPERATORS: dict[str, Operator] = {
     "Identity": Operator(elementwise.identity, (1, 13, 14, 16, 19, *_STRUCTURAL)),
     "InstanceNormalization": Operator(normalization.instance_norm, (6, 22)),
     "IsInf": Operator(ranking.is_infinite, (10, 20)),
+    "IsNaN": Operator(unary(graph.IsNan), (9, 13, 20)),
     "LSTM": Operator(recurrent.recurrent, (7, 14, 22), "unrolled"),
     "LRN": Operator(normalization.lrn, (1, 13)),
     "LayerNormalization": Operator(normalization.layer_norm, (17,)),

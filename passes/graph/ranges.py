@@ -120,7 +120,7 @@ def is_not_negative(value: ir.Value) -> bool:
 _FORGETS = frozenset([
     "exp", "cos", "abs", "sigmoid", "softmax", "log_softmax", "softplus", "equal", "greater", "less", "not", "sign",
     "greater_or_equal", "less_or_equal", "matmul", "gemm", "conv", "conv_transpose", "arg_reduce", "hard_sigmoid",
-    "batch_norm", "layer_norm", "log",
+    "batch_norm", "layer_norm", "log", "is_nan",
 ])  # fmt: skip
 _USERS = 64
 

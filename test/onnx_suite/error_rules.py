@@ -164,7 +164,7 @@ RULES: Mapping[str, Rule] = {
     **_with(_steps, "floor", "ceil", "round", "sign"),
     **_with(_reciprocal, "reciprocal"),
     **_with(_compared, "equal", "greater", "less", "greater_or_equal", "less_or_equal"),
-    **_with(_exactly, "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right"),
+    **_with(_exactly, "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right", "is_nan"),
     **_with(_contraction, "matmul", "conv", "conv_transpose"),
     "where": _selected, "reduce": _reduced, "arg_reduce": _place, "pool": _pooled, "mod": _remainder,
     "leaky_relu": _leaky, "cast": _cast, "cum_sum": _moved,

@@ -7,7 +7,7 @@ from typing import Any
 from mnc.core.bindings import ir
 from mnc.core.rewrite import Refusal, refuse
 from mnc.passes.graph.decomposition.build import Handler, integer, largest_finite, reduced, value
-from mnc.passes.graph.matching import is_float, reshaped, shape_of
+from mnc.passes.graph.matching import broadcast_to, is_float, reshaped, shape_of
 
 
 def finite_maximum(operand: ir.Value, axes: Sequence[int]) -> ir.Value:
@@ -59,8 +59,14 @@ def _shifted(op: Any) -> tuple[ir.Value, list[int]]:
     return value("sub", operand, finite_maximum(operand, axes)), axes
 
 
-def softmax(op: Any) -> list[ir.Value]:
+def _is_used_by(op: Any, name: str) -> bool:
+    return any(use.owner.operation.name == f"graph.{name}" for use in op.operation.results[0].uses)
+
+
+def softmax(op: Any) -> list[ir.Value] | Refusal:
     """``exp(x - max) * reciprocal(sum)``: nothing overflows, and the product is at most 1.5 ulp from a quotient."""
+    if op.operation.name == "graph.softmax" and _is_used_by(op, "is_nan"):
+        return refuse("the question for its NaN comes first")
     shifted, axes = _shifted(op)
     powers = value("exp", shifted)
     return [value("mul", powers, value("reciprocal", reduced("sum", powers, axes)))]
@@ -68,13 +74,13 @@ def softmax(op: Any) -> list[ir.Value]:
 
 def log_softmax(op: Any) -> list[ir.Value] | Refusal:
     """``x - max - log(sum of exp(x - max))``."""
-    if any(use.owner.operation.name == "graph.exp" for use in op.operation.results[0].uses):
+    if _is_used_by(op, "exp"):
         return refuse("its exponential is a softmax, which comes first")
     shifted, axes = _shifted(op)
     return [value("sub", shifted, value("log", reduced("sum", value("exp", shifted), axes)))]
 
 
-def exp(op: Any) -> list[ir.Value] | None:
+def exp(op: Any) -> list[ir.Value] | Refusal | None:
     """The exponential of a log-softmax, which gradients of a cross entropy ask for, shares the sum with it."""
     owner = op.operation.operands[0].owner
     if isinstance(owner, ir.Block) or owner.name != "graph.log_softmax":
@@ -82,4 +88,22 @@ def exp(op: Any) -> list[ir.Value] | None:
     return softmax(owner)
 
 
-HANDLERS: Mapping[str, Handler] = {"reduce": reduce, "softmax": softmax, "log_softmax": log_softmax, "exp": exp}
+def is_nan(op: Any) -> list[ir.Value] | None:
+    """Of a softmax: exporters ask for it to clear rows that a mask hides in full, whose largest element is -inf. The
+    machine has no NaN that would tell (OPEN-25)."""
+    owner = op.operation.operands[0].owner
+    if isinstance(owner, ir.Block) or owner.name != "graph.softmax":
+        return None
+    operand = owner.operands[0]
+    top = reduced("max", operand, [integer(owner, "axis")])
+    hidden = value("equal", value("abs", top), math.inf)
+    return [broadcast_to(hidden, shape_of(operand))]
+
+
+HANDLERS: Mapping[str, Handler] = {
+    "reduce": reduce,
+    "is_nan": is_nan,
+    "softmax": softmax,
+    "log_softmax": log_softmax,
+    "exp": exp,
+}

@@ -69,7 +69,8 @@ def power(a: Array, b: Array) -> Array:
 UNARY: Mapping[str, Callable[..., Array]] = {
     "neg": np.negative, "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
     "reciprocal": lambda x: 1 / x, "floor": np.floor, "ceil": np.ceil, "round": np.rint, "erf": erf, "sin": np.sin,
-    "cos": np.cos, "not": np.logical_not, "relu": lambda x: maximum(x, np.zeros((), x.dtype)), "sigmoid": sigmoid,
+    "cos": np.cos, "not": np.logical_not, "is_nan": np.isnan, "sigmoid": sigmoid,
+    "relu": lambda x: maximum(x, np.zeros((), x.dtype)),
     "tanh": np.tanh, "softplus": softplus, "mish": lambda x: x * np.tanh(softplus(x)), "gelu": gelu, "clip": clip,
     "hard_swish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
     "hard_sigmoid": lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1),

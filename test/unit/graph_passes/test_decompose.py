@@ -25,6 +25,7 @@ CASES = {
     "softmax": ('"graph.softmax"(%x) {axis = 1 : i64}', _SAME),
     "softmax-0": ('"graph.softmax"(%x) {axis = 0 : i64}', _SAME),
     "log_softmax": ('"graph.log_softmax"(%x) {axis = 1 : i64}', _SAME),
+    "is_nan": ('"graph.is_nan"(%h)', f"({X}) -> tensor<3x4xi1>"),
     "gemm": ('"graph.gemm"(%x, %y, %s) {alpha = 0.5 : f32, beta = 2.0 : f32, transA = false, transB = true}',
              f"({X}, {X}, {S}) -> tensor<3x3xf32>"),
     "gemm-a": ('"graph.gemm"(%x, %y) {alpha = 1.0 : f32, beta = 1.0 : f32, transA = true, transB = false}',
@@ -56,6 +57,7 @@ def _module(operation: str, types: str) -> ir.Module:
       %p = "graph.abs"(%v) : ({V}) -> {V}
       %q = "graph.abs"(%x) : ({X}) -> {X}
       %l = "graph.log_softmax"(%x) {{axis = 1 : i64}} : ({X}) -> {X}
+      %h = "graph.softmax"(%x) {{axis = 1 : i64}} : ({X}) -> {X}
       %r{count} = {operation} : {types}
       return {names} : {", ".join(results)}
     }}"""

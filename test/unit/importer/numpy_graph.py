@@ -26,7 +26,8 @@ def _attributes(op: Any) -> dict[str, Any]:
 _UNARY: dict[str, Callable[..., Any]] = {
     "neg": np.negative, "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
     "reciprocal": np.reciprocal, "floor": np.floor, "ceil": np.ceil, "round": np.rint, "sin": np.sin, "cos": np.cos,
-    "not": np.logical_not, "relu": lambda x: np.maximum(x, 0), "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "not": np.logical_not, "is_nan": np.isnan, "relu": lambda x: np.maximum(x, 0),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "tanh": np.tanh, "softplus": lambda x: np.log1p(np.exp(x)), "erf": np.vectorize(math.erf),
     "mish": lambda x: x * np.tanh(np.log1p(np.exp(x))), "hard_swish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
     "leaky_relu": lambda x, alpha: np.where(x >= 0, x, alpha * x),

@@ -18,6 +18,8 @@ func.func @unary(%x: tensor<2x3xf32>, %i: tensor<4xi64>, %b: tensor<4xi1>) -> te
   %6 = "graph.not"(%b) : (tensor<4xi1>) -> tensor<4xi1>
   // CHECK: "graph.cast"(%{{.*}}) : (tensor<4xi64>) -> tensor<4xf16>
   %7 = "graph.cast"(%i) : (tensor<4xi64>) -> tensor<4xf16>
+  // CHECK: "graph.is_nan"(%{{.*}}) : (tensor<2x3xf32>) -> tensor<2x3xi1>
+  %8 = "graph.is_nan"(%x) : (tensor<2x3xf32>) -> tensor<2x3xi1>
   return %4 : tensor<2x3xf32>
 }
 

@@ -20,6 +20,23 @@ func.func @softmax(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
   return %0 : tensor<3x4xf32>
 }
 
+// NaN in a softmax: the row has no largest finite element.
+// CHECK-LABEL: func.func @hidden_rows
+func.func @hidden_rows(%x: tensor<3x4xf32>, %zero: tensor<f32>) -> tensor<3x4xf32> {
+  // CHECK-NOT: graph.is_nan
+  // CHECK: graph.exp
+  // CHECK: %[[S:.*]] = "graph.mul"
+  // CHECK-NEXT: %[[T:.*]] = "graph.reduce"(%arg0) {axes = array<i64: 1>, keepdims = true, kind = "max"}
+  // CHECK-NEXT: %[[A:.*]] = "graph.abs"(%[[T]])
+  // CHECK: %[[E:.*]] = "graph.equal"(%[[A]]
+  // CHECK-NEXT: %[[B:.*]] = "graph.broadcast_to"(%[[E]])
+  // CHECK-NEXT: "graph.where"(%[[B]], %arg1, %[[S]])
+  %0 = "graph.softmax"(%x) {axis = 1 : i64} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %1 = "graph.is_nan"(%0) : (tensor<3x4xf32>) -> tensor<3x4xi1>
+  %2 = "graph.where"(%1, %zero, %0) : (tensor<3x4xi1>, tensor<f32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %2 : tensor<3x4xf32>
+}
+
 // CHECK-LABEL: func.func @gemm
 func.func @gemm(%a: tensor<3x4xf32>, %b: tensor<5x4xf32>, %c: tensor<5xf32>) -> tensor<3x5xf32> {
   // CHECK: %[[T:.*]] = "graph.transpose"(%arg1)

@@ -1,0 +1,46 @@
+"""What exporters of other frameworks write, shrunk: models that a user brings, not ones that we would write."""
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import mnc
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
+
+NAN, INFINITE = np.float32(np.nan), np.float32(np.inf)
+
+
+def parsed(text: str, opset: int = 18) -> onnx.ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : {opset}]> {text}')
+
+
+def test_nan_is_seen_where_the_host_gave_it() -> None:
+    model = parsed("g (float[8] x) => (bool[8] y, bool[8] z) { y = IsNaN (x) w = Add (x, x) z = IsNaN (w) }")
+    x = np.array([1, NAN, -NAN, INFINITE, -INFINITE, 0, -0.0, 1e-38], np.float32)
+    results = mnc.compile(model).run({"x": x})
+    np.testing.assert_array_equal(results["y"], np.isnan(x))
+
+
+def test_rows_that_a_mask_hides_are_cleared() -> None:
+    """PyTorch's attention: rows of which nothing is left become NaN by softmax, and zero after it."""
+    model = parsed("""g (float[4,5] x) => (float[4,5] y) {
+        s = Softmax <axis = -1> (x) n = IsNaN (s) zero = Constant <value_float = 0.0> () y = Where (n, zero, s)
+    }""")
+    x = np.random.default_rng(0).standard_normal((4, 5)).astype(np.float32)
+    x[1], x[2, 1:], x[3, 2] = -INFINITE, -INFINITE, -INFINITE
+    got = mnc.compile(model).run({"x": x})["y"]
+    powers = np.exp(x - np.where(np.isfinite(x), x, 0).max(axis=1, keepdims=True))
+    want = powers / np.maximum(powers.sum(axis=1, keepdims=True), 1e-30)
+    np.testing.assert_allclose(got, want, atol=1e-6)
+
+
+@pytest.mark.parametrize("count", [5, 31, 32, 70])
+def test_reference_gathers_all_elements(count: int) -> None:
+    types = f"g (int64[2,9] x, int64[1,{count}] i) => (int64[1,{count}] y)"
+    model = parsed(types + "{ y = GatherElements <axis = 1> (x, i) }")
+    x = np.arange(18).reshape(2, 9)
+    indices = np.random.default_rng(0).integers(-9, 9, (1, count))
+    results: Any = evaluator(model).run(None, {"x": x, "i": indices})
+    np.testing.assert_array_equal(results[0], x[0][indices])
