@@ -29,8 +29,8 @@ class Stepper(Protocol):
         """Set the state."""
         ...
 
-    def step(self, batch: Mapping[str, np.ndarray]) -> Arrays:
-        """Take a step; the outputs besides the state."""
+    def step(self, batch: Mapping[str, np.ndarray], following: Mapping[str, np.ndarray] | None = None, /) -> Arrays:
+        """Take a step; the outputs besides the state. `following` is the batch of the next step, where it is known."""
         ...
 
     def state(self) -> Arrays:
@@ -49,7 +49,7 @@ class HostStepper:
         """Set the state."""
         self._state = dict(state)
 
-    def step(self, batch: Mapping[str, np.ndarray]) -> Arrays:
+    def step(self, batch: Mapping[str, np.ndarray], following: Mapping[str, np.ndarray] | None = None, /) -> Arrays:
         """Take a step."""
         outputs = self._program({**batch, **self._state})
         self._state = {name: outputs.pop(output) for name, output in self._updates.items()}
@@ -91,24 +91,45 @@ class EmulatedProgram(_Emulated):
 
 
 class EmulatedStepper(_Emulated):
-    """A step on the emulator. The state stays in the local memories; only the batch moves."""
+    """A step on the emulator. The state stays in the local memories; only batches move, each while the step before it
+    is computed, where two of them fit into the memories."""
 
     def __init__(self, step: TrainingStep, options: Options) -> None:
-        super().__init__(step.compile(replace(options, resident="state")))
+        try:
+            compiled, self._ahead = step.compile(replace(options, resident="batch")), True
+        except CompileError:  # most likely there is no room for the batch that comes
+            compiled, self._ahead = step.compile(replace(options, resident="state")), False
+        super().__init__(compiled)
         self._names = step.updates
+        self._state: Arrays | None = {}  # until it is in the local memories
+        self._loaded: Mapping[str, np.ndarray] = {}  # the batch that is there
 
     def start(self, state: Mapping[str, np.ndarray]) -> None:
         """Set the state."""
-        self.run(self.executable.initialise, state)
+        self._state = dict(state)
 
-    def step(self, batch: Mapping[str, np.ndarray]) -> Arrays:
+    def step(self, batch: Mapping[str, np.ndarray], following: Mapping[str, np.ndarray] | None = None, /) -> Arrays:
         """Take a step."""
-        return self.run(self.executable, batch)
+        if self._state is not None or (self._ahead and not _same(batch, self._loaded)):
+            self.run(self.executable.initialise, {**self.state(), **batch})
+            self._state = None
+        given = (following or batch) if self._ahead else batch
+        self._loaded = {}  # whatever happens
+        outputs = self.run(self.executable, given)
+        self._loaded = given
+        return outputs
 
     def state(self) -> Arrays:
         """The state now."""
+        if self._state is not None:
+            return self._state
         outputs = self.run(self.executable.read_back, {})
         return {name: outputs[output] for name, output in self._names.items()}
+
+
+def _same(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
+    """The same bits under the same names; NaN is itself."""
+    return one.keys() == other.keys() and all(one[name].tobytes() == other[name].tobytes() for name in one)
 
 
 def _cpu(module: Any, options: Options) -> Program:

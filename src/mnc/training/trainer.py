@@ -1,7 +1,7 @@
 """The training loop: seeded batches, one program run per step, accuracy after each epoch, checkpoints."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ class Trainer:
         # State and progress that belong together; one assignment replaces both, so that nothing ever separates them.
         self._safe = dict(step.initial), Progress()
         self._progress = self._safe[1]  # of the stepper, which may be steps ahead
+        self._orders: dict[int, np.ndarray] = {}  # of this epoch and the next one
         self._running = False  # whether the stepper holds the state that belongs to the progress
         self._stepper = compile_step(step, backend, chosen)
         self._forward = compile_program(forward_module(step.forward), backend, chosen)
@@ -103,8 +104,8 @@ class Trainer:
         """
         try:
             while self.progress.epoch < epochs:
-                for indices in self._batches():
-                    self._train(indices)
+                for _ in range(self.progress.position, self.steps_per_epoch):
+                    self._train()
                     if on_step is not None:
                         on_step(self)
                 self._finish_epoch()
@@ -114,23 +115,32 @@ class Trainer:
             self.save()
             raise
 
-    def _batches(self) -> Iterator[np.ndarray]:
-        order = np.random.default_rng([self.seed, self.progress.epoch]).permutation(len(self.data.train_images))
-        batch = self.step.batch
-        for position in range(self.progress.position, self.steps_per_epoch):
-            yield order[position * batch : (position + 1) * batch]
+    def _order(self, epoch: int) -> np.ndarray:
+        """All training samples in the order of an epoch."""
+        if epoch not in self._orders:
+            shuffled = np.random.default_rng([self.seed, epoch]).permutation(len(self.data.train_images))
+            kept = {known: order for known, order in self._orders.items() if known + 1 == epoch}
+            self._orders = {**kept, epoch: shuffled}
+        return self._orders[epoch]
 
-    def _train(self, indices: np.ndarray) -> None:
-        forward = self.step.forward
-        batch = {
+    def _batch(self, ahead: int) -> dict[str, np.ndarray]:
+        """The batch of this step (0) or the next one (1), which may be of the next epoch."""
+        forward, now = self.step.forward, self.progress
+        later, position = divmod(now.position + ahead, self.steps_per_epoch)
+        start = position * self.step.batch
+        indices = self._order(now.epoch + later)[start : start + self.step.batch]
+        return {
             forward.data: self.data.train_images[indices].reshape(forward.shape),
             self.step.labels: self.data.train_labels[indices],
         }
+
+    def _train(self) -> None:
+        batch, following = self._batch(0), self._batch(1)
         with interruption_waits():
             if not self._running:
                 self._stepper.start(self._safe[0])
             self._running = False  # until the step is whole
-            loss = float(self._stepper.step(batch)[self.step.loss].reshape(()))
+            loss = float(self._stepper.step(batch, following)[self.step.loss].reshape(()))
             if not np.isfinite(loss):
                 done = len(self.progress.losses)
                 message = f"the loss is {loss} in step {done + 1}"

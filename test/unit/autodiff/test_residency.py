@@ -12,7 +12,7 @@ from mnc.mncore_backend.emulator import Machine
 from mnc.options import Options
 from mnc.report import report
 from mnc.training import make_model, training_step
-from mnc.training.backends import compile_program
+from mnc.training.backends import EmulatedStepper, compile_program
 from mnc.training.step import TrainingStep
 
 BATCH = 6
@@ -79,6 +79,36 @@ def test_only_the_batch_moves(kept: str) -> None:
     assert {t.name for t in program.tensors} == {step.forward.data, step.labels, step.loss}
     moved = report(program)["total"]["dram_long_words"]
     assert moved == sum(tensor.image.total for tensor in program.tensors)
+
+
+def test_a_batch_that_was_not_announced_is_loaded_first() -> None:
+    step = step_of("momentum")
+    data = batches(step, 4)
+    steppers = [EmulatedStepper(step, Options()) for _ in range(2)]
+    losses: list[list[bytes]] = [[], []]
+    for announced, stepper, found in zip(([1, 2, 3, None], [2, None, 3, 1]), steppers, losses, strict=True):
+        stepper.start(step.initial)
+        for batch, following in zip(data, announced, strict=True):
+            outputs = stepper.step(batch, None if following is None else data[following])
+            found.append(outputs[step.loss].tobytes())
+    assert losses[0] == losses[1]
+    for name, value in steppers[0].state().items():
+        assert value.tobytes() == steppers[1].state()[name].tobytes(), name
+
+
+def test_batches_stay_outside_where_two_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    step, whole = step_of("sgd"), TrainingStep.compile
+
+    def compile_small(self: TrainingStep, options: Options) -> Executable:
+        if options.resident == "batch":
+            raise CompileError("no room")
+        return whole(self, options)
+
+    monkeypatch.setattr(TrainingStep, "compile", compile_small)
+    stepper, data = EmulatedStepper(step, Options("single")), batches(step, 2)
+    stepper.start(step.initial)
+    losses = [stepper.step(data[0], data[1])[step.loss], stepper.step(data[1])[step.loss]]
+    np.testing.assert_allclose(losses, reference(step, data)[0], rtol=1e-5)
 
 
 def test_convolutions_keep_their_batch_as_tiles() -> None:

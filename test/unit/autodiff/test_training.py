@@ -107,11 +107,11 @@ def test_interruption_in_the_middle_of_a_step(
     trainer = Trainer(step_of(), small_data(), backend=backend, checkpoint=path)
     take = trainer._stepper.step
 
-    def interrupted(batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def interrupted(*batches: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         if len(trainer.progress.losses) == 5:  # the second of the second epoch
             for _ in range(signals):
                 os.kill(os.getpid(), signal.SIGINT)
-        return take(batch)
+        return take(*batches)
 
     monkeypatch.setattr(trainer._stepper, "step", interrupted)
     with pytest.raises(KeyboardInterrupt):
