@@ -4,9 +4,9 @@
 
 Results are those of ONNX Runtime where it is installed, compile times of IREE stand beside ours where that is.
 
-The light models of the `onnx` package get seeded He-scaled random weights, and each has a process of its own. Without
-names all are compiled; `--run` executes a model on the emulator too. Results go to benchmarks/results/models.json; two
-of them are compared with `python -m benchmarks.compare OLD NEW`.
+The light models of the `onnx` package get seeded He-scaled random weights, ResNet-18 for images of 64 x 64 is built
+here, and each model has a process of its own. Without names all are compiled; `--run` executes a model on the emulator
+too. Results go to benchmarks/results/models.json; two of them are compared with `python -m benchmarks.compare OLD NEW`.
 """
 
 import importlib
@@ -28,24 +28,26 @@ import onnx
 from onnx import numpy_helper
 
 import mnc
+from benchmarks.resnet import resnet18
 from benchmarks.results import DIRECTORY, write_results
+from mnc.accuracy.probable import error_bounds
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
 from mnc.options import Options
 from mnc.report import report
-from mnc.sensitivity import error_bounds
 
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
-NAMES = tuple(path.stem.removeprefix("light_") for path in sorted(LIGHT.glob("light_*.onnx")))
+BUILDERS = {"resnet18": resnet18}
+NAMES = (*(path.stem.removeprefix("light_") for path in sorted(LIGHT.glob("light_*.onnx"))), *BUILDERS)
 
 
 def _weight(rng: np.random.Generator, operator: str, operand: int, shape: list[int]) -> np.ndarray:
     """Random values for one operand: kernels after He, scales and variances near 1, shifts near 0."""
-    noise = rng.standard_normal(shape)
+    noise = rng.standard_normal(shape, np.float32)
     if operator in ("Conv", "Gemm") and operand == 1:
-        return noise * np.sqrt(2 / np.prod(shape[1:]))
+        return noise * np.float32(np.sqrt(2 / np.prod(shape[1:])))
     near_one = operator in ("Unsqueeze", "Mul") or (operator == "BatchNormalization" and operand in (1, 4))
-    return np.abs(1 + 0.1 * noise) if near_one else 0.1 * noise
+    return np.abs(1 + np.float32(0.1) * noise) if near_one else np.float32(0.1) * noise
 
 
 def light_model(name: str, seed: int = 0) -> onnx.ModelProto:
@@ -59,7 +61,7 @@ def light_model(name: str, seed: int = 0) -> onnx.ModelProto:
     for node in graph.node:
         if node.op_type == "ConstantOfShape" and node.output[0] in users:
             value = _weight(rng, *users[node.output[0]], [int(n) for n in shapes[node.input[0]]])
-            graph.initializer.append(numpy_helper.from_array(value.astype(np.float32), node.output[0]))
+            graph.initializer.append(numpy_helper.from_array(value, node.output[0]))
     used = {value for node in nodes for value in node.input}
     initializers = [tensor for tensor in graph.initializer if tensor.name in used]
     inputs = [e for e in graph.input if e.name in used and e.name not in {t.name for t in initializers}]
@@ -72,6 +74,11 @@ def light_model(name: str, seed: int = 0) -> onnx.ModelProto:
         logits.name = nodes[-1].input[0]
         graph.output.append(logits)
     return model
+
+
+def build(name: str) -> onnx.ModelProto:
+    """A model by its name among `NAMES`."""
+    return BUILDERS[name]() if name in BUILDERS else light_model(name)
 
 
 def _expected(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -95,11 +102,11 @@ def _agreement(model: onnx.ModelProto, executable: Any, images: int) -> dict[str
     for _ in range(images):
         inputs = {entry.name: rng.standard_normal(shape).astype(np.float32)}
         start = time.perf_counter()
-        result = executable.run(inputs)[logits].reshape(-1)
+        result = executable.run(inputs)[logits]
         seconds += time.perf_counter() - start
-        want = _expected(model, inputs)[logits].reshape(-1)
+        want = _expected(model, inputs)[logits]
         if bound == 0:
-            bound = error_bounds(model, inputs, {logits: want}, Options().precision)[logits]
+            bound = error_bounds(model, inputs, Options().precision)[logits]
         error, largest = max(error, float(np.abs(result - want).max())), max(largest, float(np.abs(want).max()))
         agreed += float(result.argmax() == want.argmax())
     figures = {"run_seconds": seconds / images, "images": images, "error": error, "bound": bound, "largest": largest}
@@ -108,7 +115,7 @@ def _agreement(model: onnx.ModelProto, executable: Any, images: int) -> dict[str
 
 def measure(name: str, images: int) -> dict[str, float]:
     """Figures of one model, in this process."""
-    model = light_model(name)
+    model = build(name)
     start = time.perf_counter(), time.process_time()
     executable = mnc.compile(model)
     figures = {

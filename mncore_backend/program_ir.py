@@ -81,7 +81,7 @@ def _write_image(tensor: _HostTensor) -> None:
         padding=image.padding,
         segments=ir.DenseI64ArrayAttr.get([number for segment in image.segments for number in segment]),
         index=ir.DenseElementsAttr.get(np.ascontiguousarray(image.index, dtype=np.int32)),
-        value=None if value is None else ir.DenseElementsAttr.get(value.reshape(-1)),
+        value=None if value is None else ir.DenseElementsAttr.get(value),  # equal to the model's: shares its storage
     )
 
 
@@ -201,16 +201,19 @@ def _pairs(attribute: Any) -> tuple[tuple[int, int], ...]:
 def read_images(module: Any, buffers: dict[str, Buffer]) -> list[Image]:
     """Tensors that the host writes and reads, with the allocated DRAM buffers."""
     result = []
+    indices: dict[Any, np.ndarray] = {}  # tensors of one arrangement share it
     for function in module.body.operations:
         for op in function.operation.regions[0].blocks[0].operations:
             operation = op.operation
             if operation.name != "mncore.image":
                 continue
             attributes = operation.attributes
+            if attributes["index"] not in indices:
+                indices[attributes["index"]] = np.array(attributes["index"])
             image = DramImage(
                 buffers[_string(operation, "buffer")],
                 tuple(ir.DenseI64ArrayAttr(attributes["shape"])),
-                np.array(attributes["index"]),
+                indices[attributes["index"]],
                 tuple(ir.DenseI64ArrayAttr(attributes["groups"])),
                 _integer(operation, "padding"),
                 _pairs(attributes["segments"]),

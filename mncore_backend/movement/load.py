@@ -47,19 +47,20 @@ def plan_load(builder: Builder, layout: Layout, destination: Buffer, *, padding:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """How a tensor comes: the inner hops chosen, its slices, the coarsest MV form that serves it, and what each PE word
-    holds. `data[i]` is the size of slice i in L1BM, long words."""
+    """How a tensor comes: the inner hops chosen, its slices and the coarsest MV form that serves it. `data[i]` is the
+    size of slice i in L1BM, long words."""
 
+    layout: Layout
     destination: Buffer
     path: Path
     parts: list[list[PeStep]]
     data: list[int]
     spread: str
-    held: Index
 
     def l2bm_index(self, part: int) -> Index:
         """What each word of the L2BMs holds when a slice has arrived: [L2B, long word, word]."""
-        return l2bm_index(self.path, l1bm_index(self.held, self.parts[part], self.data[part]))
+        held = place(self.layout)  # not kept: all loads of a program are planned together, and it is as large as the chip
+        return l2bm_index(self.path, l1bm_index(held, self.parts[part], self.data[part]))
 
     @property
     def l2bm_total(self) -> int:
@@ -79,7 +80,7 @@ def prepare(layout: Layout, destination: Buffer) -> Arrival:
     spread = _spread(layout)
     candidates = [(path, slices(path, addresses, two_long=two_long)) for path in paths(layout, upward=False)]
     path, parts = min(candidates, key=lambda c: _cost(c[0], c[1], spread))
-    return Arrival(destination, path, parts, [l1bm_size(path, part) for part in parts], spread, held)
+    return Arrival(layout, destination, path, parts, [l1bm_size(path, part) for part in parts], spread)
 
 
 def emit_from_l2bm(builder: Builder, arrival: Arrival, part: int, l2bm: Buffer, start: int, l1bm: Buffer) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import onnx
 
+from mnc.accuracy.probable import error_bounds
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
 from mnc.options import Precision
-from mnc.sensitivity import error_bounds
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def compare(
     """Compare outputs with the reference evaluator; the bound of each is what rounding explains (`error_bounds`), and
     integers and booleans must be equal."""
     expected = _evaluate(model, inputs)
-    return _compare(expected, actual, error_bounds(model, inputs, expected, precision))
+    return _compare(expected, actual, error_bounds(model, inputs, precision))
 
 
 def compare_with(
@@ -87,7 +87,7 @@ def compare_with(
 ) -> list[Comparison]:
     """As `compare`, with stored results; one of another shape is wrong. Bounds come from the reference all the same:
     a stored result that is far from it must not widen its own bound."""
-    bounds = error_bounds(model, inputs, _evaluate(model, inputs), precision)
+    bounds = error_bounds(model, inputs, precision)
     return _compare(expected, actual, bounds)
 
 

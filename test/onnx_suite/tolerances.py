@@ -14,9 +14,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import onnx
-from error_analysis import error_bounds
-from rounding import MACHINE, REFERENCE, SMALLEST_NORMAL
 
+from mnc.accuracy.rounding import MACHINE, REFERENCE, SMALLEST_NORMAL
+from mnc.accuracy.worst_case import error_bounds
 from mnc.core.context import make_context
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.options import Options, Precision

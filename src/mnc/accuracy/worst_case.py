@@ -5,35 +5,35 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from error_rules import RULES, apply, kind_of, terms
-from rounding import ONCE, SMALLEST_NORMAL, Rounding
 
+from mnc.accuracy.error_rules import RULES, apply, kind_of, terms
+from mnc.accuracy.rounding import ONCE, SMALLEST_NORMAL, Rounding, of_operation
 from mnc.core.bindings import ir
 from mnc.passes.graph.evaluate import evaluate_operation, python_attributes
 
 Array = np.ndarray
 _ROUNDED_ONCE = frozenset(["add", "sub", "mul", "leaky_relu"])
-_SUMS = frozenset(["reduce", "cum_sum", "matmul", "conv", "conv_transpose", "pool"])
+SUMS = frozenset(["reduce", "cum_sum", "matmul", "conv", "conv_transpose", "pool"])
 
 
-def _is_float(value: Any) -> bool:
+def is_float(value: Any) -> bool:
     return isinstance(ir.RankedTensorType(value.type).element_type, ir.FloatType)
 
 
-def _magnitude(value: Array) -> Array:
+def magnitude(value: Array) -> Array:
     return np.abs(np.where(np.isfinite(value.astype(np.float64)), value, 0).astype(np.float64))
 
 
 def _block_step(value: Array, axes: tuple[int, ...] | None, bits: int) -> Array:
     """Largest conversion error of elements that share blocks within `axes`."""
-    _, exponent = np.frexp(np.max(_magnitude(value), axis=axes, keepdims=True, initial=0))
+    _, exponent = np.frexp(np.max(magnitude(value), axis=axes, keepdims=True, initial=0))
     return np.broadcast_to(2.0 * np.ldexp(1.0, exponent - 1 - bits), value.shape)
 
 
 def _contraction_error(op: Any, x: list[Array], how: Rounding, unit: float) -> Array:
     """Conversion of both factors, and the roundings of the accumulator."""
-    a, b = (_magnitude(value) for value in x[:2])
-    bits = how.conversion_bits
+    a, b = (magnitude(value) for value in x[:2])
+    bits = of_operation(op, how).conversion_bits
     rounds = -(-terms(op) // how.block) + how.stages
     if bits is None:
         return rounds * unit * apply(op, a, b)
@@ -55,27 +55,27 @@ def _sum_error(op: Any, x: list[Array], result: Array, how: Rounding, unit: floa
     if kind in ("prod", "log_sum_exp", "log_sum", "lp", "l2"):
         return (terms(op) + how.stages + 2 * how.functions["pow"] * terms(op)) * unit * np.abs(result)
     element = ir.RankedTensorType(op.operation.results[0].type).element_type
-    last = unit * _magnitude(result)
+    last = unit * magnitude(result)
     if kind_of(op) in ("matmul", "conv", "conv_transpose"):
         bias = last if len(x) > 2 else 0.0
         return _contraction_error(op, x, how, how.accumulating_unit(element, True)) + last + bias
-    size = _magnitude(x[0])
+    size = magnitude(x[0])
     changed = {"kind": "sum"} if kind in ("sum_square", "l1") else {}
     total = apply(op, size * size if kind == "sum_square" else size, **changed)
     mean = 3 if kind in ("mean", "average") else 0  # the constant 1 / n and the product with it
     return (terms(op) + how.stages) * how.accumulating_unit(element, False) * total + (1 + mean) * last
 
 
-def _own_error(op: Any, x: list[Array], result: Array, how: Rounding) -> Array:
+def own_error(op: Any, x: list[Array], result: Array, how: Rounding) -> Array:
     """What the operation itself rounds."""
     kind = kind_of(op)
     element = ir.RankedTensorType(op.operation.results[0].type).element_type
     unit = how.unit(element)
-    size = _magnitude(result)
+    size = magnitude(result)
     if kind == "cast":
         narrow = {"f16": 11, "bf16": 8, "f32": 24}.get(str(element), 53)
-        return size * 2.0**-narrow if _is_float(op.operation.operands[0]) else size * unit
-    if kind in _SUMS:
+        return size * 2.0**-narrow if is_float(op.operation.operands[0]) else size * unit
+    if kind in SUMS:
         return _sum_error(op, x, result, how, unit) + SMALLEST_NORMAL * terms(op)
     ulps = how.functions.get(kind, ONCE if kind in _ROUNDED_ONCE else 0.0)
     return size * 2 * ulps * unit + (SMALLEST_NORMAL if ulps else 0.0)
@@ -84,13 +84,13 @@ def _own_error(op: Any, x: list[Array], result: Array, how: Rounding) -> Array:
 def _bound(op: Any, x: list[Array], e: list[Array], results: list[Array], how: Rounding) -> list[Array]:
     kind = kind_of(op)
     if kind == "constant":
-        return [_magnitude(r) * how.unit(op.operation.results[0].type.element_type) if r.dtype == np.float64
+        return [magnitude(r) * how.unit(op.operation.results[0].type.element_type) if r.dtype == np.float64
                 and str(ir.RankedTensorType(op.operation.results[0].type).element_type) == "f64"
                 else np.zeros(r.shape) for r in results]  # fmt: skip
     if kind not in RULES:
         raise KeyError(f"no error rule for {op.operation.name}: decompose it first")
     inherited = np.asarray(RULES[kind](op, x, e, results[0]), np.float64)
-    own = _own_error(op, x, results[0], how) if _is_float(op.operation.results[0]) else 0.0
+    own = own_error(op, x, results[0], how) if is_float(op.operation.results[0]) else 0.0
     total = np.where(np.isfinite(results[0].astype(np.float64)), np.nan_to_num(inherited, nan=np.inf) + own, 0)
     return [total]
 
@@ -108,10 +108,10 @@ def error_bounds(module: ir.Module, inputs: Mapping[str, Array], how: Rounding) 
     errors: dict[Any, Array] = {}
     for argument, name in zip(block.arguments, names, strict=True):
         given = np.asarray(inputs[name])
-        floating = _is_float(argument)
+        floating = is_float(argument)
         values[argument] = given.astype(np.float64) if floating else given
         wide = str(ir.RankedTensorType(argument.type).element_type) == "f64"  # the machine takes a single
-        errors[argument] = _magnitude(values[argument]) * (how.unit(argument.type.element_type) if wide else 0.0)
+        errors[argument] = magnitude(values[argument]) * (how.unit(argument.type.element_type) if wide else 0.0)
     for view in block.operations:
         operands = list(view.operation.operands)
         if view.operation.name == "func.return":

@@ -1,0 +1,201 @@
+"""An error bound that holds with a stated probability: what rounding does to the results of one run of a model.
+
+The graph that is compiled is evaluated in double precision with errors as large as the machine may make them, several
+times with independent ones. The model of rounding is that of Higham and Mary (2019): the errors of single roundings are
+independent, have mean zero, and are bounded as in `rounding`; terms of a sum meet in an order that is unrelated to
+their signs. To first order, the error of a result is then a sum of independent bounded variables, one for every
+rounding, times their derivatives. With V the sum of the squares of their bounds, Hoeffding's inequality gives
+
+    P(|error| >= t) <= 2 exp(-t^2 / 2 V).
+
+V is not summed, it is measured: with normal errors whose standard deviations are the bounds, the deviation of a result
+is normal with variance V, so that the mean square of a few deviations, times their number over a low quantile of the
+chi-square distribution, is above V but for a small probability. Where the largest V of a tensor counts, the largest
+mean square is at least that of the element that has it.
+
+What the model computed with rounds as well; its deviations are added before they are squared.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+
+from mnc.accuracy.error_rules import apply, kind_of, terms
+from mnc.accuracy.rounding import MACHINE, REFERENCE, Rounding, of_operation
+from mnc.accuracy.worst_case import SUMS, is_float, magnitude, own_error
+from mnc.core.bindings import ir
+from mnc.core.context import make_context
+from mnc.lowering.onnx_to_graph.importer import import_model
+from mnc.options import Options, Precision
+from mnc.passes.graph.evaluate import evaluate_operation, python_attributes
+from mnc.stages import Pipeline, stage_pipeline
+
+FAILURE = 1e-4
+"""Probability that the bound of a tensor is too small, if rounding is what the model of it says."""
+SAMPLES = 16
+"""Disturbed evaluations. Few need a wide margin (4.5 for 8, 2.5 for 16), many take long."""
+LANES = 8
+"""Neighbours that can share a block; where blocks begin is the compiler's choice."""
+CONTRACTIONS = ("matmul", "conv", "conv_transpose")
+LINEAR_SUMS = ("sum", "mean", "average")
+
+Array = np.ndarray
+Samples = list[Array]
+"""The undisturbed value, then the disturbed ones."""
+
+
+def chi_square_quantile(probability: float, degrees: int) -> float:
+    """Where the chi-square distribution with an even number of degrees of freedom reaches a probability."""
+    low, high = 0.0, float(degrees)  # beyond its median
+    for _ in range(100):
+        middle = (low + high) / 2
+        tail = math.exp(-middle / 2) * sum((middle / 2) ** i / math.factorial(i) for i in range(degrees // 2))
+        low, high = (middle, high) if 1 - tail < probability else (low, middle)
+    return low
+
+
+def margin(elements: int) -> float:
+    """What the root of the largest mean square of a tensor is multiplied by, half of `FAILURE` for each inequality."""
+    hoeffding = math.sqrt(2 * math.log(2 * max(elements, 1) / (FAILURE / 2)))
+    return hoeffding * math.sqrt(SAMPLES / chi_square_quantile(FAILURE / 2, SAMPLES))
+
+
+def _largest_near(size: Array, axis: int) -> Array:
+    """For every element the largest of all that may share its block along an axis."""
+    moved = np.moveaxis(size, axis, -1)
+    extent = moved.shape[-1]
+    padded = np.zeros((*moved.shape[:-1], extent + 2 * (LANES - 1)), moved.dtype)
+    padded[..., LANES - 1 : LANES - 1 + extent] = moved
+    for shift in (1, 2, 4, 7):  # windows of 2, 4, 8 and 15
+        padded = np.maximum(padded[..., :-shift], padded[..., shift:])
+    return np.moveaxis(padded[..., :extent], -1, axis)
+
+
+def _conversion_bound(op: Any, number: int, value: Array, bits: int) -> Array:
+    """Largest error of every element of a factor when it becomes block floating point: 2^-bits of the largest of its
+    block, which lies along a contracted dimension."""
+    size = magnitude(value)
+    kind = kind_of(op)
+    if kind == "matmul":
+        axes = [-1 if number == 0 or value.ndim == 1 else -2]
+    else:
+        axes = [axis for axis in range(value.ndim) if axis != (0 if number == 0 or kind == "conv" else 1)]
+    near = [_largest_near(size, axis) for axis in axes]
+    return np.maximum.reduce(near) * 2.0**-bits
+
+
+def _accumulated(op: Any, x: list[Array], result: Array, how: Rounding) -> Array:
+    """Root of the sum of squares of the roundings of a sum. A partial sum of terms in an order that is unrelated to
+    their values has a mean square of at most that of the whole plus the sum of the squares of the terms."""
+    element = ir.RankedTensorType(op.operation.results[0].type).element_type
+    squares = [np.square(magnitude(value)) for value in x[:2]]
+    total, count = magnitude(result), terms(op)
+    if kind_of(op) in CONTRACTIONS:
+        rounds = -(-count // how.block) + how.stages
+        unit = how.accumulating_unit(element, True)
+        return unit * np.sqrt(rounds * (np.square(total) + apply(op, *squares)))
+    is_mean = python_attributes(op).get("kind") in ("mean", "average")
+    share = apply(op, squares[0]) / (count if is_mean else 1)
+    rounds = count + how.stages
+    return how.accumulating_unit(element, False) * np.sqrt(rounds * (np.square(total) + share))
+
+
+def _own_deviation(op: Any, x: list[Array], result: Array, how: Rounding) -> Array:
+    """Bound of what an operation rounds, several roundings taken together by the root of their squares; conversions of
+    factors, which are disturbed themselves, left out."""
+    if kind_of(op) not in SUMS or python_attributes(op).get("kind", "sum") not in LINEAR_SUMS:
+        return own_error(op, x, result, how)
+    element = ir.RankedTensorType(op.operation.results[0].type).element_type
+    last = how.unit(element) * magnitude(result) * 3  # the last rounding, a bias, the factor of a mean
+    return np.hypot(_accumulated(op, x, result, how), last)
+
+
+def _disturbed(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Generator) -> Iterator[list[Array]]:
+    """Operands of the disturbed evaluations of an operation."""
+    bits = of_operation(op, how).conversion_bits if kind_of(op) in CONTRACTIONS else None
+    bounds = [] if bits is None else [_conversion_bound(op, i, own[0], bits) for i, own in enumerate(operands[:2])]
+    for number in range(1, SAMPLES + 1):
+        values = [own[number] for own in operands]
+        for i, bound in enumerate(bounds):
+            values[i] = values[i] + bound * rng.standard_normal(bound.shape)
+        yield values
+
+
+def _evaluate(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Generator) -> list[Samples]:
+    """Samples of every result of an operation."""
+    x = [own[0] for own in operands]
+    exact = evaluate_operation(op, x, wide=True)
+    if not operands:
+        return [[value] * (SAMPLES + 1) for value in exact]
+    floating = [is_float(result) for result in op.operation.results]
+    with np.errstate(all="ignore"):
+        own = [_own_deviation(op, x, exact[0], how) if floating[0] else 0.0, *[0.0] * (len(exact) - 1)]
+        found: list[Samples] = [[value] for value in exact]
+        for values in _disturbed(op, operands, how, rng):
+            for i, result in enumerate(evaluate_operation(op, values, wide=True)):
+                noise = own[i] * rng.standard_normal(result.shape) if np.any(own[i]) else 0.0
+                found[i].append(result + noise if floating[i] else result)
+    return found
+
+
+def deviations(
+    module: ir.Module, inputs: Mapping[str, Array], how: Rounding, rng: np.random.Generator
+) -> list[tuple[Array, Samples]]:
+    """For every result of ``@main`` its value and what each disturbed evaluation adds to it.
+
+    The operations must be primitive: the module has gone through the graph stage, or `decompose`.
+    """
+    function = module.body.operations[0].operation
+    block = function.regions[0].blocks[0]
+    entries = function.attributes["arg_attrs"] if len(block.arguments) else []
+    values: dict[Any, Samples] = {}
+    for argument, entry in zip(block.arguments, entries, strict=True):
+        given = np.asarray(inputs[ir.StringAttr(ir.DictAttr(entry)["onnx.name"]).value])
+        values[argument] = [given.astype(np.float64) if is_float(argument) else given] * (SAMPLES + 1)
+    last_use = {operand: view for view in block.operations for operand in view.operation.operands}
+    for view in block.operations:
+        operands = list(view.operation.operands)
+        if view.operation.name == "func.return":
+            return [(values[v][0], [sample - values[v][0] for sample in values[v][1:]] if is_float(v) else [])
+                    for v in operands]  # fmt: skip
+        results = _evaluate(view, [values[v] for v in operands], how, rng)
+        values.update(zip(view.operation.results, results, strict=True))
+        for operand in set(operands):
+            if last_use[operand] == view:
+                del values[operand]
+    return []
+
+
+def _largest_mean_square(both: list[Samples]) -> float:
+    """Over the elements that are finite in every evaluation."""
+    squares = np.mean([np.square(sum(sample)) for sample in zip(*both, strict=True)], axis=0)
+    return float(np.max(squares, where=np.isfinite(squares), initial=0.0))
+
+
+def error_bounds(model: onnx.ModelProto, inputs: Mapping[str, Array], precision: Precision) -> dict[str, float]:
+    """Bound of the error of every float output of a model for these inputs, which all of its elements keep but for
+    `FAILURE`; 0 for integers and booleans.
+
+    Raises:
+        CompileError: the model cannot be imported.
+    """
+    rng = np.random.default_rng(0)
+    shapes = {name: tuple(np.shape(value)) for name, value in inputs.items()}
+    # The machine runs what the graph stage leaves; the reference runs the model, operator by operator.
+    machine = stage_pipeline("graph", Options(precision=precision)), MACHINE[precision]
+    reference = Pipeline.parse("builtin.module(decompose)"), REFERENCE
+    found = []
+    for pipeline, how in (machine, reference):
+        module = import_model(model, make_context(), shapes=shapes, file_name="model.onnx")
+        pipeline.run(module)
+        with module.context:
+            found.append(deviations(module, inputs, how, rng))
+    bounds = {}
+    for output, *both in zip(model.graph.output, *found, strict=True):
+        samples = [own for _, own in both]
+        size = both[0][0].size
+        bounds[output.name] = margin(size) * math.sqrt(_largest_mean_square(samples)) if samples[0] else 0.0
+    return bounds

@@ -1,0 +1,105 @@
+"""The bound with a stated probability: it holds for roundings that are as large as may be, and is not much larger."""
+
+import math
+
+import numpy as np
+import onnx
+import pytest
+
+from mnc.accuracy import probable
+from mnc.accuracy.probable import FAILURE, SAMPLES, chi_square_quantile, error_bounds, margin
+
+RNG = np.random.default_rng(0)
+
+
+def model(text: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 18]> g {text}')
+
+
+TERMS = 2048
+PRODUCT = "(float[4,2048] x, float[2048,32] w) => (float[4,32] y) { y = MatMul (x, w) }"
+
+
+def factors() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(1)
+    return {
+        name: rng.standard_normal(shape).astype(np.float32) for name, shape in (("x", (4, TERMS)), ("w", (TERMS, 32)))
+    }
+
+
+@pytest.mark.parametrize(("probability", "degrees", "value"), [(0.05, 8, 2.7326), (0.01, 16, 5.8122), (0.5, 2, 1.3863)])
+def test_quantiles_are_those_of_tables(probability: float, degrees: int, value: float) -> None:
+    assert chi_square_quantile(probability, degrees) == pytest.approx(value, abs=1e-4)
+
+
+def test_the_margin_contains_nearly_all_normal_tensors() -> None:
+    """Of tensors of normal errors, none of which is known better than by its samples."""
+    trials, elements = 2000, 50
+    samples = RNG.standard_normal((trials, SAMPLES, elements))
+    bounds = margin(elements) * np.sqrt(np.square(samples).mean(axis=1).max(axis=1))
+    errors = np.abs(RNG.standard_normal((trials, elements))).max(axis=1)
+    assert (errors > bounds).mean() <= FAILURE
+    one = margin(1) * np.sqrt(np.square(RNG.standard_normal((100_000, SAMPLES))).mean(axis=1))
+    assert (np.abs(RNG.standard_normal(100_000)) > one).mean() <= FAILURE
+
+
+def largest_of_blocks(values: np.ndarray) -> np.ndarray:
+    """Of eight neighbours along the last dimension, for each of them."""
+    return np.repeat(np.abs(values).reshape(*values.shape[:-1], -1, 8).max(-1), 8, axis=-1)
+
+
+def test_a_product_in_block_floating_point() -> None:
+    """Factors cut to 18 bits of the largest of eight: the error of the product is below the bound, which is below what
+    as many roundings of one sign would give."""
+    inputs = factors()
+    bound = error_bounds(model(PRODUCT), inputs, "pseudo-single")["y"]
+    x, w = inputs["x"].astype(np.float64), inputs["w"].astype(np.float64).T
+
+    def cut(values: np.ndarray) -> np.ndarray:
+        step = 2.0 ** (np.floor(np.log2(largest_of_blocks(values))) - 17)
+        return np.round(values / step) * step
+
+    error = np.abs(cut(x) @ cut(w).T - x @ w.T).max()
+    worst = 2.0**-18 * (largest_of_blocks(x) @ np.abs(w).T + np.abs(x) @ largest_of_blocks(w).T).max()
+    assert error < bound < min(worst, 40 * error)
+
+
+def test_single_is_better_than_pseudo_single() -> None:
+    inputs = factors()
+    bounds = [error_bounds(model(PRODUCT), inputs, precision)["y"] for precision in ("single", "pseudo-single")]
+    assert bounds[0] < bounds[1]
+
+
+def test_an_error_grows_where_the_model_amplifies_it() -> None:
+    text = "(float[2] x) => (float[2] y) {{ s = Mul (x, x) y = {op} (s) }}"
+    x = {"x": np.array([5.0, 6.0], np.float32)}
+    grown, plain = (error_bounds(model(text.format(op=op)), x, "single")["y"] for op in ("Exp", "Tanh"))
+    assert grown / math.exp(36.0) > 10 * 2.0**-24
+    assert plain < 150 * 2.0**-24
+
+
+def test_what_moves_only_is_exact_and_integers_are_too() -> None:
+    moved = model("(float[2,3] x) => (float[3,2] y) { t = Transpose (x) y = Relu (t) }")
+    assert error_bounds(moved, {"x": np.ones((2, 3), np.float32)}, "single") == {"y": 0.0}
+    best = model("(float[2,3] x) => (int64[2,1] y) { y = ArgMax <axis = 1> (x) }")
+    assert error_bounds(best, {"x": np.eye(2, 3, dtype=np.float32)}, "single") == {"y": 0.0}
+
+
+def test_neighbours_along_every_contracted_dimension_count() -> None:
+    """Channels 0 to 7 share a block with a large one: their errors are those of the large one."""
+    text = "(float[1,8,3,3] x, float[1,8,1,1] w) => (float[1,1,3,3] y) { y = Conv (x, w) }"
+    w = np.zeros((1, 8, 1, 1), np.float32)
+    w[0, 0] = 1
+    small = {"x": np.ones((1, 8, 3, 3), np.float32), "w": w}
+    large = {"x": small["x"].copy(), "w": w}
+    large["x"][0, 7] = 1024
+    plain, grown = (error_bounds(model(text), inputs, "pseudo-single")["y"] for inputs in (small, large))
+    assert grown > 100 * plain
+
+
+def test_a_bound_does_not_depend_on_what_was_expected() -> None:
+    """The same inputs give the same bound, whatever else was asked before."""
+    inputs = factors()
+    first = error_bounds(model(PRODUCT), inputs, "single")
+    assert error_bounds(model(PRODUCT), inputs, "single") == first
+    assert probable.SAMPLES % 2 == 0  # the closed form of the chi-square distribution
