@@ -9,6 +9,7 @@ from typing import Self
 
 from mnc.core.bindings import ir, passmanager
 from mnc.core.diagnostics import CompileError, InternalError
+from mnc.core.garbage import rare_collection
 from mnc.core.instrumentation import DumpAfter, Instrumentation
 from mnc.core.pass_base import Pass
 from mnc.core.pipeline_text import ROOT, Element, element_error, parse_elements, print_elements
@@ -151,19 +152,20 @@ class Pipeline:
         hooks = (*instrumentation, *(DumpAfter(name, path) for name, path in self.dumps))
         # Attributes are shared inside a context, so the copy costs operations, not weights.
         original = module.operation.clone()
-        for index, entry in enumerate(self.entries):
-            for hook in hooks:
-                hook.before(entry, module)
-            try:
-                entry.run(module)
-                if verify:
-                    module.operation.verify()
-            except CompileError:
-                raise
-            except Exception as error:
-                raise self._failure(index, error, original, reproducer_directory) from error
-            for hook in reversed(hooks):
-                hook.after(entry, module)
+        with rare_collection():
+            for index, entry in enumerate(self.entries):
+                for hook in hooks:
+                    hook.before(entry, module)
+                try:
+                    entry.run(module)
+                    if verify:
+                        module.operation.verify()
+                except CompileError:
+                    raise
+                except Exception as error:
+                    raise self._failure(index, error, original, reproducer_directory) from error
+                for hook in reversed(hooks):
+                    hook.after(entry, module)
 
     def _failure(
         self, index: int, error: Exception, original: ir.OpView, directory: Path | str | None

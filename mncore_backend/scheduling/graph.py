@@ -51,6 +51,8 @@ class Bundle:
     pending     predecessors not yet placed (and 1 while members are missing)
     transfers   MVs that must have finished before the first row
     priority    steps from the first row to the end of the longest path that starts here
+    number      place among the bundles of the window
+    is_transfer one MV
     """
 
     index: int
@@ -63,14 +65,12 @@ class Bundle:
     priority: int = 0
     placed: bool = False
     internal: list[tuple[Node, Node, int]] = field(default_factory=list)
+    number: int = -1
+    is_transfer: bool = False
 
     @property
     def nodes(self) -> list[Node]:
         return [node for row in self.rows for node in row]
-
-    @property
-    def is_transfer(self) -> bool:
-        return self.rows[0][0].transfer is not None
 
     @property
     def earliest(self) -> int:

@@ -254,10 +254,11 @@ class _ListScheduler:
 
     def _yields(self, bundle: Bundle, blocked: Sequence[Bundle]) -> bool:
         """Whether an MV lets another one go first, which only waits for MVs."""
-        stalled = [other for _, _, other in self.queues.stalled if other.is_transfer]
         if self.options.urgent_transfers:
+            stalled = [other for _, _, other in self.queues.stalled if other.is_transfer]
             return any(self.transfers.should_wait(bundle, other) for other in (*stalled, *blocked))
-        return any(other.index < bundle.index and self.transfers.is_kept_out_by(other, bundle) for other in stalled)
+        earlier = (other for _, i, other in self.queues.stalled if i < bundle.index and other.is_transfer)
+        return any(self.transfers.is_kept_out_by(other, bundle) for other in earlier)
 
     def _may_issue(self, record: StepRecord, forced: bool) -> bool:
         """An MV may stand before the current step. Behind a wait of this step there is no place for one any more."""

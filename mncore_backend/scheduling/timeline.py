@@ -19,13 +19,16 @@ from mnc.mncore_backend.machine import (
 Port = tuple[Memory, int, bool]
 """Memory, instance and whether it is written: what a data phase occupies."""
 
+_NUMBER = {memory: i for i, memory in enumerate(Memory)}
+
 
 @dataclass(frozen=True, slots=True)
 class TransferTiming:
-    """Length of the data phase in steps, and the ports it occupies."""
+    """Length of the data phase in steps, the ports it occupies, and the instances it writes as a bit set."""
 
     data_steps: int
     ports: tuple[Port, ...]
+    written: int = 0
 
     @property
     def duration(self) -> int:
@@ -49,7 +52,8 @@ def timing_of(transfer: Transfer) -> TransferTiming:
         for instance in range(8)
         if access.memory is not Memory.DAR and access.instances >> instance & 1
     ]
-    return TransferTiming(-(-cycles // CYCLES_PER_STEP), tuple(ports))
+    written = sum(1 << 8 * _NUMBER[memory] + instance for memory, instance, write in ports if write)
+    return TransferTiming(-(-cycles // CYCLES_PER_STEP), tuple(ports), written)
 
 
 @dataclass(slots=True)

@@ -5,15 +5,15 @@ from dataclasses import replace
 from mnc.mncore_backend.machine import TAGS
 from mnc.mncore_backend.scheduling.graph import Bundle, Node
 from mnc.mncore_backend.scheduling.steps import StepRecord
-from mnc.mncore_backend.scheduling.timeline import Port, Timeline
+from mnc.mncore_backend.scheduling.timeline import Timeline
 
 SPARE_TAGS = 16
 """When fewer tags are free, finished transfers are waited for even if nobody needs them yet."""
 
 
-def _ports(node: Node) -> tuple[Port, ...]:
-    assert node.timing is not None
-    return node.timing.ports
+def written_by(node: Node) -> int:
+    """Instances of memories that an MV writes, as a bit set; 0 for other work."""
+    return node.timing.written if node.timing is not None else 0
 
 
 class Transfers:
@@ -25,6 +25,7 @@ class Transfers:
         self._share_memories = share_memories
         self.finish: dict[int, int] = {}  # operation index -> completion time, until waited for
         self._nodes: dict[int, Node] = {}
+        self._written: dict[int, int] = {}  # what they write, as a bit set
         self._free = list(reversed(TAGS))
 
     @property
@@ -38,10 +39,12 @@ class Transfers:
         record.transfers.append(node)
         self.finish[node.index] = self.timeline.issue(node.timing)
         self._nodes[node.index] = node
+        self._written[node.index] = written_by(node)
 
     def wait(self, index: int, record: StepRecord) -> None:
         """Let the step of `record` wait for an MV; issue stalls until it has finished."""
         node = self._nodes.pop(index)
+        del self._written[index]
         assert node.transfer is not None and node.transfer.tag is not None and record.wait is None
         record.wait = node.transfer.tag
         record.waited = index
@@ -50,10 +53,12 @@ class Transfers:
 
     def owed(self, bundle: Bundle) -> list[int]:
         """MVs that must be waited for before the bundle, those that finish first in front."""
+        if not bundle.transfers and not bundle.is_transfer:
+            return []
         indices = {n.index for n in bundle.transfers if n.index in self.finish}
         if bundle.is_transfer and self.finish and not self._share_memories:
             indices |= self._same_target(bundle.rows[0][0])
-        return sorted(indices, key=lambda i: (self.finish[i], i))
+        return sorted(indices, key=lambda i: (self.finish[i], i)) if len(indices) > 1 else list(indices)
 
     def arrival(self, bundle: Bundle) -> int:
         """When the last of them has finished; 0 if nothing is owed."""
@@ -63,8 +68,8 @@ class Transfers:
     def _same_target(self, node: Node) -> set[int]:
         """MVs in flight that write a memory which `node` writes too. What the constraints on MVs in flight are is not
         public (OPEN-38), so such MVs are kept apart."""
-        written = {port for port in _ports(node) if port[2]}
-        return {i for i, other in self._nodes.items() if not written.isdisjoint(_ports(other))}
+        written = written_by(node)
+        return {i for i, other in self._written.items() if written & other}
 
     def should_wait(self, bundle: Bundle, other: Bundle) -> bool:
         """Whether an MV that could be issued now lets another one go first that will be able to later. If both write a
@@ -80,15 +85,14 @@ class Transfers:
     def is_kept_out_by(self, waiting: Bundle, other: Bundle) -> bool:
         """Whether an MV has its operands, and would have to wait for `other` if that were issued now. If `other` did
         not let it go first, a stream of MVs into parts of a memory would keep out one that needs all of it."""
-        if self._share_memories or any(node.index in self.finish for node in waiting.transfers):
+        if self._share_memories or not self._meet(waiting, other):
             return False
-        return self._meet(waiting, other)
+        return all(node.index not in self.finish for node in waiting.transfers)
 
     @staticmethod
     def _meet(one: Bundle, other: Bundle) -> bool:
         """Two MVs write the same memory."""
-        written = [{port for port in _ports(bundle.rows[0][0]) if port[2]} for bundle in (one, other)]
-        return not written[0].isdisjoint(written[1])
+        return bool(written_by(one.rows[0][0]) & written_by(other.rows[0][0]))
 
     def first_to_finish(self) -> int | None:
         """The MV in flight that finishes first."""

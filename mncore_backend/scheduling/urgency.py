@@ -13,25 +13,26 @@ from heapq import heappop, heappush
 from mnc.mncore_backend.scheduling.graph import Bundle
 from mnc.mncore_backend.scheduling.timeline import Port
 
-Busy = dict[Port, list[tuple[int, int]]]
-"""When a port is taken: (first, end), steps from the end of the program."""
+Busy = dict[Port, int]
+"""When a port is taken: a bit set of steps from the end of the program."""
 
 
 def compute_priorities(bundles: Sequence[Bundle]) -> None:
     """Set `priority` of bundles whose members are all known, in steps from the first row to the end."""
-    known = {bundle: i for i, bundle in enumerate(bundles)}
-    edges = [_edges(bundle, known) for bundle in bundles]
+    for number, bundle in enumerate(bundles):
+        bundle.number = number
+    edges = [_edges(bundle, bundles) for bundle in bundles]
     before: list[list[int]] = [[] for _ in bundles]
     for i, own in enumerate(edges):
-        for j, _ in own:
+        for j in own:
             before[j].append(i)
-    depths = _depths(bundles, edges, before)
+    depths = _depths(edges, before)
     missing = [len(own) for own in edges]
     ready: list[tuple[int, int, int]] = []  # (steps from the end at least, depth, number)
     for i, count in enumerate(missing):
         if not count:
             heappush(ready, (_least(bundles[i]), -depths[i], i))
-    busy: dict[int, set[int]] = {}
+    busy: dict[int, int] = {}
     ports: Busy = {}
     while ready:
         bound, _, i = heappop(ready)
@@ -43,22 +44,25 @@ def compute_priorities(bundles: Sequence[Bundle]) -> None:
                 heappush(ready, (_bound(bundles[j], edges[j], bundles), -depths[j], j))
 
 
-def _edges(bundle: Bundle, known: dict[Bundle, int]) -> list[tuple[int, int]]:
-    """(number of a successor, steps from the first row of the bundle to its first row at least)."""
+def _edges(bundle: Bundle, bundles: Sequence[Bundle]) -> dict[int, int]:
+    """Number of a successor -> steps from the first row of the bundle to its first row at least."""
     farthest: dict[int, int] = {}
     for row, offset in zip(bundle.rows, bundle.offsets, strict=True):
         for node in row:
             latency = node.timing.duration if node.timing is not None else 0
             for other, _, distance in node.successors:
-                number = known.get(other.bundle)
-                if number is not None and other.bundle is not bundle:
-                    steps = offset + (latency or distance) - other.bundle.offsets[other.row]
-                    farthest[number] = max(farthest.get(number, steps), steps)
-    return list(farthest.items())
+                target = other.bundle
+                number = target.number
+                if 0 <= number < len(bundles) and bundles[number] is target and target is not bundle:
+                    steps = offset + (latency or distance) - target.offsets[other.row]
+                    known = farthest.get(number)
+                    if known is None or steps > known:
+                        farthest[number] = steps
+    return farthest
 
 
-def _bound(bundle: Bundle, edges: list[tuple[int, int]], bundles: Sequence[Bundle]) -> int:
-    return max([_least(bundle), *(bundles[j].priority + steps for j, steps in edges)])
+def _bound(bundle: Bundle, edges: dict[int, int], bundles: Sequence[Bundle]) -> int:
+    return max([_least(bundle), *[bundles[j].priority + steps for j, steps in edges.items()]])
 
 
 def _least(bundle: Bundle) -> int:
@@ -67,30 +71,40 @@ def _least(bundle: Bundle) -> int:
     return bundle.offsets[-1] if timing is None else timing.duration
 
 
-def _depths(bundles: Sequence[Bundle], edges: list[list[tuple[int, int]]], before: list[list[int]]) -> list[int]:
+def _depths(edges: list[dict[int, int]], before: list[list[int]]) -> list[int]:
     """Longest path from the start to each bundle, units not regarded."""
-    depths = [0] * len(bundles)
+    depths = [0] * len(edges)
     missing = [len(own) for own in before]
     ready = [i for i, count in enumerate(missing) if not count]
     while ready:
         i = ready.pop()
-        for j, steps in edges[i]:
-            depths[j] = max(depths[j], depths[i] + steps)
+        depth = depths[i]
+        for j, steps in edges[i].items():
+            if depth + steps > depths[j]:
+                depths[j] = depth + steps
             missing[j] -= 1
             if not missing[j]:
                 ready.append(j)
     return depths
 
 
-def _place(bundle: Bundle, bound: int, busy: dict[int, set[int]]) -> int:
-    """The first place from `bound` on, counted from the end, where the units of all rows are free."""
-    rows = [(offset, needs.units) for offset, needs in zip(bundle.offsets, bundle.needs, strict=True)]
-    units = [(offset, bit) for offset, bits in rows for bit in _bits(bits)]
-    at = bound
-    while any(at - offset in busy.setdefault(bit, set()) for offset, bit in units):
-        at += 1
-    for offset, bit in units:
-        busy[bit].add(at - offset)
+def _place(bundle: Bundle, bound: int, busy: dict[int, int]) -> int:
+    """The first place from `bound` on, counted from the end, where the units of all rows are free. `busy` has a bit set
+    of the places taken for every unit."""
+    taken = 0  # bit i: place bound + i
+    for offset, needs in zip(bundle.offsets, bundle.needs, strict=True):
+        units = needs.units
+        while units:
+            unit = units & -units
+            taken |= busy.get(unit, 0) >> bound - offset
+            units ^= unit
+    at = bound + (~taken & taken + 1).bit_length() - 1
+    for offset, needs in zip(bundle.offsets, bundle.needs, strict=True):
+        units = needs.units
+        while units:
+            unit = units & -units
+            busy[unit] = busy.get(unit, 0) | 1 << at - offset
+            units ^= unit
     return at
 
 
@@ -98,14 +112,14 @@ def _start(bundle: Bundle, bound: int, busy: Busy) -> int:
     """The same for an MV, which keeps its ports for some time."""
     timing = bundle.rows[0][0].timing
     assert timing is not None
-    taken = [(busy.setdefault(port, []), timing.duration if port[2] else timing.data_steps) for port in timing.ports]
-    at = bound
-    while later := [end + n for spans, n in taken for first, end in spans if first < at < end + n]:
-        at = max(later)
-    for spans, length in taken:
-        spans.append((at - length, at))
+    lengths = {port: timing.duration if port[2] else timing.data_steps for port in timing.ports}
+    at, moved = bound, True
+    while moved:
+        moved = False
+        for port, length in lengths.items():
+            if met := busy.get(port, 0) >> at - length & (1 << length) - 1:
+                at += met.bit_length()  # behind the last place that it meets
+                moved = True
+    for port, length in lengths.items():
+        busy[port] = busy.get(port, 0) | (1 << length) - 1 << at - length
     return at
-
-
-def _bits(units: int) -> list[int]:
-    return [1 << i for i in range(units.bit_length()) if units >> i & 1]

@@ -95,7 +95,7 @@ class Window:
         """The bundle of a new node."""
         chain = self._chains.get(node.index)
         if chain is None:
-            node.bundle = Bundle(node.index, [[node]])
+            node.bundle = Bundle(node.index, [[node]], is_transfer=node.transfer is not None)
             return node.bundle
         first = chain.rows[0][0]
         bundle = self._open.get(first)

@@ -1,0 +1,34 @@
+"""Fewer searches for cyclic garbage while a pass builds hundreds of thousands of objects that all stay in use."""
+
+import gc
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+THRESHOLDS = (50_000, 20, 100)
+"""New objects before the youngest generation is searched, and searches of a generation before the next older one; at
+Python's own thresholds these searches took a third of the time of the scheduler."""
+
+_lock = threading.Lock()
+_inside = 0
+_before: tuple[int, int, int] = gc.get_threshold()
+
+
+@contextmanager
+def rare_collection() -> Iterator[None]:
+    """Search for garbage rarely inside. Thresholds belong to the process: the last of several to leave restores them.
+    A user who collects even more rarely, or not at all, is left alone."""
+    global _inside, _before
+    with _lock:
+        _inside += 1
+        if _inside == 1:
+            _before = gc.get_threshold()
+            if 0 < _before[0] < THRESHOLDS[0]:
+                gc.set_threshold(*THRESHOLDS)
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if not _inside:
+                gc.set_threshold(*_before)
