@@ -45,9 +45,16 @@ def _weight(rng: np.random.Generator, operator: str, operand: int, shape: list[i
     """Random values for one operand: kernels after He, scales and variances near 1, shifts near 0."""
     noise = rng.standard_normal(shape, np.float32)
     if operator in ("Conv", "Gemm") and operand == 1:
-        return noise * np.float32(np.sqrt(2 / np.prod(shape[1:])))
+        noise *= np.float32(np.sqrt(2 / np.prod(shape[1:])))
+        return noise
     near_one = operator in ("Unsqueeze", "Mul") or (operator == "BatchNormalization" and operand in (1, 4))
     return np.abs(1 + np.float32(0.1) * noise) if near_one else np.float32(0.1) * noise
+
+
+def _add_initializer(graph: onnx.GraphProto, name: str, value: np.ndarray) -> None:
+    """One more weight, written where it stays."""
+    tensor = graph.initializer.add(name=name, data_type=onnx.TensorProto.FLOAT, dims=value.shape)
+    tensor.raw_data = value.tobytes()
 
 
 def light_model(name: str, seed: int = 0) -> onnx.ModelProto:
@@ -56,22 +63,28 @@ def light_model(name: str, seed: int = 0) -> onnx.ModelProto:
     rng = np.random.default_rng(seed)
     graph = model.graph
     shapes = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    made = {node.output[0]: shapes[node.input[0]] for node in graph.node if node.op_type == "ConstantOfShape"}
     nodes = [node for node in graph.node if node.op_type != "ConstantOfShape"]
     users = {value: (node.op_type, i) for node in reversed(nodes) for i, value in enumerate(node.input)}
-    for node in graph.node:
-        if node.op_type == "ConstantOfShape" and node.output[0] in users:
-            value = _weight(rng, *users[node.output[0]], [int(n) for n in shapes[node.input[0]]])
-            graph.initializer.append(numpy_helper.from_array(value, node.output[0]))
-    used = {value for node in nodes for value in node.input}
-    initializers = [tensor for tensor in graph.initializer if tensor.name in used]
-    inputs = [e for e in graph.input if e.name in used and e.name not in {t.name for t in initializers}]
-    made = onnx.helper.make_graph(nodes, graph.name, inputs, list(graph.output), initializers)
-    graph.CopyFrom(made)
+    for value in made:
+        if value in users:
+            _add_initializer(graph, value, _weight(rng, *users[value], [int(n) for n in made[value]]))
+    for i in reversed(range(len(graph.node))):  # in place: weights may be half a gigabyte
+        if graph.node[i].op_type == "ConstantOfShape":
+            del graph.node[i]
+    for field in (graph.initializer, graph.input):
+        for i in reversed(range(len(field))):
+            if field[i].name not in users:
+                del field[i]
+    initialized = {tensor.name for tensor in graph.initializer}
+    for i in reversed(range(len(graph.input))):
+        if graph.input[i].name in initialized:
+            del graph.input[i]
     model.ir_version = 8  # weights need not be inputs
-    if nodes[-1].op_type == "Softmax":  # random weights may leave one class certain: the logits tell more
+    if graph.node[-1].op_type == "Softmax":  # random weights may leave one class certain: the logits tell more
         logits = onnx.ValueInfoProto()
         logits.CopyFrom(graph.output[0])
-        logits.name = nodes[-1].input[0]
+        logits.name = graph.node[-1].input[0]
         graph.output.append(logits)
     return model
 

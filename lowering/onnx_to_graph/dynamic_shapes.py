@@ -1,5 +1,7 @@
 """Binding the dynamic extents of a model's inputs."""
 
+from collections.abc import Container, Iterable
+
 import numpy as np
 import onnx
 import onnx.numpy_helper
@@ -38,13 +40,15 @@ def _substitute(value: onnx.ValueInfoProto, bound: dict[str, int]) -> None:
             dim.dim_value = bound[dim.dim_param]
 
 
-def fix_inputs(graph: onnx.GraphProto, constants: dict[str, np.ndarray], file_name: str) -> None:
-    """Turn inputs of `graph` into initializers with these values, in place.
+def fix_inputs(
+    graph: onnx.GraphProto, constants: dict[str, np.ndarray], weights: Container[str], file_name: str
+) -> None:
+    """Turn inputs of `graph` into initializers with these values, in place; `weights` are initializers kept elsewhere.
 
     Raises:
         CompileError: a name is no input, or its element type differs.
     """
-    inputs = {value.name: value for value in graph.input}
+    inputs = {value.name: value for value in graph.input if value.name not in weights}
     for name, array in constants.items():
         if name not in inputs:
             hint = f"the inputs are: {', '.join(inputs) or 'none'}"
@@ -59,15 +63,17 @@ def fix_inputs(graph: onnx.GraphProto, constants: dict[str, np.ndarray], file_na
         graph.initializer.append(tensor)
 
 
-def bind_shapes(graph: onnx.GraphProto, shapes: dict[str, tuple[int, ...]], file_name: str) -> None:
-    """Give every input of `graph` a static shape, in place.
+def bind_shapes(
+    graph: onnx.GraphProto, shapes: dict[str, tuple[int, ...]], weights: Iterable[str], file_name: str
+) -> None:
+    """Give every input of `graph` a static shape, in place; `weights` are initializers kept elsewhere.
 
     A named extent that one input binds is bound everywhere.
 
     Raises:
         CompileError: a shape does not fit, names no input, or an extent stays dynamic.
     """
-    initializers = {tensor.name for tensor in graph.initializer}
+    initializers = {*weights, *(tensor.name for tensor in graph.initializer)}
     inputs = {value.name: value for value in graph.input if value.name not in initializers}
     for name in shapes:
         if name not in inputs:

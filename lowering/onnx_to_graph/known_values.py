@@ -31,7 +31,7 @@ class KnownValues:
     def __init__(self, model: LoadedModel, sample_of: Callable[[str], np.ndarray | None]) -> None:
         self._model = model
         self._sample_of = sample_of
-        self._initializers = {tensor.name: tensor for tensor in model.graph.initializer}
+        self._initializers = {**model.weights, **{tensor.name: tensor for tensor in model.graph.initializer}}
         self._producers = {name: node for node in model.graph.node for name in node.output if name}
         self._values: dict[str, np.ndarray | None] = {}
 

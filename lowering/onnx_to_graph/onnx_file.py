@@ -2,9 +2,10 @@
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -25,13 +26,26 @@ STANDARD_DOMAINS = ("", "ai.onnx")
 _LOAD_HINT = "check that it is a complete ONNX file, for instance with onnx.checker"
 
 
+LARGE = 1 << 16
+"""Bytes of an initializer from which on it is kept apart: checks and shape inference copy a model several times, and
+look at shapes and small values only."""
+
+
 @dataclass(frozen=True)
 class LoadedModel:
-    """A checked model with static shapes."""
+    """A checked model with static shapes. Its large initializers are in `weights`, and not in `proto`."""
 
     proto: onnx.ModelProto
     file_name: str
     opset: int
+    weights: Mapping[str, onnx.TensorProto] = field(default_factory=dict)
+
+    def complete(self) -> onnx.ModelProto:
+        """A copy of the model with all of its initializers."""
+        model = onnx.ModelProto()
+        model.CopyFrom(self.proto)
+        model.graph.initializer.extend(self.weights.values())
+        return model
 
     @property
     def graph(self) -> onnx.GraphProto:
@@ -113,9 +127,11 @@ def drop_unknown_attributes(model: onnx.ModelProto, opset: int, file_name: str) 
             node.attribute.remove(attribute)
 
 
-def _check(model: onnx.ModelProto, file_name: str) -> None:
+def _check(model: onnx.ModelProto, weights: Iterable[onnx.TensorProto], file_name: str) -> None:
     try:
         onnx.checker.check_model(model)
+        for tensor in weights:
+            onnx.checker.check_tensor(tensor)
     except onnx.checker.ValidationError as error:
         raise CompileError(f"the model is invalid: {_first_line(error)}", location=file_name, hint=_LOAD_HINT) from None
 
@@ -132,6 +148,45 @@ def infer_shapes(model: onnx.ModelProto, file_name: str) -> onnx.ModelProto:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         text = lines[-1] if lines else "unknown reason"
         raise CompileError(f"shape inference failed: {text}", location=file_name, hint=_LOAD_HINT) from None
+
+
+def _copy_fields(source: Any, target: Any, but: str) -> None:
+    """Copy the fields of a message that are set, all but one."""
+    for descriptor, value in source.ListFields():
+        if descriptor.name == but:
+            continue
+        if descriptor.is_repeated:
+            getattr(target, descriptor.name).extend(value)
+        elif descriptor.message_type is not None:
+            getattr(target, descriptor.name).CopyFrom(value)
+        else:
+            setattr(target, descriptor.name, value)
+
+
+def without_weights(
+    source: onnx.ModelProto, fixed: Container[str] = ()
+) -> tuple[onnx.ModelProto, dict[str, onnx.TensorProto]]:
+    """A copy of a model in which large initializers are inputs, and these initializers, which are not copied.
+
+    Args:
+        fixed: initializers to leave.
+    """
+    model = onnx.ModelProto()
+    _copy_fields(source, model, "graph")
+    _copy_fields(source.graph, model.graph, "initializer")
+    declared = {value.name: value for value in model.graph.input}
+    weights: dict[str, onnx.TensorProto] = {}
+    for tensor in source.graph.initializer:
+        if tensor.ByteSize() < LARGE or tensor.name in fixed or tensor.name in weights:
+            model.graph.initializer.append(tensor)
+            continue
+        weights[tensor.name] = tensor
+        value = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
+        if tensor.name in declared:
+            declared[tensor.name].CopyFrom(value)
+        else:
+            model.graph.input.append(value)
+    return model, weights
 
 
 def load_model(
@@ -152,20 +207,16 @@ def load_model(
     Raises:
         CompileError: for everything that is wrong with the file or the model.
     """
-    if isinstance(source, onnx.ModelProto):
-        model, name = onnx.ModelProto(), file_name or "<model>"
-        model.CopyFrom(source)
-    else:
-        name = file_name or os.fspath(Path(source))
-        model = read_proto(source)
-    model = without_old_operators(model, name)
+    name = file_name or ("<model>" if isinstance(source, onnx.ModelProto) else os.fspath(Path(source)))
+    whole = source if isinstance(source, onnx.ModelProto) else read_proto(source)
+    model, weights = without_weights(without_old_operators(whole, name), constants or {})
     opset = find_opset(model, name)
     drop_unknown_attributes(model, opset, name)
-    _check(model, name)
+    _check(model, weights.values(), name)
     if model.functions:
         model = onnx.inliner.inline_local_functions(model)
-    fix_inputs(model.graph, dict(constants or {}), name)
-    bind_shapes(model.graph, dict(shapes or {}), name)
+    fix_inputs(model.graph, dict(constants or {}), weights, name)
+    bind_shapes(model.graph, dict(shapes or {}), weights, name)
     if expand is not None:
         model = expand(model, opset)
-    return LoadedModel(infer_shapes(model, name), name, opset)
+    return LoadedModel(infer_shapes(model, name), name, opset, weights)

@@ -105,7 +105,7 @@ def evaluate_model(
     Raises:
         CompileError: the model cannot be loaded or evaluated, or a given value does not fit.
     """
-    proto = load_model(model, options.shapes).proto
+    proto = load_model(model, options.shapes).complete()
     inputs = random_inputs(proto, options.shapes, seed)
     for name, array in (given or {}).items():
         if name not in inputs:

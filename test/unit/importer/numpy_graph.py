@@ -14,6 +14,8 @@ def _attributes(op: Any) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name in op.attributes:
         key, attribute = (name.name, name.attr) if hasattr(name, "attr") else (name, op.attributes[name])
+        if "." in key:  # of another dialect
+            continue
         if isinstance(attribute, ir.DenseI64ArrayAttr):
             out[key] = list(attribute)
         elif hasattr(attribute, "value"):
@@ -105,6 +107,20 @@ def _pool(x, kind, kernel, strides, pads, dilations, ceil_mode, count_include_pa
     return out
 
 
+def _conv(x, w, bias=None, *, strides, pads, dilations, group):
+    rank, (outputs, inputs, *kernel) = len(strides), w.shape
+    padded = np.pad(x, [(0, 0), (0, 0), *zip(pads[:rank], pads[rank:], strict=True)])
+    reach = [d * (k - 1) + 1 for d, k in zip(dilations, kernel, strict=True)]
+    extents = [(n - r) // s + 1 for n, r, s in zip(padded.shape[2:], reach, strides, strict=True)]
+    result = np.zeros((x.shape[0], outputs, *extents), x.dtype)
+    for m, *place in np.ndindex(outputs, *extents):
+        first = m // (outputs // group) * inputs
+        window = tuple(slice(p * s, p * s + r, d) for p, s, r, d in zip(place, strides, reach, dilations, strict=True))
+        seen = padded[(slice(None), slice(first, first + inputs), *window)] * w[m]
+        result[(slice(None), m, *place)] = seen.reshape(len(x), -1).sum(-1) + (0 if bias is None else bias[m])
+    return result
+
+
 def graph_shapes_window(extents, kernel, strides, pads, dilations, ceil_mode):
     from mnc.dialects.graph.shapes import window
 
@@ -142,6 +158,7 @@ _OTHER: dict[str, Callable[..., Any]] = {
     "concat": lambda a, b, axis: np.concatenate([a, b], axis), "gather": lambda x, i, axis: np.take(x, i, axis),
     "reduce": lambda x, kind, axes, keepdims: _REDUCE[kind](x, axis=tuple(axes), keepdims=keepdims),
     "layer_norm": _layer_norm, "batch_norm": _batch_norm, "gelu": _gelu, "cum_sum": _cumsum, "pool": _pool,
+    "conv": _conv,
 }  # fmt: skip
 SUPPORTED = frozenset([*_UNARY, *_BINARY, *_OTHER, "constant", "reshape", "broadcast_to", "cast"])
 

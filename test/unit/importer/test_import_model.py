@@ -11,6 +11,7 @@ from mnc.core.bindings import ir
 from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError, node_name
 from mnc.lowering.onnx_to_graph import import_model
+from mnc.lowering.onnx_to_graph.onnx_file import LARGE, load_model
 
 sys.path.insert(0, str(Path(__file__).parent))
 from models import dynamic_batch, one_node
@@ -90,6 +91,42 @@ def test_dropout_in_training_mode_is_refused() -> None:
     inputs = {"x": X, "ratio": np.float32(0.5), "training": np.array(True)}
     with pytest.raises(CompileError, match="training mode"):
         import_model(one_node("Dropout", inputs, weights=["ratio", "training"]), make_context(["graph"]))
+
+
+def large_weight() -> onnx.ModelProto:
+    """A product with a weight that imports keep apart."""
+    weight = np.arange(LARGE // 2, dtype=np.float32).reshape(2, -1)
+    return one_node("MatMul", {"x": np.zeros((1, 2), np.float32), "w": weight}, weights=["w"])
+
+
+def test_a_large_weight_is_a_constant_and_no_input() -> None:
+    module = import_model(large_weight(), make_context(["graph"]))
+    function = module.body.operations[0]
+    assert len(function.arguments) == 1 and "graph.constant" in str(module)
+    complete = load_model(large_weight()).complete().graph
+    assert [tensor.raw_data for tensor in complete.initializer] == [large_weight().graph.initializer[0].raw_data]
+
+
+def test_a_large_weight_of_the_wrong_size_is_refused() -> None:
+    model = large_weight()
+    model.graph.initializer[0].dims[1] += 1
+    with pytest.raises(CompileError, match="invalid"):
+        import_model(model, make_context(["graph"]))
+
+
+def test_no_hint_calls_a_large_weight_an_input() -> None:
+    with pytest.raises(CompileError) as caught:
+        import_model(large_weight(), make_context(["graph"]), shapes={"v": (1,)})
+    assert caught.value.hint == "the inputs are: x"
+
+
+def test_a_large_weight_that_is_an_input_as_well_may_be_replaced() -> None:
+    model = large_weight()
+    model.graph.input.append(onnx.helper.make_tensor_value_info("w", 1, [2, LARGE // 4]))
+    given = np.ones((2, LARGE // 4), np.float32)
+    for constants in ({}, {"w": given}):
+        module = import_model(model, make_context(["graph"]), constants=constants)
+        assert len(module.body.operations[0].arguments) == 1
 
 
 def test_unknown_attribute_is_a_warning() -> None:
