@@ -38,16 +38,21 @@ from mnc.mncore_backend.distribution import (
     default_digits,
     plan_contraction,
     project,
+    roomy_iteration,
 )
 from mnc.mncore_backend.distribution.reshapes import reshaped
 from mnc.mncore_backend.distribution.space import reduce_inside, resized, scattered
 from mnc.mncore_backend.layout import Axis, Layout, LayoutError, parse, permute, reshape
+from mnc.mncore_backend.machine import MEMORIES
+from mnc.mncore_backend.program import LOCAL_MEMORY
 
 OPERANDS, RESULT, PRECISION = "mncore.operands", "mncore.result", "mncore.precision"
 PARTIAL = "mncore.partial"
 """Layout of the partial sums of a contraction, where it differs from the layout of the result."""
 MOVED_ONLY = ("arith.constant", "tensor.empty", "linalg.fill")
 HARDWARE_COMBINERS = ("sum", "max", "min")
+ROOM = MEMORIES[LOCAL_MEMORY[0]].longs // 8
+"""Long words per PE of one operand up to which no other placement is looked for."""
 
 
 def combines_across_pes(generic: Generic) -> bool:
@@ -225,6 +230,7 @@ class _Assignment:
             held = list(zip(known, accesses, strict=True))
             home = self.layouts.get(self.homes.get(op.operation.results[0]))
             digits = choose_iteration(generic.extents, held if home is None else [*held, (home, generic.result)])
+            digits = roomy_iteration(digits, generic.extents, [*accesses, generic.result], ROOM)
         else:
             digits = reduce_inside(generic.extents, generic.parallel)
         layouts = [

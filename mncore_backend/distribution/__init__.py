@@ -5,7 +5,7 @@ projecting the iteration space onto the dimensions that the operand is indexed w
 """
 
 from mnc.mncore_backend.distribution.contraction import Contraction, ContractionPlan, Operand, plan_contraction
-from mnc.mncore_backend.distribution.pointwise import choose_iteration
+from mnc.mncore_backend.distribution.pointwise import choose_iteration, roomy_iteration
 from mnc.mncore_backend.distribution.space import (
     Access,
     Digits,
@@ -37,6 +37,7 @@ __all__ = [
     "matches",
     "plan_contraction",
     "project",
+    "roomy_iteration",
     "same_places",
     "source_layout",
     "spread",

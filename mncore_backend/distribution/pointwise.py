@@ -1,9 +1,18 @@
 """Iteration spaces of element-wise operations and reductions: follow the operands where they are."""
 
 from collections.abc import Sequence
+from itertools import permutations
+from math import prod
 
-from mnc.mncore_backend.distribution.space import Access, Digits, default_digits, matches, with_addresses
-from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.distribution.space import (
+    Access,
+    Digits,
+    default_digits,
+    matches,
+    ordered_digits,
+    with_addresses,
+)
+from mnc.mncore_backend.layout import Axis, Layout
 
 
 def _candidates(extents: Sequence[int], operands: Sequence[tuple[Layout | None, Access]]) -> list[list[Digits]]:
@@ -50,3 +59,35 @@ def choose_iteration(extents: Sequence[int], operands: Sequence[tuple[Layout | N
         return size
 
     return min(candidates, key=lambda digits: (moved(digits), local(digits)))
+
+
+def _addresses(digits: Digits) -> int:
+    return prod(d.size for d in digits if d.axis is Axis.ADDRESS)
+
+
+def roomy_iteration(
+    digits: list[Digits], extents: Sequence[int], accesses: Sequence[Access], largest: int
+) -> list[Digits]:
+    """`digits`, unless an operand then takes more than `largest` long words of every PE, as a large table does of which
+    few elements are read: then the placement with the fewest iterations and long words among all orders of dimensions.
+
+    `accesses` are those of the operands and, last, of the result. A reduced dimension outside the PEs costs the sum of
+    all partial results.
+    """
+
+    def sizes(candidate: list[Digits]) -> list[int]:
+        return [prod(_addresses(candidate[d]) for d in access if d is not None) for access in accesses]
+
+    if max(sizes(digits)) <= largest:
+        return digits
+    wide = [i for i, extent in enumerate(extents) if extent > 1]
+    reduced = set(wide) - set(accesses[-1])
+    candidates = [ordered_digits(extents, order, lane) for order in permutations(range(len(extents))) for lane in wide]
+
+    def cost(candidate: list[Digits]) -> int:
+        axes = {d.axis for i in reduced for d in candidate[i] if d.axis is not Axis.ADDRESS}
+        own = sizes(candidate)
+        return prod(map(_addresses, candidate)) + sum(own) + own[-1] * len(axes)
+
+    fitting = [candidate for candidate in candidates if max(sizes(candidate)) <= largest]
+    return min(fitting, key=cost) if fitting else min(candidates, key=lambda c: max(sizes(c)))

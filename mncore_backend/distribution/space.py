@@ -115,8 +115,14 @@ def default_digits(extents: Sequence[int]) -> list[Digits]:
     if not extents:
         return []
     lane_dim = max((i for i, extent in enumerate(extents) if extent > 1), default=len(extents) - 1)
-    units = [LANE_COUNT if i == lane_dim else 1 for i in range(len(extents))]
-    hardware = spread(extents, (Axis.L2B, Axis.L1B, Axis.MAB), units)
+    return ordered_digits(extents, range(len(extents)), lane_dim)
+
+
+def ordered_digits(extents: Sequence[int], order: Sequence[int], lane_dim: int) -> list[Digits]:
+    """`lane_dim` over (PE, W); the dimensions take the bits of L2B, L1B and MAB in the given order."""
+    units = [LANE_COUNT if i == lane_dim else 1 for i in order]
+    taken = spread([extents[i] for i in order], (Axis.L2B, Axis.L1B, Axis.MAB), units)
+    hardware = [taken[list(order).index(i)] for i in range(len(extents))]
     return [
         with_addresses(extent, hw, LANES if i == lane_dim else ())
         for i, (extent, hw) in enumerate(zip(extents, hardware, strict=True))

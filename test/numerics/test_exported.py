@@ -44,3 +44,14 @@ def test_reference_gathers_all_elements(count: int) -> None:
     indices = np.random.default_rng(0).integers(-9, 9, (1, count))
     results: Any = evaluator(model).run(None, {"x": x, "i": indices})
     np.testing.assert_array_equal(results[0], x[0][indices])
+
+
+def test_table_of_embeddings_that_no_pe_can_hold() -> None:
+    """Rows of the table are spread over the chip, too; the sum over them adds one number to zeros and is exact."""
+    rows, width, tokens = 2300, 256, 18
+    types = f"g (float[{rows},{width}] w, int64[1,{tokens}] x) => (float[1,{tokens},{width}] y)"
+    model = parsed(types + "{ y = Gather (w, x) }")
+    rng = np.random.default_rng(0)
+    w = rng.standard_normal((rows, width)).astype(np.float32)
+    x = rng.integers(-rows, rows, (1, tokens))
+    np.testing.assert_array_equal(mnc.compile(model).run({"w": w, "x": x})["y"], w[x])

@@ -1,0 +1,30 @@
+"""Placements of iteration spaces whose operands are free: large tables leave room in every PE."""
+
+from math import prod
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnc.mncore_backend.distribution import default_digits, project, roomy_iteration
+
+LARGEST = 700
+EXTENTS = st.tuples(st.integers(1, 70), st.integers(1, 900), st.integers(2, 9000))
+
+
+@given(EXTENTS)
+def test_tables_are_spread_until_they_fit(extents: tuple[int, int, int]) -> None:
+    """Rows are read by number: result (place, column), operands table (row, column) and numbers (place)."""
+    places, columns, rows = extents
+    accesses = [(2, 1), (0,), (0, 1)]
+    digits = roomy_iteration(default_digits(extents), extents, accesses, LARGEST)
+    shapes = [(rows, columns), (places,), (places, columns)]
+    largest = max(project(s, digits, a).local_size for s, a in zip(shapes, accesses, strict=True))
+    for extent, own in zip(extents, digits, strict=True):
+        assert prod(digit.size for digit in own) >= extent
+    assert largest <= LARGEST or rows * columns > LARGEST * 1024  # two elements in a long word, PEs may stay without
+
+
+def test_small_operands_stay_where_they_were() -> None:
+    extents = (4, 30, 50)
+    accesses = [(2, 1), (0,), (0, 1)]
+    assert roomy_iteration(default_digits(extents), extents, accesses, LARGEST) == default_digits(extents)
