@@ -8,13 +8,13 @@ of rows, columns and the contracted dimension over L2B, L1B and MAB, model input
 first used. An operation that carries the attributes already keeps them, so a schedule can be written by hand.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
+from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.prices import body_steps, movement_steps
 from mnc.lowering.linalg_to_spmd.reading import (
     Generic,
@@ -74,8 +74,7 @@ def operand_shape(operand: Input, extents: tuple[int, ...]) -> tuple[int, ...]:
 class _Assignment:
     """Layouts decided so far. Values without one are still in DRAM and can arrive in any layout."""
 
-    def __init__(self, precision: str, homes: dict[Any, Any]) -> None:
-        """`homes`: results that replace an argument where it is, and that argument."""
+    def __init__(self, precision: str, homes: Homes) -> None:
         self.precision = precision
         self.homes = homes
         self.layouts: dict[Any, Layout] = {}
@@ -149,18 +148,9 @@ class _Assignment:
     def known(self, operand: Input) -> Layout | None:
         return self.layouts.get(operand.value) if operand.access is not None else None
 
-    def is_kept(self, value: Any) -> bool:
-        """Whether a tensor is, under any order of dimensions, an argument that a result replaces where it is."""
-        while self.homes and not isinstance(value.owner, ir.Block) and value.owner.name == "linalg.generic":
-            generic = read_generic(value.owner.opview)
-            if not is_transposition(generic):
-                return False
-            value = generic.inputs[0].value
-        return value in self.homes.values()
-
     def factor(self, operand: Input, tiled: WindowedOperand | None) -> Operand:
         if tiled is None:
-            return Operand(iteration_access(operand), self.known(operand), kept=self.is_kept(operand.value))
+            return Operand(iteration_access(operand), self.known(operand), kept=self.homes.is_kept(operand.value))
         layout, shape = self.layouts.get(tiled.source), shape_of(tiled.source)
         return Operand(operand.dims, layout, tiled.windows, shape)
 
@@ -177,10 +167,17 @@ class _Assignment:
         op.operation.attributes[PRECISION] = ir.StringAttr.get(precision)
         op.operation.attributes["mncore.matrix"] = ir.StringAttr.get("left" if plan.swapped else "right")
         result = plan.result
-        if plan.partial:  # all PEs get the sum, and each needs to keep its share of it only
+        if plan.partial:
             op.operation.attributes[PARTIAL] = ir.StringAttr.get(str(result))
-            result = scattered(result)
+            result = self.kept_share(op, result)
         self.annotate(op, [None if tiled else plan.left, plan.right], result)
+
+    def kept_share(self, op: Any, result: Layout) -> Layout:
+        """All PEs that held parts get a sum, and each needs to keep its share only, unless it updates what all hold."""
+        share, home = scattered(result), self.layouts.get(self.homes.updated_by(op.operation.results[0]))
+        if home is not None and movement_steps(result, home) < movement_steps(share, home):
+            return result
+        return share
 
     def windows(self, op: Any, generic: Generic, tiled: dict[int, WindowedOperand]) -> None:
         """Element-wise work and reductions over windows: they stay where their first operand is."""
@@ -228,7 +225,7 @@ class _Assignment:
             digits = choose_iteration(generic.extents, [(wanted, generic.result)])
         elif all(generic.parallel) or combines_across_pes(generic):
             held = list(zip(known, accesses, strict=True))
-            home = self.layouts.get(self.homes.get(op.operation.results[0]))
+            home = self.layouts.get(self.homes.replaced_by(op.operation.results[0]))
             digits = choose_iteration(generic.extents, held if home is None else [*held, (home, generic.result)])
             digits = roomy_iteration(digits, generic.extents, [*accesses, generic.result], ROOM)
         else:
@@ -272,20 +269,6 @@ class _Assignment:
         self.annotate(op, [self.layouts[s] for s in sources], project(shape, digits, identity))
 
 
-def updated_arguments(function: Any) -> dict[Any, Any]:
-    """Results of a function on tensors that are the next value of an argument, and that argument."""
-
-    def named(attribute: str, values: Sequence[Any], name: str) -> dict[str, Any]:
-        entries = function.attributes.get(attribute, [])
-        dictionaries = [ir.DictAttr(entry) for entry in entries]
-        return {ir.StringAttr(d[name]).value: v for d, v in zip(dictionaries, values, strict=False) if name in d}
-
-    block = function.regions[0].blocks[0]
-    results = named("res_attrs", list(list(block.operations)[-1].operation.operands), "onnx.name")
-    arguments = named("arg_attrs", list(block.arguments), "mnc.updated")
-    return {results[name]: argument for name, argument in arguments.items() if name in results}
-
-
 def every_point_has_a_result(generic: Generic) -> bool:
     """Whether the operation is element-wise and nothing is computed twice."""
     return all(generic.parallel) and set(generic.result) == set(range(len(generic.extents)))
@@ -305,7 +288,7 @@ class AssignLayouts(Pass):
             for function in module.body.operations:
                 if function.operation.name != "func.func":
                     continue
-                homes = {} if self.resident == "nothing" else updated_arguments(function.operation)
+                homes = Homes({}) if self.resident == "nothing" else Homes.of_function(function.operation)
                 assignment = _Assignment(self.precision, homes)
                 for op in function.regions[0].blocks[0].operations:
                     assignment.visit(op)

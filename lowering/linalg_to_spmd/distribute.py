@@ -16,8 +16,9 @@ from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Constant, Ul
 from mnc.dialects.mncore.attributes import memory_attribute
-from mnc.lowering.linalg_to_spmd.assign_layouts import OPERANDS, RESULT, updated_arguments
+from mnc.lowering.linalg_to_spmd.assign_layouts import OPERANDS, RESULT
 from mnc.lowering.linalg_to_spmd.generics import GenericWriter
+from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.placed import Dram, Local, Splat, Values, View, default_layout, gather, make_local
 from mnc.lowering.linalg_to_spmd.reading import (
     is_transposition,
@@ -198,5 +199,5 @@ class Distribute(Pass):
             functions = [op for op in module.body.operations if op.operation.name == "func.func"]
             for function in functions:
                 check_words(function.operation)
-                kept = updated_arguments(function.operation).values() if self.resident != "nothing" else ()
+                kept = Homes.of_function(function.operation).arguments if self.resident != "nothing" else ()
                 distribute_function(function.operation, kept)

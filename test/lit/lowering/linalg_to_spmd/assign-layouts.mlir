@@ -1,5 +1,6 @@
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts)' | FileCheck %s
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{precision=single})' | FileCheck %s --check-prefix=SINGLE
+// RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{resident=state})' | FileCheck %s --check-prefix=KEPT
 
 // The contracted dimension fills (PE, W); element-wise work follows its operand; a hand-written layout is kept.
 // CHECK-LABEL: func.func @chain
@@ -67,4 +68,35 @@ func.func @follows(%x: tensor<512x8xf32>, %w: tensor<8x16xf32>, %a: tensor<512x1
      linalg.yield %1 : f32
   } -> tensor<512x16xf32>
   return %h : tensor<512x16xf32>
+}
+
+// The gradient of a weight that all L1Bs keep is the sum of what they hold, and every one of them needs all of it.
+// KEPT-LABEL: func.func @gradient
+// KEPT: outs(%{{.*}} : tensor<16x1024xf32>) attrs = {{.*}}mncore.partial = "[[PARTS:[^"]*]]"
+// KEPT-SAME: mncore.result = "[[PARTS]]"
+// KEPT: arith.subf
+func.func @gradient(%x: tensor<256x1024xf32>, %w: tensor<16x1024xf32> {onnx.name = "w", mnc.updated = "w_new"}) -> (tensor<16x1024xf32> {onnx.name = "w_new"}) {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<256x16xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<256x16xf32>) -> tensor<256x16xf32>
+  %ew = tensor.empty() : tensor<16x1024xf32>
+  %fw = linalg.fill ins(%z : f32) outs(%ew : tensor<16x1024xf32>) -> tensor<16x1024xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(n,k)>, affine_map<(m,n,k)->(m,n)>], iterator_types=["parallel","parallel","reduction"]} ins(%x, %w : tensor<256x1024xf32>, tensor<16x1024xf32>) outs(%f: tensor<256x16xf32>) {
+   ^bb0(%p: f32, %c: f32, %o: f32):
+     %1 = arith.mulf %p, %c : f32
+     %2 = arith.addf %o, %1 : f32
+     linalg.yield %2 : f32
+  } -> tensor<256x16xf32>
+  %g = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(k,m)>, affine_map<(m,n,k)->(k,n)>, affine_map<(m,n,k)->(m,n)>], iterator_types=["parallel","parallel","reduction"]} ins(%y, %x : tensor<256x16xf32>, tensor<256x1024xf32>) outs(%fw: tensor<16x1024xf32>) {
+   ^bb0(%p: f32, %c: f32, %o: f32):
+     %1 = arith.mulf %p, %c : f32
+     %2 = arith.addf %o, %1 : f32
+     linalg.yield %2 : f32
+  } -> tensor<16x1024xf32>
+  %n = linalg.generic {indexing_maps = [affine_map<(m,n)->(m,n)>, affine_map<(m,n)->(m,n)>, affine_map<(m,n)->(m,n)>], iterator_types=["parallel","parallel"]} ins(%w, %g : tensor<16x1024xf32>, tensor<16x1024xf32>) outs(%ew: tensor<16x1024xf32>) {
+   ^bb0(%p: f32, %q: f32, %o: f32):
+     %1 = arith.subf %p, %q : f32
+     linalg.yield %1 : f32
+  } -> tensor<16x1024xf32>
+  return %n : tensor<16x1024xf32>
 }

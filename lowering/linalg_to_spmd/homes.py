@@ -1,0 +1,62 @@
+"""Arguments that results replace where they are, as the parameters of a training step that stay on the chip."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mnc.core.bindings import ir
+from mnc.lowering.linalg_to_spmd.reading import is_transposition, read_generic
+
+
+class Homes:
+    """Which results replace which arguments."""
+
+    def __init__(self, replaced: dict[Any, Any]) -> None:
+        """`replaced`: result -> argument."""
+        self._replaced = replaced
+
+    @classmethod
+    def of_function(cls, function: Any) -> "Homes":
+        """Results of a function on tensors that are the next value of an argument, and that argument."""
+
+        def named(attribute: str, values: Sequence[Any], name: str) -> dict[str, Any]:
+            entries = function.attributes.get(attribute, [])
+            dictionaries = [ir.DictAttr(entry) for entry in entries]
+            return {ir.StringAttr(d[name]).value: v for d, v in zip(dictionaries, values, strict=False) if name in d}
+
+        block = function.regions[0].blocks[0]
+        results = named("res_attrs", list(list(block.operations)[-1].operation.operands), "onnx.name")
+        arguments = named("arg_attrs", list(block.arguments), "mnc.updated")
+        return cls({results[name]: argument for name, argument in arguments.items() if name in results})
+
+    @property
+    def arguments(self) -> list[Any]:
+        """What is replaced."""
+        return list(self._replaced.values())
+
+    def replaced_by(self, value: Any) -> Any | None:
+        """The argument that a value replaces."""
+        return self._replaced.get(value)
+
+    def updated_by(self, value: Any) -> Any | None:
+        """The argument that a value replaces, itself or by way of one element-wise operation."""
+        if not self._replaced:
+            return None
+        results = (use.owner.operation.results[0] for use in value.uses if _is_element_wise(use.owner, value))
+        return next((self._replaced[r] for r in (value, *results) if r in self._replaced), None)
+
+    def is_kept(self, value: Any) -> bool:
+        """Whether a tensor is, under any order of dimensions, an argument that a result replaces."""
+        while self._replaced and not isinstance(value.owner, ir.Block) and value.owner.name == "linalg.generic":
+            generic = read_generic(value.owner.opview)
+            if not is_transposition(generic):
+                return False
+            value = generic.inputs[0].value
+        return value in self._replaced.values()
+
+
+def _is_element_wise(op: Any, value: Any) -> bool:
+    """Whether every element of the result is made of the one of `value` at its place."""
+    if op.operation.name != "linalg.generic":
+        return False
+    generic = read_generic(op.operation.opview)
+    return all(generic.parallel) and any(i.value == value and i.access == generic.result for i in generic.inputs)
