@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, addresses_in_use
+from mnc.mncore_backend.movement.crossing import SCRATCH, crossing
 from mnc.mncore_backend.movement.estimate import count
 from mnc.mncore_backend.movement.feasible import may_copy, may_hop, may_transpose
 from mnc.mncore_backend.movement.hop import Emit, hop
@@ -16,7 +17,7 @@ from mnc.mncore_backend.movement.local import LONG, WORD, constant, copy, fill
 from mnc.mncore_backend.movement.pick import Picker, Plan
 from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.movement.scope import Index, Need, analyse
-from mnc.mncore_backend.movement.universe import RESERVED, SCRATCH, crossing, portions
+from mnc.mncore_backend.movement.universe import RESERVED, portions
 from mnc.mncore_backend.program import Buffer, Builder, Program
 
 

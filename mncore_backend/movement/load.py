@@ -59,7 +59,7 @@ class Arrival:
 
     def l2bm_index(self, part: int) -> Index:
         """What each word of the L2BMs holds when a slice has arrived: [L2B, long word, word]."""
-        held = place(self.layout)  # not kept: all loads of a program are planned together, and it is as large as the chip
+        held = place(self.layout)  # as large as the chip, so not kept while all loads are planned
         return l2bm_index(self.path, l1bm_index(held, self.parts[part], self.data[part]))
 
     @property

@@ -2,12 +2,13 @@
 comes to lie. Shared by loads and stores."""
 
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.layout import Axis, Layout
-from mnc.mncore_backend.movement.transfers import CYCLES, PE_FAMILIES, Family, PeStep, pe_steps, placed
+from mnc.mncore_backend.movement.transfers import CYCLES, PE_FAMILIES, Family, Form, PeStep, pe_steps, placed
 
 # Long words of L1BM that one slice of a large tensor takes; in L2BM a slice takes up to eight times that.
 SLICE = 512
@@ -104,24 +105,31 @@ def l1bm_extent(path: Path, steps: list[PeStep]) -> int:
 def l1bm_index(held: Index, steps: list[PeStep], size: int) -> Index:
     """What a slice holds in each L1BM: [L2B, L1B, long word, word]."""
     result = np.full((8, 8, size, 2), -1, np.int32)
-    for offset, step in placed(steps):
-        result[:, :, offset : offset + step.data] = _step_index(held, step)[:, :, : step.data]
+    for form, run in groupby(placed(steps), key=lambda item: item[1].form):
+        alike = list(run)
+        blocks = _blocks(held, form, [step for _, step in alike])
+        for number, (offset, step) in enumerate(alike):
+            result[:, :, offset : offset + step.data] = blocks[:, :, number, : step.data]
     return result
 
 
-def _step_index(held: Index, step: PeStep) -> Index:
-    """One block: lower axes [L2B, L1B, q, r, p, c, h, w] renamed into the fields of the form."""
-    halves = 2 if step.form.two_long else 1
+def _blocks(held: Index, form: Form, steps: list[PeStep]) -> Index:
+    """Blocks of steps of one form [L2B, L1B, step, long word, word]: lower axes renamed into the fields of the form."""
     longs = held.reshape(8, 8, 4, 4, 4, -1, 2)
-    picked = np.stack([longs[..., [a + h for a in step.longs], :] for h in range(halves)], axis=-2)
-    picked[..., step.valid :, :, :] = -1
-    names = ["L", "B", "q", "r", "p", "c", "h", "w"]
-    for name in ("q", "r", "p", "h"):
-        if name not in step.form.names:
-            picked = picked.take(0, axis=names.index(name))
-            names.remove(name)
-    order = ["L", "B", *step.form.names, "w"]
-    return np.transpose(picked, [names.index(n) for n in order]).reshape(8, 8, -1, 2)
+    names = [name for name in ("q", "r", "p") if name in form.names]
+    first = tuple(slice(None) if name in names else 0 for name in ("q", "r", "p"))
+    halves = range(2 if form.two_long else 1)
+    taken = np.array([[[a + h for h in halves] for a in step.longs] for step in steps])
+    picked = longs[:, :, *first].take(taken, axis=2 + len(names))  # L B (q r p) step c h w
+    for number, step in enumerate(steps):
+        if step.valid < CYCLES:
+            picked[..., number, step.valid :, :, :] = -1
+    names = ["L", "B", *names, "step", "c", "h", "w"]
+    if "h" not in form.names:
+        picked = picked[..., 0, :]
+        names.remove("h")
+    order = ["L", "B", "step", *form.names, "w"]
+    return np.transpose(picked, [names.index(n) for n in order]).reshape(8, 8, len(steps), -1, 2)
 
 
 def l2bm_index(path: Path, l1bm: Index) -> Index:

@@ -5,7 +5,7 @@ import pytest
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import parse
-from mnc.mncore_backend.movement import universe
+from mnc.mncore_backend.movement import crossing
 
 from .test_gather import check_gather
 
@@ -40,7 +40,7 @@ def test_rows_from_neighbours() -> None:
 @pytest.mark.parametrize("arriving", [1024, 4096])
 def test_exchanges_in_parts(arriving: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What L2BM does not hold at once arrives in several exchanges, even if it is of one source address."""
-    monkeypatch.setattr(universe, "ARRIVING_L2BM", arriving)
+    monkeypatch.setattr(crossing, "ARRIVING_L2BM", arriving)
     source, target = parse(APART, PARTS), parse(JOINED, WHOLE)
     program = check_gather(source, target, np.arange(int(np.prod(PARTS))))
     sizes = [b.size for b in program.buffers if b.name.startswith("gathered") and b.choices == (Memory.L2BM,)]

@@ -1,0 +1,95 @@
+"""How far the words of a source have to travel, and by which transfers: the smallest neighbourhood of PEs in which all
+that any of them needs can be found.
+"""
+
+from dataclasses import dataclass
+
+from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.movement.scope import LEVELS, Need, distinct
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, Family
+
+SCRATCH = 512  # long words of LM0 for arriving data
+STAGED_L1BM = 4096  # long words for one chunk: half of the memory
+STAGED_L2BM = 8192
+ARRIVING_L2BM = 16384  # what one exchange between L2Bs may bring: half of the memory
+
+
+@dataclass(slots=True)
+class Crossing:
+    """How the words of a source travel. Counts are those of distinct coordinates; 1 where a coordinate is kept."""
+
+    layout: Layout
+    lefts: list[int]  # representatives of L2B that are collected ([] = L2B kept)
+    blocks: list[int]  # representatives of L1B that are collected ([] = L1B kept)
+    family: Family | None  # how data comes down; None = nothing leaves the MAB
+    mabs_alike: bool  # the source is replicated over all MABs
+    rotate: bool  # exchange between the PEs of a MAB by rotations
+
+    @property
+    def native(self) -> int:
+        """Long words of L1BM per source address."""
+        return 4 if self.mabs_alike else 64
+
+    @property
+    def granule(self) -> int:
+        """Long words of L1BM per long word that arrives in a PE."""
+        if self.family is None:
+            return 1
+        return self.family.short.block // CYCLES
+
+    def l1bm_per_chunk(self, count: int) -> int:
+        """Long words of L1BM that `count` source addresses of one L1B take, rounded to whole L2BM instructions."""
+        return -(-count * self.native // MV_UNIT) * MV_UNIT
+
+    @property
+    def room(self) -> int:
+        """Long words that may arrive in a PE at a time."""
+        return SCRATCH // (CYCLES if self.rotate else 1)
+
+    @property
+    def l1bs_differ(self) -> bool:
+        """L1Bs are kept apart although they hold different data."""
+        return not self.blocks and self.layout.replicated_bits(Axis.L1B) != 7
+
+    @property
+    def unit(self) -> int:
+        """Long words of L1BM that are chosen together: what an MV unit brings, or a row of l1bmd, in which the place of
+        a long word says for which MAB it is."""
+        return MV_UNIT // 8 if self.l1bs_differ and self.family is not PE_FAMILIES[0] else MV_UNIT
+
+    @property
+    def mv_units(self) -> int:
+        """MV units of L2BM that such a choice takes."""
+        return self.unit * (8 if self.l1bs_differ else 1) // MV_UNIT
+
+    @property
+    def room_of_arrivals(self) -> int:
+        """Long words of L1BM that may arrive at a time: half of L1BM, and not more than half of L2BM holds."""
+        return min(STAGED_L1BM, ARRIVING_L2BM // (8 if self.l1bs_differ else 1))
+
+    def chunk(self) -> int:
+        """Source addresses per chunk: what the staging memories hold on the way up, and on the way down if everything
+        is delivered to everybody."""
+        if self.family is None:
+            return self.room
+        native = max(self.native, MV_UNIT // CYCLES)
+        wide = native * (8 if self.l1bs_differ else max(1, len(self.blocks)))
+        most = STAGED_L1BM // native
+        if not self.lefts:
+            most = STAGED_L1BM // (native * max(1, len(self.blocks)))
+        return max(1, min(most, STAGED_L2BM // wide))
+
+
+def crossing(source: Layout, need: Need) -> Crossing:
+    """The smallest neighbourhood and the cheapest way through it."""
+    kept = {axis: need.keeps(axis) for axis in LEVELS}
+    lefts = [] if kept[Axis.L2B] else distinct(source, Axis.L2B)
+    blocks = [] if kept[Axis.L1B] else distinct(source, Axis.L1B)
+    alike = source.replicated_bits(Axis.MAB) == 15
+    inside = kept[Axis.MAB] and not alike
+    if not lefts and not blocks and kept[Axis.MAB]:
+        return Crossing(source, [], [], None, alike, rotate=not kept[Axis.PE])
+    if inside:
+        return Crossing(source, lefts, blocks, PE_FAMILIES[0], alike, rotate=not kept[Axis.PE])
+    family = PE_FAMILIES[2] if kept[Axis.PE] else PE_FAMILIES[3]
+    return Crossing(source, lefts, blocks, family, alike, rotate=False)

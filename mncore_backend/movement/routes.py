@@ -1,0 +1,113 @@
+"""Where the wanted words of one chunk of source addresses pass on their way into the PEs."""
+
+from collections.abc import Iterator
+from copy import copy as copy_of
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis
+from mnc.mncore_backend.movement.crossing import Crossing
+from mnc.mncore_backend.movement.scope import LEVELS, Index, Need
+from mnc.mncore_backend.movement.transfers import CYCLES
+
+ABSENT = -1  # no source address, or none of those looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The target words that come from one chunk of source addresses.
+
+    words   their numbers in the flat [8, 8, 16, 4, words] of the target
+    number  of their source address in the chunk
+    """
+
+    need: Need
+    words: Index
+    number: Index
+
+    @classmethod
+    def of(cls, need: Need, addresses: Index, chunk: list[int]) -> "Wanted":
+        """`addresses`: source address of every target word, `ABSENT` where none is wanted."""
+        rank = np.full(int(addresses.max()) + 2, ABSENT, np.int32)  # the last is that of ABSENT
+        rank[chunk] = np.arange(len(chunk))
+        numbers = rank[addresses].reshape(-1)
+        words = np.flatnonzero(numbers >= 0)
+        return cls(need, words, numbers[words])
+
+    def at(self, axis: Axis) -> Index:
+        """Coordinates of the source words."""
+        return self.need.code.get(self.need.place.reshape(-1)[self.words], axis)
+
+    def own(self, axis: Axis) -> Index:
+        """Coordinates of the target words."""
+        position = LEVELS.index(axis)
+        inner = int(np.prod(self.need.wanted.shape[position + 1 :]))
+        return self.words // inner % AXIS_SIZE[axis]
+
+    def only(self, chosen: NDArray[np.bool_]) -> "Wanted":
+        """Some of them."""
+        return Wanted(self.need, self.words[chosen], self.number[chosen])
+
+
+class Route:
+    """Where the words of one chunk of source addresses pass.
+
+    Between L2Bs a word travels in units of 64 long words of L2BM, and an L2B receives only the units that some PE of it
+    wants. `units[L2B]` are their numbers in PDM, where the chunk lies by L2B; all L2Bs receive equally many.
+    `position` is the place in L1BM where each wanted word arrives.
+    """
+
+    def __init__(self, way: Crossing, wanted: Wanted, count: int) -> None:
+        self.way, self.wanted = way, wanted
+        self.size = way.l1bm_per_chunk(count)
+        place = self._within_l2b()
+        self.units: list[list[int]] = []
+        if not way.lefts:
+            self.position, self.arriving = place, self.size * max(1, len(way.blocks))
+            return
+        unit = way.unit
+        width = self.size * max(1, len(way.blocks)) // unit  # units of one L2B
+        key = _rank(way.lefts, wanted.at(Axis.L2B)) * width + place // unit
+        own = wanted.own(Axis.L2B)
+        held = np.zeros((AXIS_SIZE[Axis.L2B], len(way.lefts) * width), np.bool_)
+        held[own, key] = True
+        most = max(1, int(held.sum(axis=1).max()))
+        whole = CYCLES // way.mv_units if way.l1bs_differ and way.mv_units < CYCLES else 1  # an l2bmd moves four units
+        most = -(-most // whole) * whole
+        rank = held.cumsum(axis=1) - 1
+        self.position, self.arriving = rank[own, key] * unit + place % unit, most * unit
+        chosen = [[*found, *range(most - len(found))] for found in (np.flatnonzero(row).tolist() for row in held)]
+        self.units = [[u * way.mv_units + i for u in found for i in range(way.mv_units)] for found in chosen]
+
+    def parts(self, room: int) -> Iterator["Route"]:
+        """The same exchange in several, none of which brings more than `room` long words into an L1BM."""
+        unit, mv_units = self.way.unit, self.way.mv_units
+        choices = max(CYCLES, room // unit // CYCLES * CYCLES)
+        if self.arriving <= room or not self.units:
+            yield self
+            return
+        for start in range(0, self.arriving // unit, choices):
+            part = copy_of(self)
+            part.units = [own[start * mv_units : (start + choices) * mv_units] for own in self.units]
+            part.position = self.position - start * unit
+            part.arriving = len(part.units[0]) // mv_units * unit
+            yield part
+
+    def _within_l2b(self) -> Index:
+        """Offset of the wanted long word in L1BM, or in L2BM if L1Bs exchange."""
+        native = self.wanted.number.astype(np.int64) * self.way.native + self.wanted.at(Axis.PE)
+        if not self.way.mabs_alike:
+            native = native + 4 * self.wanted.at(Axis.MAB)
+        return native + self.size * _rank(self.way.blocks, self.wanted.at(Axis.L1B)) if self.way.blocks else native
+
+
+def _rank(representatives: list[int], coordinates: Index) -> Index:
+    """Number of the representative that holds the same data as each coordinate."""
+    mask = 0
+    for r in representatives:
+        mask |= r
+    rank = np.zeros(mask + 1, np.int64)
+    rank[representatives] = np.arange(len(representatives))
+    return rank[coordinates & mask]
