@@ -10,8 +10,11 @@ from mnc.core.diagnostics import CompileError
 
 
 def _shape_hint(value: onnx.ValueInfoProto) -> str:
-    extents = [d.dim_value if d.HasField("dim_value") else 1 for d in value.type.tensor_type.shape.dim]
-    return f"give it with --shape {value.name}={','.join(map(str, extents))}"
+    dims = value.type.tensor_type.shape.dim
+    extents = [d.dim_value if d.HasField("dim_value") else 1 for d in dims]
+    hint = f"give it with --shape {value.name}={','.join(map(str, extents))}"
+    named = dict.fromkeys(d.dim_param for d in dims if d.dim_param)
+    return f"{hint}, or by its name with --shape {next(iter(named))}=1" if named else hint
 
 
 def _bind_input(value: onnx.ValueInfoProto, shape: tuple[int, ...], bound: dict[str, int], file_name: str) -> None:
@@ -63,28 +66,73 @@ def fix_inputs(
         graph.initializer.append(tensor)
 
 
+def _read_names(graph: onnx.GraphProto) -> set[str]:
+    """Values that nodes or subgraphs read, and outputs."""
+    names = {value.name for value in graph.output}
+    for node in graph.node:
+        names.update(node.input)
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                names |= _read_names(inner)
+    return names
+
+
+def _is_representable(value: onnx.ValueInfoProto) -> bool:
+    tensor = value.type.tensor_type
+    if not value.type.HasField("tensor_type") or not tensor.HasField("shape"):
+        return False
+    kind = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type).kind
+    return kind not in "OSUc" and all(dim.HasField("dim_value") for dim in tensor.shape.dim)
+
+
+def _drop_unread(graph: onnx.GraphProto) -> None:
+    """Remove inputs that nothing reads where they would be refused: open extents, strings, sequences."""
+    read = _read_names(graph)
+    for value in [value for value in graph.input if value.name not in read and not _is_representable(value)]:
+        graph.input.remove(value)
+
+
+def _named_extents(
+    inputs: dict[str, onnx.ValueInfoProto], shapes: dict[str, tuple[int, ...]], file_name: str
+) -> dict[str, int]:
+    """What `shapes` says of named extents; raises CompileError for a name that is neither an input nor an extent."""
+    dims = [dim for value in inputs.values() for dim in value.type.tensor_type.shape.dim]
+    named = dict.fromkeys(dim.dim_param for dim in dims if dim.dim_param)
+    bound = {}
+    for name, shape in shapes.items():
+        if name in inputs:
+            continue
+        if name not in named:
+            extents = f", the open extents are: {', '.join(named)}" if named else ""
+            hint = f"the inputs are: {', '.join(inputs) or 'none'}{extents}"
+            raise CompileError(f"a shape was given for '{name}', which is no input", location=file_name, hint=hint)
+        if len(shape) != 1 or shape[0] < 0:
+            raise CompileError(f"'{name}' is one extent", location=file_name, hint=f"give it with --shape {name}=1")
+        bound[name] = shape[0]
+    return bound
+
+
 def bind_shapes(
     graph: onnx.GraphProto, shapes: dict[str, tuple[int, ...]], weights: Iterable[str], file_name: str
 ) -> None:
     """Give every input of `graph` a static shape, in place; `weights` are initializers kept elsewhere.
 
-    A named extent that one input binds is bound everywhere.
+    `shapes` has shapes of inputs by their names and single extents by theirs. A named extent that one input binds is
+    bound everywhere. Inputs that nothing reads are removed where no shape can be found for them.
 
     Raises:
         CompileError: a shape does not fit, names no input, or an extent stays dynamic.
     """
     initializers = {*weights, *(tensor.name for tensor in graph.initializer)}
     inputs = {value.name: value for value in graph.input if value.name not in initializers}
-    for name in shapes:
-        if name not in inputs:
-            hint = f"the inputs are: {', '.join(inputs) or 'none'}"
-            raise CompileError(f"a shape was given for '{name}', which is no input", location=file_name, hint=hint)
-    bound: dict[str, int] = {}
+    bound = _named_extents(inputs, shapes, file_name)
     for name, shape in shapes.items():
-        _bind_input(inputs[name], tuple(shape), bound, file_name)
+        if name in inputs:
+            _bind_input(inputs[name], tuple(shape), bound, file_name)
     for value in (*graph.input, *graph.output, *graph.value_info):
         _substitute(value, bound)
-    for name, value in inputs.items():
+    _drop_unread(graph)
+    for name, value in {value.name: value for value in graph.input if value.name in inputs}.items():
         if not value.type.HasField("tensor_type"):
             raise CompileError(f"input '{name}' is not a tensor", location=file_name, hint="pass tensors one by one")
         tensor = value.type.tensor_type

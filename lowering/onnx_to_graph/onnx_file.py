@@ -199,7 +199,7 @@ def load_model(
     """Load `source`, a path or a model in memory, which is not changed.
 
     Args:
-        shapes: shapes of inputs with dynamic extents.
+        shapes: shapes of inputs with dynamic extents, or the extents by their names.
         file_name: how messages call the model.
         constants: values of inputs that become initializers.
         expand: callable (model, opset) -> model that replaces operators by their definitions.

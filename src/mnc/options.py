@@ -15,7 +15,7 @@ class Options:
     Attributes:
         precision: of matrix products. ``pseudo-single`` keeps 18 bits of each factor and is twice as fast as
             ``single``, which keeps 23; both accumulate in single. Everything else is single.
-        shapes: shapes of model inputs, for models that leave dimensions open.
+        shapes: shapes of model inputs, for models that leave dimensions open; or single extents by their names.
         resident: what stays in local memory from run to run. ``state``: weights, and inputs that an output updates, as
             the parameters of a training step; ``batch``: also the other inputs, which a run loads for the next one.
         updates: input -> output that is its value in the next run, for models in which nothing says so.

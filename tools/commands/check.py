@@ -45,6 +45,7 @@ def _check_model(
     model: str, inputs: tuple[str, ...], intermediates: bool, *, target: str, seed: int, precision: Any,
     shapes: tuple[str, ...],
 ) -> bool:  # fmt: skip
+    from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes
     from mnc.options import Options
     from mnc.reference import compare, load_proto, random_inputs, with_intermediates
     from mnc.targets import prepare
@@ -52,6 +53,7 @@ def _check_model(
     options = Options(precision, parse_shapes(shapes))
     prepared = prepare(model, options, target)  # first, because it explains what is wrong with a model
     proto = load_proto(model)
+    bind_shapes(proto.graph, options.shapes, (), model)
     if intermediates:
         proto = with_intermediates(proto)
         prepared = prepare(proto, options, target)

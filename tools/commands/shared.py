@@ -49,7 +49,8 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
         show_default=True,
         help="Precision of matrix products.",
     )
-    shape = click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help="Shape of an open input.")
+    help = "Shape of an open input, or one open extent by its name."
+    shape = click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help=help)
     return precision(shape(command))
 
 

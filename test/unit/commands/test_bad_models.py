@@ -74,8 +74,9 @@ def test_bad_shape(shell: Shell, command: tuple[str, ...], text: str, words: lis
     assert shell.files() == before
 
 
-def test_open_shape_given(shell: Shell) -> None:
+@pytest.mark.parametrize("text", ["x=3,8", "batch=3"])
+def test_open_shape_given(shell: Shell, text: str) -> None:
     onnx.save(tiny("batch"), shell.directory / "open.onnx")
-    done = shell("mnc", "check", "open.onnx", "--shape", "x=3,8")
+    done = shell("mnc", "check", "open.onnx", "--shape", text)
     assert done.code == 0, done.err
     assert "pass" in done.out

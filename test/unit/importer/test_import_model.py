@@ -52,10 +52,31 @@ def test_shape_binds_the_same_name_everywhere() -> None:
     assert "tensor<5x4xf32>" in str(module)
 
 
+def test_an_open_extent_is_given_by_its_name() -> None:
+    module = import_model(dynamic_batch(), make_context(["graph"]), {"batch": (7,)})
+    assert "tensor<7x4xf32>" in str(module)
+
+
+@pytest.mark.parametrize(
+    "unread",
+    [
+        onnx.helper.make_tensor_value_info("u", onnx.TensorProto.FLOAT, ["n"]),
+        onnx.helper.make_tensor_value_info("u", onnx.TensorProto.STRING, [2]),
+        onnx.helper.make_tensor_sequence_value_info("u", onnx.TensorProto.FLOAT, None),
+    ],
+)
+def test_inputs_that_nothing_reads_need_no_shape(unread: onnx.ValueInfoProto) -> None:
+    model = dynamic_batch()
+    model.graph.input.append(unread)
+    assert '"u"' not in str(import_model(model, make_context(["graph"]), {"batch": (7,)}))
+
+
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
         (None, "input 'x' has dynamic extents: batch"),
+        ({"batch": (2, 3)}, "'batch' is one extent"),
+        ({"batch": (2,), "x": (3, 4)}, "3 was given for a dimension of extent batch = 2"),
         ({"x": (5, 3)}, "3 was given for a dimension of extent 4"),
         ({"x": (5,)}, "input 'x' has 2 dimensions, the given shape has 1"),
         ({"z": (5, 4)}, "'z', which is no input"),
