@@ -5,6 +5,7 @@ about a mistake of the compiler (exit code 70). Neither is ever shown with a tra
 """
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -26,7 +27,11 @@ def node_name(location: object) -> str | None:
 
     Where several nodes were fused, their names are joined by `NODE_SEPARATOR`.
     """
-    text = str(location)
+    return _node_name(str(location))
+
+
+@lru_cache(1 << 14)
+def _node_name(text: str) -> str | None:
     if text.startswith("loc(fused"):
         names = [name for name, line in _QUOTED.findall(text) if not line]
         return NODE_SEPARATOR.join(dict.fromkeys(names)) or None

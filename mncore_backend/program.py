@@ -9,7 +9,8 @@ and `scheduling` packs the expressions into steps. Generators therefore never se
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from mnc.mncore_backend.assembly.records import Expression, Literal, Mask, Memory, Operand
 from mnc.mncore_backend.machine import WRITABLE_MASKS
@@ -36,8 +37,7 @@ class Buffer:
         return self.choices[0] in (*LOCAL_MEMORY, *REGISTER_FILE)
 
 
-@dataclass(frozen=True, slots=True)
-class BufferOperand:
+class BufferOperand(NamedTuple):
     """Access to a buffer. PE memories: `offsets` are 4 word offsets (one per cycle) and `width` is 1, 2 or 4 words.
     Upper memories: offsets[0] is a long-word offset; group/l2b as in `Operand`."""
 
@@ -167,4 +167,4 @@ def upper(buffer: Buffer, offset: int = 0, *, two_long: bool = False, **extra) -
 
 
 def with_mask(operand: BufferOperand, mask: Mask) -> BufferOperand:
-    return replace(operand, mask=mask)
+    return operand._replace(mask=mask)

@@ -219,6 +219,6 @@ def read_images(module: Any, buffers: dict[str, Buffer]) -> list[Image]:
                 _pairs(attributes["segments"]),
             )
             value = np.array(attributes["value"]) if "value" in attributes else None
-            names = (_string(operation, name) for name in ("sym_name", "role", "dtype"))
-            result.append(Image(*names, image, value))
+            name, role, dtype = (_string(operation, key) for key in ("sym_name", "role", "dtype"))
+            result.append(Image(name, role, dtype, image, value))
     return result

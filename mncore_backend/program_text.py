@@ -7,6 +7,7 @@ where an address will be.
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.errors import TokenError
@@ -66,6 +67,7 @@ def print_operation(op: MachineOp) -> str:
     return " | ".join([*parts, " ".join(["->", *(_print(operand) for operand in op.destinations)])])
 
 
+@lru_cache(1 << 12)
 def _plain(text: str) -> Operand:
     for parser in _PARSERS:
         try:

@@ -94,8 +94,9 @@ def _split(program: Program, buffer: Buffer, loads: Sequence[int], after: int) -
     copy = program.buffer("again", buffer.size, buffer.choices, alignment=buffer.alignment)
 
     def moved(operand: AnyOperand) -> AnyOperand:
-        concerned = isinstance(operand, BufferOperand) and operand.buffer is buffer
-        return replace(operand, buffer=copy) if concerned else operand
+        if not isinstance(operand, BufferOperand) or operand.buffer is not buffer:
+            return operand
+        return operand._replace(buffer=copy)
 
     def with_copy(op: MachineOp) -> MachineOp:
         return replace(op, sources=tuple(map(moved, op.sources)), destinations=tuple(map(moved, op.destinations)))

@@ -178,6 +178,18 @@ def _calculation(expression: Expression, info: OpcodeInfo) -> list[Access]:
     return found
 
 
+@lru_cache(1 << 14)
+def _in_l1bm(write: bool, agent: Agent, family: str, address: int, two_long: bool) -> Access:
+    """The L1BM side of a transfer from or to the PEs."""
+    return Access(Memory.L1BM, write, agent, l1bm_cycles(family, address, two_long))
+
+
+@lru_cache(1 << 14)
+def _block_access(memory: Memory, write: bool, agent: Agent, address: int, rate: int, instances: int) -> Access:
+    """One side of a transfer between L1BM and L2BM, `rate` long words a cycle."""
+    return Access(memory, write, agent, block(address, rate, rate, ADDRESSES[memory]), instances=instances)
+
+
 def _l1bm(expression: Expression, info: OpcodeInfo) -> list[Access]:
     source, target = expression.sources[0], expression.destinations[0]
     if moves_down(expression):
@@ -187,7 +199,7 @@ def _l1bm(expression: Expression, info: OpcodeInfo) -> list[Access]:
             found = [Access(Memory.TURNAROUND, False, agent, ENTRY_PER_CYCLE, ALL_CYCLES, False, region)]
         else:
             agent = Agent.L1BM_DOWN
-            found = [Access(Memory.L1BM, False, agent, l1bm_cycles(info.family, source.address, source.width == 4))]
+            found = [_in_l1bm(False, agent, info.family, source.address, source.width == 4)]
         for operand in expression.destinations:
             found += _destination(operand, agent)
         found.append(Access(Memory.LBF, True, agent, ENTRY_PER_CYCLE))
@@ -197,8 +209,7 @@ def _l1bm(expression: Expression, info: OpcodeInfo) -> list[Access]:
         Access(Memory.TURNAROUND, True, Agent.L1BM_UP, ENTRY_PER_CYCLE, ALL_CYCLES, False, (info.family, target.width))
     )
     if target.memory is Memory.L1BM:
-        cycles = l1bm_cycles(info.family, target.address, target.width == 4)
-        found.append(Access(Memory.L1BM, True, Agent.L1BM_UP, cycles))
+        found.append(_in_l1bm(True, Agent.L1BM_UP, info.family, target.address, target.width == 4))
     return found
 
 
@@ -227,12 +238,12 @@ def _l2bm(expression: Expression, info: OpcodeInfo) -> list[Access]:
     for operand, write in ((source, False), (target, True)):
         near = operand.memory is Memory.L1BM
         rate = facts.l1bm_rate if near else facts.l2bm_rate
-        cycles = block(operand.address, rate, rate, ADDRESSES[operand.memory])
-        found.append(Access(operand.memory, write, agent, cycles, instances=chosen if near else _ALL_INSTANCES))
+        instances = chosen if near else _ALL_INSTANCES
+        found.append(_block_access(operand.memory, write, agent, operand.address, rate, instances))
     return found
 
 
-@lru_cache(1 << 17)
+@lru_cache(1 << 13)
 def accesses(expression: Expression) -> tuple[Access, ...]:
     """Reads and writes of a PE expression, forwarding latches, mask registers, base registers and the turnaround
     register included. Default write masks (``mask`` statements) are not applied: they can only silence writes."""

@@ -43,17 +43,7 @@ def _renamed(op: MachineOp, buffers: Mapping[Buffer, Buffer], location: str) -> 
     def other(operand: AnyOperand) -> AnyOperand:
         if not isinstance(operand, BufferOperand):
             return operand
-        return BufferOperand(
-            buffers[operand.buffer],
-            operand.offsets,
-            operand.width,
-            operand.negate,
-            operand.suffix,
-            operand.mask,
-            operand.t_indirect,
-            operand.group,
-            operand.l2b,
-        )
+        return BufferOperand(buffers[operand.buffer], *operand[1:])
 
     sources, destinations = tuple(map(other, op.sources)), tuple(map(other, op.destinations))
     return MachineOp(op.opcode, sources, destinations, op.modifier, op.zero_flush, op.literal, op.size, location)

@@ -4,6 +4,7 @@
 such sets may share one. All rules of parallel issue are here and nowhere else in the scheduler.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
@@ -71,14 +72,18 @@ def _single(values: set[Value], expression: Expression, what: str) -> Value:
     return next(iter(values))
 
 
-@lru_cache(1 << 16)
 def needs_of(expression: Expression) -> Needs:
     """Requirements of one expression. Raises InternalError if it can never be issued."""
+    return needs_with(expression, accesses(expression))
+
+
+def needs_with(expression: Expression, touched: Iterable[Access]) -> Needs:
+    """The same, given what the expression touches."""
     info = OPCODES[expression.opcode]
     reads: dict[Memory, set[Region]] = {}
     writes: dict[Memory, list[Region]] = {}
     banks = agents = 0
-    for access in accesses(expression):
+    for access in touched:
         if access.memory in _READ_PORTS and not access.write:
             reads.setdefault(access.memory, set()).add(access.region)
         elif access.memory in _WRITE_PORTS and access.write:

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from mnc.mncore_backend.assembly.accesses import Access, accesses
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
 from mnc.mncore_backend.assembly.records import LATCHES, Expression, Memory, Transfer
 from mnc.mncore_backend.machine import GROUPS, L1BS_PER_L2B, L2BS
 from mnc.mncore_backend.program import BufferOperand, MachineOp
-from mnc.mncore_backend.scheduling.needs import Needs, needs_of
+from mnc.mncore_backend.scheduling.needs import Needs, needs_with
 
 # Addresses per unit. No L1BM instruction but l1bmp touches less than 4 long words, no L2BM instruction less than 64.
 # A coarser unit can only add orderings, never lose one.
@@ -43,15 +42,25 @@ def _active(access: Access) -> Iterable[tuple[int, int]]:
     return (r for c, cycle in enumerate(access.cycles) if access.active >> c & 1 for r in cycle)
 
 
+_REMEMBERED = 1 << 16
+_touches: dict[int, Touch] = {}  # by the identity of the access, which the touch keeps alive: operands share accesses
+
+
 def _touch(access: Access) -> Touch:
-    everything = ALL_INSTANCES.get(access.memory, 1)
-    return Touch(access, access.memory, access.write, _units(access, _active(access)), access.instances & everything)
+    found = _touches.get(id(access))
+    if found is None:
+        instances = access.instances & ALL_INSTANCES.get(access.memory, 1)
+        found = Touch(access, access.memory, access.write, _units(access, _active(access)), instances)
+        if len(_touches) >= _REMEMBERED:
+            _touches.clear()
+        _touches[id(access)] = found
+    return found
 
 
-@lru_cache(1 << 16)
 def describe(expression: Expression) -> tuple[Needs, tuple[Touch, ...]]:
     """Issue requirements and touches of an expression; latches are left to the chains."""
-    return needs_of(expression), tuple(_touch(a) for a in accesses(expression) if a.memory not in LATCHES)
+    touched = accesses(expression)
+    return needs_with(expression, touched), tuple([_touch(a) for a in touched if a.memory not in LATCHES])
 
 
 def transfer_touches(transfer: Transfer) -> tuple[Touch, ...]:

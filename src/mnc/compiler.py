@@ -10,7 +10,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.core.pipeline import Pipeline
 from mnc.executable import Executable, HostTensor
 from mnc.lowering.onnx_to_graph.importer import import_model
-from mnc.mncore_backend.emit import emit_module, line_nodes
+from mnc.mncore_backend.emit import emit_unit, line_nodes
 from mnc.mncore_backend.program_ir import read_images, read_unit
 from mnc.options import Options
 from mnc.residency import companion_modules, note_updates
@@ -43,8 +43,8 @@ def _program(module: Any, initialise: Executable | None = None, read_back: Execu
     tensors = tuple(
         HostTensor(i.name, i.role, i.dtype, i.image, i.value) for i in read_images(module, unit.buffers)
     )
-    nodes = tuple(line_nodes(module))
-    return Executable(emit_module(module), tensors, nodes, initialise=initialise, read_back=read_back)
+    text, nodes = emit_unit(unit, module), tuple(line_nodes(unit))
+    return Executable(text, tensors, nodes, initialise=initialise, read_back=read_back)
 
 
 def to_executable(module: Any) -> Executable:
