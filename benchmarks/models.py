@@ -1,8 +1,9 @@
 """Whole networks: compile time, peak memory, cost on the chip, and agreement with the ONNX reference evaluator.
 
-    python -m benchmarks.models [NAME ...] [--run NAME] [--seconds N] [--memory N]
+    python -m benchmarks.models [NAME ...] [--run NAME] [--iree] [--seconds N] [--memory N]
 
-Results are those of ONNX Runtime where it is installed, compile times of IREE stand beside ours where that is.
+Results are those of ONNX Runtime where it is installed; `--iree` adds what IREE takes for the same model on the CPU
+(`benchmarks/iree.py`).
 
 The light models of the `onnx` package get seeded He-scaled random weights, ResNet-18 for images of 64 x 64 is built
 here, and each model has a process of its own. Without names all are compiled; `--run` executes a model on the emulator
@@ -14,10 +15,8 @@ import importlib.util
 import json
 import os
 import resource
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -28,9 +27,10 @@ import onnx
 from onnx import numpy_helper
 
 import mnc
+from benchmarks.iree import compile_with_iree, is_installed
 from benchmarks.resnet import resnet18
 from benchmarks.results import DIRECTORY, write_results
-from mnc.accuracy.probable import error_bounds
+from mnc.accuracy import probable, worst_case
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
 from mnc.options import Options
@@ -105,25 +105,33 @@ def _expected(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> dict[str
     return dict(zip(names, map(np.asarray, results), strict=True))
 
 
+def _bounds(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> dict[str, float]:
+    """What rounding explains of the error of the logits: with the stated probability, and in the worst case."""
+    precision = Options().precision
+    *_, likely = probable.error_bounds(model, inputs, precision).values()
+    *_, worst = worst_case.error_bounds(model, inputs, precision)
+    return {"bound": likely, "worst_case_bound": float(worst.max())}
+
+
 def _agreement(model: onnx.ModelProto, executable: Any, images: int) -> dict[str, float]:
     """Largest error of the logits of some images, the largest logit, how often the first class is the same."""
     entry = model.graph.input[0]
     shape = [d.dim_value for d in entry.type.tensor_type.shape.dim]
     rng = np.random.default_rng(3)
     logits = model.graph.output[-1].name
-    seconds = error = bound = largest = agreed = 0.0
+    seconds = error = largest = agreed = 0.0
+    bounds: dict[str, float] = {}
     for _ in range(images):
         inputs = {entry.name: rng.standard_normal(shape).astype(np.float32)}
         start = time.perf_counter()
         result = executable.run(inputs)[logits]
         seconds += time.perf_counter() - start
         want = _expected(model, inputs)[logits]
-        if bound == 0:
-            bound = error_bounds(model, inputs, Options().precision)[logits]
+        bounds = bounds or _bounds(model, inputs)
         error, largest = max(error, float(np.abs(result - want).max())), max(largest, float(np.abs(want).max()))
         agreed += float(result.argmax() == want.argmax())
-    figures = {"run_seconds": seconds / images, "images": images, "error": error, "bound": bound, "largest": largest}
-    return figures | {"top_1_agrees": agreed / images}
+    figures = {"run_seconds": seconds / images, "images": images, "error": error, "largest": largest}
+    return figures | bounds | {"top_1_agrees": agreed / images}
 
 
 def measure(name: str, images: int) -> dict[str, float]:
@@ -142,26 +150,7 @@ def measure(name: str, images: int) -> dict[str, float]:
     figures |= {key: total[key] for key in names}
     figures["utilisation"] = total["roofline"]["utilisation"]
     figures["load_average"] = os.getloadavg()[0]  # times depend on what else the machine does
-    if (seconds := iree_seconds(model)) is not None:
-        figures["iree_compile_seconds"] = seconds
     return figures | (_agreement(model, executable, images) if images else {})
-
-
-def iree_seconds(model: onnx.ModelProto) -> float | None:
-    """Compile time of IREE for the CPU from the same file, None where it is not installed or fails."""
-    tools = [shutil.which(name) for name in ("iree-import-onnx", "iree-compile")]
-    if None in tools:
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        onnx.save(model, f"{folder}/model.onnx")
-        start = time.perf_counter()
-        for command in (
-            [str(tools[0]), "model.onnx", "-o", "model.mlir"],
-            [str(tools[1]), "--iree-hal-target-backends=llvm-cpu", "model.mlir", "-o", "model.vmfb"],
-        ):
-            if subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode:
-                return None
-        return time.perf_counter() - start
 
 
 def _in_process(name: str, images: int, seconds: int, memory: int) -> dict[str, Any]:
@@ -178,15 +167,29 @@ def _in_process(name: str, images: int, seconds: int, memory: int) -> dict[str, 
     return json.loads(lines[-1]) if lines[-1].startswith("{") else {"failed": lines[-1]}
 
 
+def _recorded(name: str | None = None) -> dict[str, Any]:
+    """Results of earlier runs: of all models, or of one."""
+    path = DIRECTORY / "models.json"
+    results = json.loads(path.read_text())["results"] if path.exists() else {}
+    return results if name is None else results.get(name, {})
+
+
 @click.command()
 @click.argument("names", nargs=-1)
 @click.option("--run", "executed", multiple=True, default=("squeezenet", "shufflenet"), show_default=True)
 @click.option("--images", default=3, show_default=True, help="Images that a model executed sees.")
 @click.option("--seconds", default=600, show_default=True, help="Time limit of one model.")
 @click.option("--memory", default=8, show_default=True, help="Address space of one model in GB.")
+@click.option("--iree", "with_iree", is_flag=True, help="Compile with IREE instead, and add its figures to ours.")
 @click.option("--single", hidden=True, help="Measure one model in this process.")
 def main(
-    names: tuple[str, ...], executed: tuple[str, ...], images: int, seconds: int, memory: int, single: str | None
+    names: tuple[str, ...],
+    executed: tuple[str, ...],
+    images: int,
+    seconds: int,
+    memory: int,
+    with_iree: bool,
+    single: str | None,
 ) -> None:
     """Measure the models and bring benchmarks/results/models.json up to date."""
     if single is not None:
@@ -196,12 +199,17 @@ def main(
             figures = {"failed": str(error).partition("\n")[0]}
         print(json.dumps(figures))
         return
-    previous = DIRECTORY / "models.json"
-    results = json.loads(previous.read_text())["results"] if previous.exists() else {}
+    if with_iree and not is_installed():
+        raise click.UsageError("iree-import-onnx and iree-compile are not in the PATH: pip install iree-base-compiler")
     for name in names or NAMES:
-        results[name] = _in_process(name, images if name in executed else 0, seconds, memory)
-        print(name, results[name], flush=True)
-        write_results("models", results)
+        if with_iree:
+            figures = compile_with_iree(build(name))
+            others = {key: value for key, value in _recorded(name).items() if not key.startswith("iree")}
+        else:
+            figures = _in_process(name, images if name in executed else 0, seconds, memory)
+            others = {key: value for key, value in _recorded(name).items() if key.startswith("iree")}
+        print(name, figures, flush=True)
+        write_results("models", _recorded() | {name: figures | others})
 
 
 if __name__ == "__main__":

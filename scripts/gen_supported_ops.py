@@ -21,7 +21,7 @@ Each test of `onnx.backend.test` (node tests without the expanded ones, pytorch-
 imported, compiled in precision `single` and run on the emulator in strict mode. Operands that decide shapes (axes,
 sizes, pads, ...) are given to the compiler. float64 is computed in single and judged as such; integers of 64 bits must
 fit 32; float16 and bfloat16 are computed in single and rounded at the border. A result must lie within the bound that
-error analysis of the compiled graph gives for it (`test/onnx_suite/tolerances.py`, `rounding.py` for the tables).
+error analysis of the compiled graph gives for it (`test/onnx_suite/tolerances.py`, [accuracy.md](accuracy.md)).
 
 Operators outside the table still work where ONNX defines them by a body of other operators, or where all their operands
 are known when compiling. If, Loop and Scan are resolved when what decides them is known when compiling; an If whose

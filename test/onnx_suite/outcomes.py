@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from backend import PRECISION, MncBackend
 from cases import Case
-from tolerances import bounds_of, is_floating, judge
+from tolerances import is_floating, judge
 
+from mnc.accuracy.worst_case import error_bounds
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.mncore_backend.emulator.errors import EmulationError
 
@@ -41,7 +42,7 @@ def _compare(case: Case) -> tuple[str, str, int]:
         takes = {tensor.name for tensor in prepared.executable.inputs}
         results = prepared.run({name: value for name, value in values.items() if name in takes})
         steps = prepared.statistics.steps
-        bounds = bounds_of(case.model, values, PRECISION, fixed)
+        bounds = error_bounds(case.model, values, PRECISION, fixed)
         for name, got, want, bound in zip(prepared.names, results, case.outputs(number), bounds, strict=True):
             wanted = np.asarray(want)
             if is_floating(wanted.dtype) and np.isnan(wanted.astype(np.float64)).any():

@@ -9,17 +9,18 @@ import onnx
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from tolerances import bounds_of, judge
+from tolerances import judge
 
 from mnc.accuracy.error_rules import RULES
 from mnc.accuracy.rounding import MACHINE, MEASURED
+from mnc.accuracy.worst_case import error_bounds
 from mnc.passes.graph.decomposition import HANDLERS
 from mnc.passes.graph.semantics import DEFINITIONS
 
 
 def _bound(text: str, **values: np.ndarray) -> np.ndarray:
     model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 18]> g {text}')
-    return bounds_of(model, values, "single")[0]
+    return error_bounds(model, values, "single")[0]
 
 
 def test_every_operation_has_a_rule_or_is_decomposed() -> None:

@@ -1,26 +1,17 @@
 """How far a result may be from the expected one.
 
-The bound is made for every element of every output: what the machine may round on the way to it (`error_analysis` over
-the graph that was compiled, with the table of the precision mode in `rounding`), what the reference that made the
-expected value may have rounded, and what the host rounds when it turns a single into a 16-bit type. Integers and
-booleans must be equal, unless they come from floats whose errors reach a border between two of them. Nothing is fitted
-to a test.
+The bound is made for every element of every output: what the machine may round on the way to it and what the reference
+that made the expected value may have rounded (`mnc.accuracy.worst_case`), and what the host rounds when it turns a
+single into a 16-bit type. Integers and booleans must be equal, unless they come from floats whose errors reach a border
+between two of them. Nothing is fitted to a test.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnx
 
-from mnc.accuracy.rounding import MACHINE, REFERENCE, SMALLEST_NORMAL
-from mnc.accuracy.worst_case import error_bounds
-from mnc.core.context import make_context
-from mnc.lowering.onnx_to_graph.importer import import_model
-from mnc.options import Options, Precision
-from mnc.stages import Pipeline, stage_pipeline
+from mnc.accuracy.rounding import SMALLEST_NORMAL
 
 
 @dataclass(frozen=True)
@@ -46,27 +37,6 @@ def written_error(values: np.ndarray) -> float:
     if np.abs(thousandths * 10 - np.round(thousandths * 10)).max(initial=0) > 1e-2:
         return 0.0
     return 0.0 if np.abs(thousandths - np.round(thousandths)).max(initial=0) < 1e-2 else 1e-4
-
-
-def bounds_of(
-    model: onnx.ModelProto, values: Mapping[str, Any], precision: Precision, constants: Mapping[str, Any] | None = None
-) -> list[np.ndarray]:
-    """Bound of the error of every element of every output, for these inputs.
-
-    Args:
-        constants: inputs that the compiler was given.
-    """
-    total: list[np.ndarray] = []
-    # The machine runs what the graph stage leaves; the reference runs the model, operator by operator.
-    machine = stage_pipeline("graph", Options(precision=precision)), MACHINE[precision]
-    reference = Pipeline.parse("builtin.module(decompose)"), REFERENCE
-    for pipeline, how in (machine, reference):
-        module = import_model(model, make_context(), file_name="model.onnx", constants=constants)
-        pipeline.run(module)
-        with module.context:
-            found = [error for _, error in error_bounds(module, values, how)]
-        total = [a + b for a, b in zip(total, found, strict=True)] if total else found
-    return total
 
 
 def _host_rounding(want: np.ndarray) -> np.ndarray:

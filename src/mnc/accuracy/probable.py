@@ -24,14 +24,12 @@ import numpy as np
 import onnx
 
 from mnc.accuracy.error_rules import apply, kind_of, terms
-from mnc.accuracy.rounding import MACHINE, REFERENCE, Rounding, of_operation
+from mnc.accuracy.graphs import computations
+from mnc.accuracy.rounding import Rounding, of_operation
 from mnc.accuracy.worst_case import SUMS, is_float, magnitude, own_error
 from mnc.core.bindings import ir
-from mnc.core.context import make_context
-from mnc.lowering.onnx_to_graph.importer import import_model
-from mnc.options import Options, Precision
+from mnc.options import Precision
 from mnc.passes.graph.evaluate import evaluate_operation, python_attributes
-from mnc.stages import Pipeline, stage_pipeline
 
 FAILURE = 1e-4
 """Probability that the bound of a tensor is too small, if rounding is what the model of it says."""
@@ -184,13 +182,8 @@ def error_bounds(model: onnx.ModelProto, inputs: Mapping[str, Array], precision:
     """
     rng = np.random.default_rng(0)
     shapes = {name: tuple(np.shape(value)) for name, value in inputs.items()}
-    # The machine runs what the graph stage leaves; the reference runs the model, operator by operator.
-    machine = stage_pipeline("graph", Options(precision=precision)), MACHINE[precision]
-    reference = Pipeline.parse("builtin.module(decompose)"), REFERENCE
     found = []
-    for pipeline, how in (machine, reference):
-        module = import_model(model, make_context(), shapes=shapes, file_name="model.onnx")
-        pipeline.run(module)
+    for module, how in computations(model, precision, shapes=shapes):
         with module.context:
             found.append(deviations(module, inputs, how, rng))
     bounds = {}

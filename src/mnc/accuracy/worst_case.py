@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import onnx
 
 from mnc.accuracy.error_rules import RULES, apply, kind_of, terms
+from mnc.accuracy.graphs import computations
 from mnc.accuracy.rounding import ONCE, SMALLEST_NORMAL, Rounding, of_operation
 from mnc.core.bindings import ir
+from mnc.options import Precision
 from mnc.passes.graph.evaluate import evaluate_operation, python_attributes
 
 Array = np.ndarray
@@ -95,7 +98,7 @@ def _bound(op: Any, x: list[Array], e: list[Array], results: list[Array], how: R
     return [total]
 
 
-def error_bounds(module: ir.Module, inputs: Mapping[str, Array], how: Rounding) -> list[tuple[Array, Array]]:
+def module_bounds(module: ir.Module, inputs: Mapping[str, Array], how: Rounding) -> list[tuple[Array, Array]]:
     """Exact value and error bound of every result of ``@main`` for these inputs.
 
     The operations must be primitive: the module has gone through the graph stage. Raises KeyError for others.
@@ -123,3 +126,23 @@ def error_bounds(module: ir.Module, inputs: Mapping[str, Array], how: Rounding) 
         for result, value, bound in zip(view.operation.results, results, bounds, strict=True):
             values[result], errors[result] = value, bound
     return []
+
+
+def error_bounds(
+    model: onnx.ModelProto,
+    inputs: Mapping[str, Any],
+    precision: Precision,
+    constants: Mapping[str, Any] | None = None,
+) -> list[Array]:
+    """Bound of the error of every element of every output of a model of static shapes, for these inputs: what the
+    machine and the reference may be off together.
+
+    Args:
+        constants: inputs that the compiler was given.
+    """
+    total: list[Array] = []
+    for module, how in computations(model, precision, constants=constants):
+        with module.context, np.errstate(all="ignore"):
+            found = [error for _, error in module_bounds(module, inputs, how)]
+        total = [a + b for a, b in zip(total, found, strict=True)] if total else found
+    return total
