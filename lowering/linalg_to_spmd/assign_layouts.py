@@ -71,6 +71,15 @@ def operand_shape(operand: Input, extents: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(extents[d] for d in operand.dims) if operand.access is None else shape_of(operand.value)
 
 
+def factor_of(
+    operand: Input, tiled: WindowedOperand | None, layout: Layout | None = None, *, kept: bool = False
+) -> Operand:
+    """A factor of a contraction as plans see it; `layout` is where it is, or what it is read from."""
+    if tiled is None:
+        return Operand(iteration_access(operand), layout, kept=kept)
+    return Operand(operand.dims, layout, tiled.windows, shape_of(tiled.source))
+
+
 class _Assignment:
     """Layouts decided so far. Values without one are still in DRAM and can arrive in any layout."""
 
@@ -150,9 +159,8 @@ class _Assignment:
 
     def factor(self, operand: Input, tiled: WindowedOperand | None) -> Operand:
         if tiled is None:
-            return Operand(iteration_access(operand), self.known(operand), kept=self.homes.is_kept(operand.value))
-        layout, shape = self.layouts.get(tiled.source), shape_of(tiled.source)
-        return Operand(operand.dims, layout, tiled.windows, shape)
+            return factor_of(operand, None, self.known(operand), kept=self.homes.is_kept(operand.value))
+        return factor_of(operand, tiled, self.layouts.get(tiled.source))
 
     def contraction(self, op: Any, generic: Generic) -> None:
         tiled = tiled_operands(generic)

@@ -6,10 +6,11 @@ after:   %y0 = linalg.generic {multiply-add} ins(%x, %w0 : tensor<1x9216xf32>, t
          %y = tensor.concat dim(1) %y0, %y1, ...
 
 Each piece of the constant arrives when it is wanted and leaves when it has been used, so that a product needs no more
-memory than two of them.
+memory than two of them. Products whose smallest plan does not fit local memory are cut in the same way: their results
+come piece by piece as well.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,10 @@ import numpy as np
 from mnc.core.bindings import arith, ir, tensor
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
-from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic, shape_of, splat_value
+from mnc.lowering.linalg_to_spmd.assign_layouts import factor_of
+from mnc.lowering.linalg_to_spmd.reading import Generic, Input, read_generic, shape_of, splat_value
+from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
+from mnc.mncore_backend.distribution import Contraction, plan_contraction
 from mnc.mncore_backend.distribution.space import LANE_COUNT
 from mnc.mncore_backend.layout import AXIS_SIZE
 from mnc.mncore_backend.machine import MEMORIES
@@ -27,6 +31,12 @@ from mnc.mncore_backend.program import LOCAL_MEMORY
 PART = 8
 """Part of all local memory that one constant may take. Kernels hold it twice while it is converted for the matrix unit,
 the next one arrives meanwhile, and few tensors can be spread over the chip without a remainder."""
+
+
+SCRATCH = 512
+"""Long words of an LM that movements need beside the operands of a product."""
+LONGS = sum(MEMORIES[memory].longs - SCRATCH for memory in LOCAL_MEMORY)
+"""Long words of a PE that the factors and results of a product may take together, and half of it each."""
 
 
 def local_words() -> int:
@@ -59,18 +69,47 @@ class _Cut:
             yield start, min(size, self.extent - start)
 
 
-def _cut(generic: Generic, words: int) -> _Cut | None:
-    """How to cut a product; None if nothing is too large or no dimension is that of constant and result alone."""
+def _fits(generic: Generic, extents: Sequence[int], longs: int) -> bool:
+    """Whether there is a plan of a contraction with these extents whose factors and results fit local memory."""
+    tiled = tiled_operands(generic)
+    left, right = (factor_of(operand, tiled.get(i)) for i, operand in enumerate(generic.inputs))
+    plan = plan_contraction(Contraction(tuple(extents), left, right, generic.result, "pseudo-single"))
+    sizes = [plan.left.local_size, plan.right.local_size, plan.result.local_size]
+    sums = plan.result.local_size if plan.partial else 0
+    return max(sizes) <= longs // 2 and sum(sizes) + sums <= longs
+
+
+def _pieces_that_fit(generic: Generic, dim: int, pieces: int, longs: int) -> int:
+    """How many pieces of a dimension it takes, at least `pieces`; those, if none are small enough."""
+    extents = list(generic.extents)
+    tried = pieces
+    while True:
+        extents[dim] = -(-generic.extents[dim] // tried)
+        if _fits(generic, extents, longs):
+            return tried
+        if extents[dim] <= LANE_COUNT:
+            return pieces
+        tried *= 2
+
+
+def _own_dims(generic: Generic, operand: Input) -> list[int]:
+    """Dimensions that an operand has in common with the result only."""
+    others = {d for other in generic.inputs if other is not operand for d in other.dims}
+    return [d for d in operand.access or () if d is not None and d in generic.result and d not in others]
+
+
+def _cut(generic: Generic, words: int, longs: int) -> _Cut | None:
+    """How to cut a product; None if it is small enough or no dimension is that of a constant and the result alone."""
     for number, operand in enumerate(generic.inputs):
-        size = int(np.prod(shape_of(operand.value)))
-        if operand.access is None or size <= words or _constant_of(operand.value) is None:
+        own = _own_dims(generic, operand)
+        if operand.access is None or not own or _constant_of(operand.value) is None:
             continue
-        others = {d for other in generic.inputs if other is not operand for d in other.dims}
-        own = [d for d in operand.access if d is not None and d in generic.result and d not in others]
-        if own:
-            d = max(own, key=lambda d: generic.extents[d])
+        d = max(own, key=lambda d: generic.extents[d])
+        size = int(np.prod(shape_of(operand.value)))
+        pieces = _pieces_that_fit(generic, d, -(-size // words), longs)
+        if pieces > 1:
             places = operand.access.index(d), generic.result.index(d)
-            return _Cut(number, *places, generic.extents[d], -(-size // words))
+            return _Cut(number, *places, generic.extents[d], pieces)
     return None
 
 
@@ -113,10 +152,14 @@ def _pieces(op: Any, generic: Generic, cut: _Cut) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class SplitContractions(Pass):
-    """Cut products with constants that are too large for local memory into several."""
+    """Cut products with constants that are too large for local memory into several.
+
+    A constant may have ``words`` elements on the chip; what a product needs in a PE, ``longs`` long words.
+    """
 
     name = "split-contractions"
     words: int = local_words() // PART
+    longs: int = LONGS
 
     def run(self, module: Any) -> None:
         """Rewrite every function of the module."""
@@ -130,7 +173,7 @@ class SplitContractions(Pass):
 
     def _rewrite(self, op: Any) -> None:
         generic = read_generic(op.opview)
-        cut = _cut(generic, self.words) if generic.kind == "contraction" else None
+        cut = _cut(generic, self.words, self.longs) if generic.kind == "contraction" else None
         if cut is None:
             return
         constant = generic.inputs[cut.number].value

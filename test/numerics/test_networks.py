@@ -101,6 +101,17 @@ def test_constants_larger_than_local_memory_go_piece_by_piece() -> None:
     assert len(parts) == 3 and sum(part.value.size for part in parts if part.value is not None) == 40 * 60
 
 
+def test_convolutions_larger_than_local_memory_go_piece_by_piece() -> None:
+    """Tiles, weights and results that do not fit together: channels of the result come eight or sixteen at a time."""
+    b = NetworkBuilder()
+    model = b.model([1, 12, 40, 40], b.relu(b.conv(b.relu(b.conv("x", (12, 40), 3)), (40, 44), 3)))
+    text = str(mnc.default_pipeline()).replace("split-contractions", "split-contractions{longs=160}")
+    program = mnc.compile(model, pipeline=Pipeline.parse(text))
+    x = image(1, 12, 40, 40)
+    agree(model, x, program.run({"x": x}))
+    assert len([tensor for tensor in program.tensors if "[" in tensor.name]) > 4
+
+
 @pytest.mark.parametrize("kind", ["MaxPool", "AveragePool"])
 def test_pooling_after_a_convolution(kind: str) -> None:
     """The pool finds its data spread over the chip: tiles of rows with halos, negative values beside the padding."""
