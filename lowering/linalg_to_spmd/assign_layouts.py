@@ -207,13 +207,17 @@ class _Assignment:
         """Element-wise work and reductions: one iteration space for all operands."""
         if tiled := tiled_operands(generic):
             self.windows(op, generic, tiled)
-        elif every_point_has_a_result(generic) and not any(self.known(operand) for operand in generic.inputs):
+        elif can_wait(generic) and not any(self.known(operand) for operand in generic.inputs):
             self.waiting[op.operation.results[0]] = op  # free like its operands: done where it is first wanted
         else:
             self.work(op, generic)
 
     def settle_work(self, op: Any, generic: Generic, wanted: Layout) -> None:
-        """Do waiting work where its result is wanted, unless that repeats it on so many PEs that moving is cheaper."""
+        """Do waiting work where its result is wanted, unless that repeats it on so many PEs that moving is cheaper; a
+        sum of everything, which is wanted everywhere, where its operands are by now."""
+        if not every_point_has_a_result(generic):
+            self.work(op, generic)
+            return
         shape = shape_of(op.operation.results[0])
         alone = project(shape, default_digits(shape), tuple(range(len(shape))))
         moving = body_steps(op, alone) + movement_steps(alone, wanted)
@@ -242,7 +246,8 @@ class _Assignment:
             project(operand_shape(i, generic.extents), digits, access)
             for i, access in zip(generic.inputs, accesses, strict=True)
         ]
-        for operand, layout in zip(generic.inputs, layouts, strict=True):
+        arriving = list(zip(generic.inputs, layouts, strict=True))
+        for operand, layout in sorted(arriving, key=lambda pair: pair[0].value in self.waiting and not pair[0].dims):
             if operand.access is not None:
                 self.settle(operand.value, layout)
         result = project(shape_of(op.operation.results[0]), digits, generic.result)
@@ -280,6 +285,11 @@ class _Assignment:
 def every_point_has_a_result(generic: Generic) -> bool:
     """Whether the operation is element-wise and nothing is computed twice."""
     return all(generic.parallel) and set(generic.result) == set(range(len(generic.extents)))
+
+
+def can_wait(generic: Generic) -> bool:
+    """Whether an operation on free operands may be placed later: element-wise work, and sums of everything."""
+    return every_point_has_a_result(generic) or (combines_across_pes(generic) and not any(generic.parallel))
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ class _Sinking:
         while True:
             partial = {buffer for reached in candidates.values() for buffer in reached}
             users = dict.fromkeys(user for buffer in partial for user in self.readers.get(buffer, []))
-            refused = {buffer for user in users if not self._is_linear(user, partial) for buffer in _reads(user)}
+            refused = {buffer for user in users for buffer in self._refused(user, partial)}
             kept = {op: reached for op, reached in candidates.items() if not refused & reached}
             if len(kept) == len(candidates):
                 break
@@ -83,6 +83,14 @@ class _Sinking:
             self._rewrite(user, partial)
         for op in candidates:
             _without(op, self.axis)
+
+    def _refused(self, op: Any, partial: set[Any]) -> list[Any]:
+        """Buffers whose parts an operation cannot work on: those it is not linear in, or all where it is linear in each
+        of them but not in all together, as a product is."""
+        if self._is_linear(op, partial):
+            return []
+        read = [buffer for buffer in dict.fromkeys(_reads(op)) if buffer in partial]
+        return [buffer for buffer in read if not self._is_linear(op, {buffer})] or read
 
     def _reached(self, buffer: Any) -> set[Any]:
         """The buffer and all that is computed from it."""

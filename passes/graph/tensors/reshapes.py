@@ -3,9 +3,10 @@
 from typing import Any
 
 from mnc.core.rewrite import Pattern, refuse
-from mnc.passes.graph.algebra.common import RootedPattern, operands_of, result_of
-from mnc.passes.graph.matching import constant, producer, reshaped, shape_of, splat_of
+from mnc.passes.graph.algebra.common import RootedPattern, build, operands_of, result_of
+from mnc.passes.graph.matching import constant, has_one_use, producer, reshaped, shape_of, splat_of
 from mnc.passes.graph.tensors.kinds import BINARY, UNARY, rebuilt_elementwise
+from mnc.passes.graph.tensors.views import ints
 
 
 class BehindUnary(RootedPattern):
@@ -47,6 +48,32 @@ class BehindBinary(RootedPattern):
         rewriter.replace_op(op, [reshaped(value, shape_of(result_of(op)))])
 
 
+class IntoReduction(Pattern):
+    """``reshape(reduce(x))`` that only adds or drops the reduced dimensions is the other form of the reduction."""
+
+    root = "graph.reshape"
+
+    def match(self, op: Any) -> Any:
+        found = producer(operands_of(op)[0], "reduce")
+        if found is None:
+            return None
+        keeps = bool(found.operation.attributes["keepdims"].value)
+        shape, axes = shape_of(operands_of(found)[0]), ints(found, "axes")
+        kept = [1 if i in axes else extent for i, extent in enumerate(shape)]
+        other = [extent for i, extent in enumerate(kept) if i not in axes] if keeps else kept
+        if tuple(other) != shape_of(result_of(op)):
+            return None
+        if not has_one_use(result_of(found)):
+            return refuse("the reduction has other uses, for which it would be computed again")
+        return found
+
+    def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
+        attributes, axes = match.operation.attributes, ints(match, "axes")
+        keeps = not attributes["keepdims"].value
+        value = build("reduce", operands_of(match)[0], kind=attributes["kind"], axes=axes, keepdims=keeps)
+        rewriter.replace_op(op, [value])
+
+
 def constant_number(value: Any) -> Any:
     """A constant of equal elements as a tensor without dimensions."""
     return constant(splat_of(value), like=value)
@@ -54,4 +81,4 @@ def constant_number(value: Any) -> Any:
 
 def patterns() -> list[Pattern]:
     """All patterns of this file."""
-    return [*(BehindUnary(kind) for kind in UNARY), *(BehindBinary(kind) for kind in BINARY)]
+    return [IntoReduction(), *(BehindUnary(kind) for kind in UNARY), *(BehindBinary(kind) for kind in BINARY)]

@@ -2,6 +2,7 @@
 
 import importlib
 import runpy
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ import mnc
 from mnc.core.context import make_context
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.options import Options
+from mnc.report import report
 from mnc.stages import stage_pipeline
+from mnc.training import training_step
 from mnc.training.backends import compile_program
+from mnc.training.models import perceptron
 
 torch: Any = pytest.importorskip("torch", minversion="2.13", reason="PyTorch is not installed (extra 'torch')")
 export_train_step: Any = importlib.import_module("mnc.torch").export_train_step
@@ -25,6 +29,20 @@ def test_three_steps_on_the_chip_follow_torch(capsys: pytest.CaptureFixture[str]
     names = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "04_torch_training.py"))
     assert len(names["found"]) == 3 and names["weights"] < 1e-5
     assert "largest difference of a weight" in capsys.readouterr().out
+
+
+def test_a_step_from_torch_costs_what_one_of_the_compiler_costs() -> None:
+    """The step from torch also counts the labels that are not ignored."""
+    widths, batch = (24, 8, 4), 16
+    linear = [torch.nn.Linear(a, b) for a, b in pairwise(widths)]
+    module = torch.nn.Sequential(linear[0], torch.nn.ReLU(), linear[1])
+    sample = torch.rand(batch, widths[0]), torch.randint(0, widths[-1], (batch,))
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.01)
+    exported = export_train_step(module, torch.nn.CrossEntropyLoss(), optimizer, sample)
+    own = training_step(perceptron(widths), batch=batch, learning_rate=0.01)
+    totals = [report(program)["total"] for program in (mnc.compile(exported.model), own.compile())]
+    for cost in ("steps", "cycles"):
+        assert totals[0][cost] <= 1.05 * totals[1][cost], cost
 
 
 def _convolutional() -> tuple[Any, Any, Any]:

@@ -131,3 +131,31 @@ func.func @two_sets(%out: !dram, %p: !share, %q: !share) {
   "mncore.ul"(%u, %out) : (!share, !dram) -> ()
   return
 }
+
+// -----
+
+!dram = memref<f32, #mncore.memory<"DRAM">>
+!number = memref<1x2xf32, #mncore.placed<"LM", "scalar", "()">>
+
+// A mean over what is counted: the total may stay in parts, the count by which they are divided may not.
+// CHECK-LABEL: func.func @mean
+// CHECK: "mncore.reduce"(%arg2, %[[COUNT:.*]]) {axes = ["L2B"], bits = array<i64: 7>, kind = "sum"}
+// CHECK-NOT: mncore.reduce
+// CHECK: affine.load %arg1
+// CHECK: affine.load %[[COUNT]]
+// CHECK: "mncore.ul"({{.*}}) {bits = array<i64: 7>, sum = ["L2B"]}
+func.func @mean(%out: !dram, %total: !number, %hits: !number) {
+  %s = memref.alloc() : !number
+  %n = memref.alloc() : !number
+  %u = memref.alloc() : !number
+  "mncore.reduce"(%total, %s) {axes = ["L2B"], bits = array<i64: 7>, kind = "sum"} : (!number, !number) -> ()
+  "mncore.reduce"(%hits, %n) {axes = ["L2B"], bits = array<i64: 7>, kind = "sum"} : (!number, !number) -> ()
+  affine.for %i = 0 to 2 {
+    %0 = affine.load %s[0, %i] : !number
+    %1 = affine.load %n[0, %i] : !number
+    %2 = arith.divf %0, %1 : f32
+    affine.store %2, %u[0, %i] : !number
+  }
+  "mncore.ul"(%u, %out) : (!number, !dram) -> ()
+  return
+}

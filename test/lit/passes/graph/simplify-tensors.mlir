@@ -140,3 +140,22 @@ func.func @gathers(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>, %i: tensor<2xi64>) 
   %2 = "graph.gather"(%x, %last) {axis = 0 : i64} : (tensor<8x4xf32>, tensor<i64>) -> tensor<4xf32>
   return %1, %2 : tensor<2x6xf32>, tensor<4xf32>
 }
+
+// Dropping or adding the dimensions that were reduced is the other form of the reduction, if nobody else reads it.
+// CHECK-LABEL: func.func @reductions
+// WHY-DAG: IntoReduction refused 'graph.reshape': the reduction has other uses, for which it would be computed again
+func.func @reductions(%x: tensor<4x6xf32>) -> (tensor<6xf32>, tensor<4x1xf32>, tensor<1x4xf32>, tensor<4xf32>, tensor<4x1xf32>) {
+  // CHECK-DAG: "graph.reduce"(%arg0) {axes = array<i64: 0>, keepdims = false, kind = "sum"} : (tensor<4x6xf32>) -> tensor<6xf32>
+  // CHECK-DAG: "graph.reduce"(%arg0) {axes = array<i64: 1>, keepdims = true, kind = "max"} : (tensor<4x6xf32>) -> tensor<4x1xf32>
+  // CHECK-DAG: "graph.reshape"({{.*}}) : (tensor<4x1xf32>) -> tensor<1x4xf32>
+  // CHECK-DAG: "graph.reshape"({{.*}}) : (tensor<4xf32>) -> tensor<4x1xf32>
+  %0 = "graph.reduce"(%x) {kind = "sum", axes = array<i64: 0>, keepdims = true} : (tensor<4x6xf32>) -> tensor<1x6xf32>
+  %1 = "graph.reshape"(%0) : (tensor<1x6xf32>) -> tensor<6xf32>
+  %2 = "graph.reduce"(%x) {kind = "max", axes = array<i64: 1>, keepdims = false} : (tensor<4x6xf32>) -> tensor<4xf32>
+  %3 = "graph.reshape"(%2) : (tensor<4xf32>) -> tensor<4x1xf32>
+  %4 = "graph.reduce"(%x) {kind = "min", axes = array<i64: 1>, keepdims = true} : (tensor<4x6xf32>) -> tensor<4x1xf32>
+  %5 = "graph.reshape"(%4) : (tensor<4x1xf32>) -> tensor<1x4xf32>
+  %6 = "graph.reduce"(%x) {kind = "sum", axes = array<i64: 1>, keepdims = false} : (tensor<4x6xf32>) -> tensor<4xf32>
+  %7 = "graph.reshape"(%6) : (tensor<4xf32>) -> tensor<4x1xf32>
+  return %1, %3, %5, %6, %7 : tensor<6xf32>, tensor<4x1xf32>, tensor<1x4xf32>, tensor<4xf32>, tensor<4x1xf32>
+}
