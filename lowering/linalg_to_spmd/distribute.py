@@ -52,7 +52,7 @@ class _Writer:
     def __init__(self) -> None:
         self.values = Values()
         self.generics = GenericWriter(self.values)
-        self.handlers: dict[str, Callable[[Any], None]] = {
+        self.handlers: dict[str, Callable[[Any], object]] = {
             "arith.constant": self.constant,
             "tensor.empty": lambda op: None,
             "linalg.fill": self.splat,
@@ -97,6 +97,7 @@ class _Writer:
                 result,
                 lambda layout: permute(layout, order),
                 lambda layout: permute(layout, inverse),
+                order,
             )
             return
         texts, layout = annotated_layouts(op)
@@ -105,9 +106,16 @@ class _Writer:
     def _is_splat(self, value: Any) -> bool:
         return isinstance(self.values.states.get(value), Splat)
 
-    def _view(self, source: Any, result: Any, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
-        index_map = pieces_of(result.owner)[0].index_map if result.owner.name in RESHAPES else None
-        self.values.states[result] = View(source, forward, backward, index_map)  # pyright: ignore[reportArgumentType]
+    def _view(
+        self,
+        source: Any,
+        result: Any,
+        forward: Callable[..., Any],
+        backward: Callable[..., Any],
+        order: Sequence[int] | None = None,
+    ) -> None:
+        index_map: Any = pieces_of(result.owner)[0].index_map if result.owner.name in RESHAPES else None
+        self.values.states[result] = View(source, forward, backward, index_map, order)
 
     def reshape(self, op: Any) -> None:
         source, result = op.operands[0], op.results[0]

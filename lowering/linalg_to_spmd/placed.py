@@ -1,7 +1,6 @@
 """Where each tensor of the function is while it is rewritten, and bringing it to where an operation needs it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,12 +47,14 @@ class Dram:
 
 @dataclass(frozen=True)
 class View:
-    """Another tensor under other dimensions: nothing moves if a layout can be carried over."""
+    """Another tensor under other dimensions: nothing moves if a layout can be carried over. `order`: that of the
+    dimensions of a transposition, None for a reshape."""
 
     source: Any
     forward: Callable[[Layout], Layout]
     backward: Callable[[Layout], Layout]
     index_map: NDArray[np.int64]
+    order: Sequence[int] | None = None
 
 
 State = Local | Splat | Dram | View
@@ -84,6 +85,13 @@ def integer(value: int) -> Any:
 def gather(source: Local, target: Local, index_map: NDArray[np.int64], padding: int = 0) -> None:
     """Emit target[i] = source[index_map[i]]; `padding` are the bits of a word where the map is -1."""
     Gather(source.buffer, target.buffer, flat_map(index_map), integer(padding))
+
+
+def load_arranged(source: Dram, target: Local, index_map: NDArray[np.int64], padding: int) -> None:
+    """Emit target[i] = source[index_map[i]] as a load of elements that the host has arranged so."""
+    load = Dl(source.buffer, target.buffer)
+    load.operation.attributes["index_map"] = flat_map(index_map)
+    load.operation.attributes["padding"] = integer(padding)
 
 
 def flat_map(index_map: NDArray[np.int64]) -> Any:
@@ -152,9 +160,7 @@ class Values:
             state = self.states[source]
             if isinstance(state, Dram):
                 made = make_local(tiled.layout, word_type(state.buffer.type.element_type))
-                load = Dl(state.buffer, made.buffer)
-                load.operation.attributes["index_map"] = flat_map(tiled.index_map)
-                load.operation.attributes["padding"] = integer(padding)
+                load_arranged(state, made, tiled.index_map, padding)
             else:
                 local = self.anywhere(source)
                 if places is not None and not _same_lanes(local.layout, places):
@@ -177,12 +183,16 @@ class Values:
     def _resolve_view(self, value: Any, view: View, wanted: Layout) -> Local:
         behind = self.states[view.source]
         if not isinstance(behind, Local):  # a free choice of where it arrives; nothing moves for it
-            with suppress(LayoutError):
+            try:
                 place = view.backward(wanted)
                 if isinstance(behind, View):
                     self._resolve_view(view.source, behind, place)
                 else:
                     self.bring(view.source, place)
+            except LayoutError:
+                if (local := self._load_arranged(value, wanted)) is not None:
+                    self.states[value] = local
+                    return local
         source = self.anywhere(view.source)
         try:
             layout = view.forward(source.layout)
@@ -192,6 +202,22 @@ class Values:
         else:
             local = retyped(source, layout)
         self.states[value] = local
+        return local
+
+    def _load_arranged(self, value: Any, layout: Layout) -> Local | None:
+        """A view of a tensor in DRAM, in a layout that the tensor itself cannot have: the host arranges its elements.
+        None if it is elsewhere."""
+        elements = np.arange(int(np.prod(ir.RankedTensorType(value.type).shape)))
+        while isinstance(state := self.states[value], View):
+            value = state.source
+            if state.order is not None:
+                numbers = np.arange(len(elements)).reshape(ir.RankedTensorType(value.type).shape)
+                elements = numbers.transpose(state.order).reshape(-1)[elements]
+        if not isinstance(state, Dram) or state.kept:
+            return None
+        local = make_local(layout, word_type(state.buffer.type.element_type))
+        load_arranged(state, local, elements, 0)
+        self._padding[local.root] = 0
         return local
 
     def fill_padding(self, local: Local, bits: int) -> None:

@@ -7,7 +7,10 @@ import onnx
 import pytest
 
 import mnc
+from mnc.core.context import make_context
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
+from mnc.options import Options
+from mnc.stages import stage_pipeline
 
 NAN, INFINITE = np.float32(np.nan), np.float32(np.inf)
 
@@ -55,3 +58,22 @@ def test_table_of_embeddings_that_no_pe_can_hold() -> None:
     w = rng.standard_normal((rows, width)).astype(np.float32)
     x = rng.integers(-rows, rows, (1, tokens))
     np.testing.assert_array_equal(mnc.compile(model).run({"w": w, "x": x})["y"], w[x])
+
+
+@pytest.mark.parametrize(("channels", "kernel", "extents"), [(3, 7, (21, 35)), (5, 3, (15, 21)), (3, 4, (13, 19))])
+def test_patches_of_an_input_arrive_as_rows(channels: int, kernel: int, extents: tuple[int, int]) -> None:
+    """A convolution by steps as wide as its window is a product, for which the host arranges the patches."""
+    x_type, w_type = f"float[1,{channels},{extents[0]},{extents[1]}]", f"float[24,{channels},{kernel},{kernel}]"
+    conv = f"Conv <kernel_shape = [{kernel}, {kernel}], strides = [{kernel}, {kernel}]> (x, w, b)"
+    model = parsed(f"g ({x_type} x, {w_type} w, float[24] b) => (float[n,c,h,v] y) {{ y = {conv} }}")
+    module = mnc.import_model(model, make_context())
+    for stage in ("graph", "linalg", "spmd"):
+        stage_pipeline(stage, Options()).run(module)
+    text = module.operation.get_asm(large_elements_limit=1)
+    assert "mncore.gather" not in text or any(extent % kernel for extent in extents)  # what no window reads is cut off
+    rng = np.random.default_rng(0)
+    shapes = {"x": (1, channels, *extents), "w": (24, channels, kernel, kernel), "b": (24,)}
+    inputs = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    (want,) = evaluator(model).run(None, inputs)
+    got = mnc.compile(model).run(inputs)["y"]
+    assert np.abs(got - want).max() <= 2**-14 * np.abs(want).max()

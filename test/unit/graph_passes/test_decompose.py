@@ -14,6 +14,7 @@ from mnc.passes.graph.evaluate import evaluate
 from .random_graphs import run_passes
 
 X, V, S = "tensor<3x4xf32>", "tensor<4xf32>", "tensor<3x1xf32>"
+K = "tensor<2x1x1x2xf32>"
 _SAME = f"({X}) -> {X}"
 CASES = {
     **{name: (f'"graph.{name}"(%x)', _SAME) for name in ("mish", "hard_swish")},
@@ -42,6 +43,9 @@ CASES = {
     "reduce-log_sum": ('"graph.reduce"(%q) {kind = "log_sum", axes = array<i64: 1>, keepdims = false}',
                        f"({X}) -> tensor<3xf32>"),
     "exp": ('"graph.exp"(%l)', _SAME),
+    "conv": ('"graph.conv"(%d, %k, %b) {strides = array<i64: 1, 2>, pads = array<i64: 0, 0, 0, 0>, '
+             "dilations = array<i64: 1, 1>, group = 1 : i64}",
+             "(tensor<1x1x3x4xf32>, tensor<2x1x1x2xf32>, tensor<2xf32>) -> tensor<1x2x3x2xf32>"),
     "div": ('"graph.div"(%x, %c)', f"({X}, {V}) -> {X}"),
 }  # fmt: skip
 SPECIAL = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 3e38, -3e38, 1e-30], np.float32)
@@ -58,6 +62,9 @@ def _module(operation: str, types: str) -> ir.Module:
       %q = "graph.abs"(%x) : ({X}) -> {X}
       %l = "graph.log_softmax"(%x) {{axis = 1 : i64}} : ({X}) -> {X}
       %h = "graph.softmax"(%x) {{axis = 1 : i64}} : ({X}) -> {X}
+      %d = "graph.reshape"(%x) : ({X}) -> tensor<1x1x3x4xf32>
+      %k = "graph.constant"() {{value = dense<[[[[1.5, -2.0]]], [[[0.5, 3.0]]]]> : {K}}} : () -> {K}
+      %b = "graph.constant"() {{value = dense<[1.0, -2.0]> : tensor<2xf32>}} : () -> tensor<2xf32>
       %r{count} = {operation} : {types}
       return {names} : {", ".join(results)}
     }}"""

@@ -20,6 +20,21 @@ func.func @softmax(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
   return %0 : tensor<3x4xf32>
 }
 
+// Windows side by side are patches, and the convolution is a product.
+// CHECK-LABEL: func.func @patches
+func.func @patches(%x: tensor<2x3x9x4xf32>, %w: tensor<5x3x4x2xf32>) -> tensor<2x5x2x2xf32> {
+  // CHECK: %[[S:.*]] = "graph.slice"(%arg0) {limits = array<i64: 2, 3, 8, 4>
+  // CHECK-NEXT: %[[C:.*]] = "graph.reshape"(%[[S]]) : (tensor<2x3x8x4xf32>) -> tensor<2x3x2x4x2x2xf32>
+  // CHECK-NEXT: %[[T:.*]] = "graph.transpose"(%[[C]]) {permutation = array<i64: 0, 2, 4, 1, 3, 5>}
+  // CHECK-NEXT: %[[R:.*]] = "graph.reshape"(%[[T]]) : (tensor<2x2x2x3x4x2xf32>) -> tensor<2x2x2x24xf32>
+  // CHECK-NEXT: %[[W:.*]] = "graph.reshape"(%arg1) : (tensor<5x3x4x2xf32>) -> tensor<5x24xf32>
+  // CHECK-NEXT: %[[K:.*]] = "graph.transpose"(%[[W]])
+  // CHECK-NEXT: %[[P:.*]] = "graph.matmul"(%[[R]], %[[K]])
+  // CHECK-NEXT: "graph.transpose"(%[[P]]) {permutation = array<i64: 0, 3, 1, 2>}
+  %0 = "graph.conv"(%x, %w) {strides = array<i64: 4, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<2x3x9x4xf32>, tensor<5x3x4x2xf32>) -> tensor<2x5x2x2xf32>
+  return %0 : tensor<2x5x2x2xf32>
+}
+
 // NaN in a softmax: the row has no largest finite element.
 // CHECK-LABEL: func.func @hidden_rows
 func.func @hidden_rows(%x: tensor<3x4xf32>, %zero: tensor<f32>) -> tensor<3x4xf32> {
