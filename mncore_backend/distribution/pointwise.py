@@ -70,6 +70,7 @@ def roomy_iteration(
 ) -> list[Digits]:
     """`digits`, unless an operand then takes more than `largest` long words of every PE, as a large table does of which
     few elements are read: then the placement with the fewest iterations and long words among all orders of dimensions.
+    Where none fits, another must halve what the largest operand takes: a tensor may be large wherever it is.
 
     `accesses` are those of the operands and, last, of the result. A reduced dimension outside the PEs costs the sum of
     all partial results.
@@ -90,4 +91,7 @@ def roomy_iteration(
         return prod(map(_addresses, candidate)) + sum(own) + own[-1] * len(axes)
 
     fitting = [candidate for candidate in candidates if max(sizes(candidate)) <= largest]
-    return min(fitting, key=cost) if fitting else min(candidates, key=lambda c: max(sizes(c)))
+    if fitting:
+        return min(fitting, key=cost)
+    smallest = min(candidates, key=lambda candidate: max(sizes(candidate)))
+    return smallest if 2 * max(sizes(smallest)) <= max(sizes(digits)) else digits

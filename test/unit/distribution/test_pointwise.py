@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnc.mncore_backend.distribution import default_digits, project, roomy_iteration
+from mnc.mncore_backend.distribution.space import ordered_digits
 
 LARGEST = 700
 EXTENTS = st.tuples(st.integers(1, 70), st.integers(1, 900), st.integers(2, 9000))
@@ -28,3 +29,12 @@ def test_small_operands_stay_where_they_were() -> None:
     extents = (4, 30, 50)
     accesses = [(2, 1), (0,), (0, 1)]
     assert roomy_iteration(default_digits(extents), extents, accesses, LARGEST) == default_digits(extents)
+
+
+def test_a_tensor_that_is_large_wherever_it_is_stays() -> None:
+    """Spread over the whole chip with its lanes along the first dimension."""
+    extents = (64, 2, 2 * LARGEST * 128)
+    digits = ordered_digits(extents, (2, 1, 0), 0)
+    accesses = [(0, 1, 2), (0, 1, 2)]
+    assert project(extents, digits, (0, 1, 2)).local_size > LARGEST
+    assert roomy_iteration(digits, extents, accesses, LARGEST) == digits
