@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mnc.core.diagnostics import CompileError
-from mnc.training.npz import UNREADABLE
+from mnc.training.npz import UNREADABLE, open_npz
 
 FORMAT = 1
 _PREFIX = "state/"
@@ -32,6 +32,14 @@ class Progress:
     position: int = 0
     losses: list[float] = field(default_factory=list)
     accuracies: list[float] = field(default_factory=list)
+
+    def fits(self, steps_per_epoch: int) -> bool:
+        """Whether the numbers agree with each other, as those of a run do."""
+        counts, values = (self.epoch, self.position), (*self.losses, *self.accuracies)
+        sound = all(type(n) is int and n >= 0 for n in counts) and all(type(v) is float for v in values)
+        if not sound or not np.isfinite(values).all() or self.position > steps_per_epoch:
+            return False
+        return (len(self.losses), len(self.accuracies)) == (self.epoch * steps_per_epoch + self.position, self.epoch)
 
 
 def save_checkpoint(path: Path, state: dict[str, np.ndarray], progress: Progress, settings: dict[str, Any]) -> None:
@@ -58,19 +66,19 @@ def save_checkpoint(path: Path, state: dict[str, np.ndarray], progress: Progress
 
 
 def load_checkpoint(
-    path: Path, state: dict[str, np.ndarray], settings: dict[str, Any]
+    path: Path, state: dict[str, np.ndarray], settings: dict[str, Any], steps_per_epoch: int
 ) -> tuple[dict[str, np.ndarray], Progress]:
-    """Read a checkpoint that continues a run with this `state` (for names and shapes) and these `settings`.
+    """Read a checkpoint that continues a run with this `state` (for names and shapes), `settings` and length of epochs.
 
     Raises:
         CompileError: the file is missing or damaged, or belongs to another run.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open_npz(path) as file:
             header = json.loads(str(file["header"]))
             arrays = {key.removeprefix(_PREFIX): file[key] for key in file.files if key.startswith(_PREFIX)}
         progress = Progress(**header["progress"])
-        found, version = header["settings"], header["format"]
+        found, version = dict(header["settings"]), header["format"]
     except FileNotFoundError:
         raise CompileError(f"there is no checkpoint '{path}'", hint="start without --resume") from None
     except UNREADABLE as error:
@@ -83,6 +91,10 @@ def load_checkpoint(
             raise CompileError(f"checkpoint '{path}' is of another model: '{name}' differs", hint=_HINT)
         if arrays[name].dtype != state[name].dtype:
             raise CompileError(f"checkpoint '{path}' is damaged: '{name}' is {arrays[name].dtype}", hint=_HINT)
+        if not np.isfinite(arrays[name]).all():
+            raise CompileError(f"checkpoint '{path}' is damaged: '{name}' holds NaN or infinity", hint=_HINT)
+    if not progress.fits(steps_per_epoch):
+        raise CompileError(f"checkpoint '{path}' is damaged: its counts of steps and epochs disagree", hint=_HINT)
     return arrays, progress
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from mnc.core.diagnostics import CompileError
 from mnc.training.augment import augmented
 from mnc.training.idx import find_idx, read_idx
-from mnc.training.npz import UNREADABLE
+from mnc.training.npz import UNREADABLE, open_npz
 
 _BYTE_MAXIMUM = 255.0
 _KEYS = ("train_images", "train_labels", "test_images", "test_labels")
@@ -149,7 +149,7 @@ def load_npz(path: Path | str, image_size: int | None = None, seed: int = 0, tes
         CompileError: the file is unreadable or lacks these arrays.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open_npz(path) as file:
             arrays = {key: file[key] for key in file.files}
     except UNREADABLE as error:
         raise CompileError(f"cannot read '{path}' as a .npz file: {error}", hint="save it with numpy.savez") from None

@@ -84,7 +84,7 @@ class Trainer:
     def resume(self) -> None:
         """Continue from the checkpoint; raises CompileError if it does not fit this run."""
         assert self.checkpoint is not None
-        self._safe = load_checkpoint(self.checkpoint, self._safe[0], self.settings)
+        self._safe = load_checkpoint(self.checkpoint, self._safe[0], self.settings, self.steps_per_epoch)
         self._progress, self._running = self._safe[1], False
 
     def save(self) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from onnx import numpy_helper
 from mnc.core.diagnostics import CompileError
 from mnc.options import Options
 from mnc.training import Trainer, make_model, training_step
-from mnc.training.checkpoint import load_checkpoint
+from mnc.training.checkpoint import load_checkpoint, save_checkpoint
 from mnc.training.data import Dataset, checked
 from mnc.training.step import TrainingStep
 
@@ -144,7 +145,33 @@ def test_damaged_and_foreign_checkpoints(tmp_path: Path) -> None:
         other.resume()
     state = {**trainer.state, "layer0.bias": np.zeros(6, np.float32)}
     with pytest.raises(CompileError, match=r"of another model: 'layer0\.bias' differs"):
-        load_checkpoint(path, state, trainer.settings)
+        load_checkpoint(path, state, trainer.settings, trainer.steps_per_epoch)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"epoch": -1}, {"epoch": 2}, {"epoch": 1.0}, {"position": 4}, {"position": 1}, {"losses": []},
+        {"accuracies": [0.5, 0.5]}, {"losses": ["0.1"] * 4}, {"losses": [float("nan")] * 4},
+    ],
+)  # fmt: skip
+def test_checkpoints_whose_numbers_disagree(tmp_path: Path, changed: dict[str, object]) -> None:
+    path = tmp_path / "checkpoint.npz"
+    trainer = Trainer(step_of(), small_data(), backend="cpu", checkpoint=path)
+    trainer.run(1)
+    save_checkpoint(path, trainer.state, replace(trainer.progress, **changed), trainer.settings)
+    with pytest.raises(CompileError, match="counts of steps and epochs disagree"):
+        trainer.resume()
+
+
+def test_checkpoint_with_a_parameter_that_is_no_number(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.npz"
+    trainer = Trainer(step_of(), small_data(), backend="cpu", checkpoint=path)
+    trainer.run(1)
+    state = {**trainer.state, "layer0.bias": np.full(5, np.nan, np.float32)}
+    save_checkpoint(path, state, trainer.progress, trainer.settings)
+    with pytest.raises(CompileError, match=r"'layer0\.bias' holds NaN or infinity"):
+        trainer.resume()
 
 
 def test_checkpoint_that_cannot_be_written(tmp_path: Path) -> None:
