@@ -1,7 +1,7 @@
 """Finding the first node of a model whose result leaves its bound."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import onnx
 
@@ -72,7 +72,8 @@ def bisect(
     Args:
         check: runs a case; by default on `target`.
     """
-    judge: Check = check or (lambda case: check_case(case, options, target))
+    fixed = replace(options, shapes={})  # the cases have the shapes that the model was evaluated with
+    judge: Check = check or (lambda case: check_case(case, fixed, target))
     report = progress or (lambda text: None)
     nodes = list(run.nodes())
     report("the whole model")

@@ -107,7 +107,7 @@ def _read_case(folder: Path, model: onnx.ModelProto, data: Path, numbered: bool)
     own = onnx.ModelProto()
     own.CopyFrom(model)
     fixed = {name: inputs.pop(name) for name in _structural(model) if name in inputs}
-    fix_inputs(own.graph, fixed, str(folder))
+    fix_inputs(own.graph, fixed, initialized, str(folder))
     name = f"{folder.name}/{data.name.removeprefix(_DATA_SET)}" if numbered else folder.name
     return Case(name, own, inputs, outputs)
 

@@ -95,6 +95,21 @@ def test_bisect_is_clean(model: Path, tmp_path: Path) -> None:
 
 
 @needs_compiler
+def test_models_with_open_extents(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Gemm", ["x", "w"], ["h"], name="gemm"), helper.make_node("Relu", ["h"], ["y"])]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 3]) for name in ("x", "y")]
+    weight = numpy_helper.from_array(np.eye(3, dtype=np.float32), "w")
+    graph = helper.make_graph(nodes, "open", ends[:1], ends[1:], [weight])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "open.onnx")
+    given = [tmp_path / "open.onnx", "--shape", "batch=4"]
+    done = mnc("bisect", *given, "--target", "cpp", "-o", tmp_path / "out")
+    assert done.exit_code == 0 and "every node and every output is within its bound" in done.output, done.output
+    assert mnc("unit-tests", *given, "-o", tmp_path / "tests").exit_code == 0
+    folders = sorted((tmp_path / "tests").iterdir())
+    assert len(folders) == 2 and mnc("check", *folders, "--target", "cpp").exit_code == 0
+
+
+@needs_compiler
 def test_bisect_writes_what_reproduces(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A printer that multiplies where it should compare is found, and the folder fails by itself."""
     from mnc.lowering.cpp import helpers
