@@ -239,7 +239,8 @@ class _Assignment:
             held = list(zip(known, accesses, strict=True))
             home = self.layouts.get(self.homes.replaced_by(op.operation.results[0]))
             digits = choose_iteration(generic.extents, held if home is None else [*held, (home, generic.result)])
-            digits = roomy_iteration(digits, generic.extents, [*accesses, generic.result], ROOM)
+            free = [access for layout, access in held if layout is None]
+            digits = roomy_iteration(digits, generic.extents, [*free, generic.result], ROOM)
         else:
             digits = reduce_inside(generic.extents, generic.parallel)
         layouts = [

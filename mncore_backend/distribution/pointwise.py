@@ -72,14 +72,14 @@ def roomy_iteration(
     few elements are read: then the placement with the fewest iterations and long words among all orders of dimensions.
     Where none fits, another must halve what the largest operand takes: a tensor may be large wherever it is.
 
-    `accesses` are those of the operands and, last, of the result. A reduced dimension outside the PEs costs the sum of
-    all partial results.
+    `accesses` are those of the operands that are still free and, last, of the result. A reduced dimension outside the
+    PEs costs the sum of all partial results.
     """
 
     def sizes(candidate: list[Digits]) -> list[int]:
         return [prod(_addresses(candidate[d]) for d in access if d is not None) for access in accesses]
 
-    if max(sizes(digits)) <= largest:
+    if max(sizes(digits)[:-1], default=0) <= largest:
         return digits
     wide = [i for i, extent in enumerate(extents) if extent > 1]
     reduced = set(wide) - set(accesses[-1])
