@@ -74,6 +74,33 @@ def test_patches_of_an_input_arrive_as_rows(channels: int, kernel: int, extents:
     rng = np.random.default_rng(0)
     shapes = {"x": (1, channels, *extents), "w": (24, channels, kernel, kernel), "b": (24,)}
     inputs = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
-    (want,) = evaluator(model).run(None, inputs)
+    results: Any = evaluator(model).run(None, inputs)
+    want = results[0]
     got = mnc.compile(model).run(inputs)["y"]
+    assert np.abs(got - want).max() <= 2**-14 * np.abs(want).max()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "strides", "pads", "widened", "extents"),
+    [
+        ((2, 2), (2, 2), (0, 0, 0, 0), (0, 0), (5, 4)),
+        ((4, 4), (2, 2), (1, 1, 1, 1), (0, 0), (5, 4)),
+        ((3, 2), (1, 3), (0, 0, 1, 0), (0, 1), (5, 4)),
+        ((2, 3), (3, 2), (0, 0, 0, 0), (0, 1), (3, 4)),
+        ((5, 5), (2, 3), (2, 1, 2, 1), (1, 0), (4, 1)),
+        ((4, 3), (1, 1), (0, 1, 0, 0), (0, 0), (1, 1)),
+    ],
+)
+def test_transposed_convolutions_that_spread_their_input(kernel, strides, pads, widened, extents) -> None:
+    attributes = {"kernel_shape": kernel, "strides": strides, "pads": pads, "output_padding": widened}
+    written = ", ".join(f"{name} = {list(numbers)}" for name, numbers in attributes.items())
+    types = f"float[2,6,{extents[0]},{extents[1]}] x, float[6,5,{kernel[0]},{kernel[1]}] w, float[5] b"
+    model = parsed(f"g ({types}) => (float[n,c,h,v] y) {{ y = ConvTranspose <{written}> (x, w, b) }}")
+    rng = np.random.default_rng(0)
+    shapes = {"x": (2, 6, *extents), "w": (6, 5, *kernel), "b": (5,)}
+    inputs = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    results: Any = evaluator(model).run(None, inputs)
+    want = results[0]
+    got = mnc.compile(model).run(inputs)["y"]
+    assert got.shape == want.shape
     assert np.abs(got - want).max() <= 2**-14 * np.abs(want).max()

@@ -1,7 +1,7 @@
-"""Gemm; convolutions whose windows do not overlap."""
+"""Gemm; convolutions whose windows do not overlap; transposed convolutions."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mnc.core.bindings import ir
@@ -50,4 +50,67 @@ def conv(op: Any) -> list[ir.Value] | Refusal | None:
     return [value("transpose", product, permutation=[0, len(places) + 1, *range(1, len(places) + 1)])]
 
 
-HANDLERS: Mapping[str, Handler] = {"gemm": gemm, "conv": conv}
+def _zeros_around(operand: ir.Value, low: Sequence[int], high: Sequence[int]) -> ir.Value:
+    """Zeros on both sides of every dimension, which negative numbers cut instead."""
+    shape = shape_of(operand)
+    starts = [max(-n, 0) for n in low]
+    limits = [extent - max(-n, 0) for extent, n in zip(shape, high, strict=True)]
+    if any(starts) or limits != list(shape):
+        operand = value("slice", operand, starts=starts, limits=limits, steps=[1] * len(shape))
+    before, after = [max(n, 0) for n in low], [max(n, 0) for n in high]
+    if not any(before) and not any(after):
+        return operand
+    return value("pad", operand, low=before, high=after, value=0.0, mode="constant")
+
+
+def _kernels_by_phase(weight: ir.Value, strides: Sequence[int], taps: Sequence[int]) -> ir.Value:
+    """(C, M, kernel...) as (M * phases, C, taps...): results that lie a stride apart share a kernel."""
+    channels, outputs, *kernel = shape_of(weight)
+    rank = len(kernel)
+    wide = [t * s for t, s in zip(taps, strides, strict=True)]
+    weight = _zeros_around(weight, [0] * (2 + rank), [0, 0, *(w - k for w, k in zip(wide, kernel, strict=True))])
+    cut = [channels, outputs, *(extent for pair in zip(taps, strides, strict=True) for extent in pair)]
+    order = [1, *range(3, 3 + 2 * rank, 2), 0, *range(2, 2 + 2 * rank, 2)]
+    turned = value("transpose", reshaped(weight, cut), permutation=order)
+    result = reshaped(turned, [outputs * math.prod(strides), channels, *taps])
+    if max(taps) == 1:
+        return result
+    back = [-1 if t > 1 else 1 for t in taps]
+    starts = [t - 1 if t > 1 else 0 for t in taps]
+    limits = [-1 if t > 1 else t for t in taps]
+    whole = list(shape_of(result))[:2]
+    return value("slice", result, starts=[0, 0, *starts], limits=[*whole, *limits], steps=[1, 1, *back])
+
+
+def conv_transpose(op: Any) -> list[ir.Value] | Refusal:
+    """Each residue of the place modulo the stride is a convolution of its own by steps of one: they are one convolution
+    with as many times the outputs, whose results are interleaved. Nothing is multiplied by zeros between elements.
+    """
+    data, weight, *bias = op.operation.operands
+    names = ("strides", "pads", "dilations", "output_padding")
+    strides, pads, dilations, _ = (tuple(op.operation.attributes[name]) for name in names)
+    kernel, rank = shape_of(weight)[2:], len(strides)
+    # One element has no distance to the next: with steps as wide as the kernel it becomes a product.
+    strides = [k if n == 1 else s for k, n, s in zip(kernel, shape_of(data)[2:], strides, strict=True)]
+    if math.prod(strides) == 1 or set(dilations) != {1} or integer(op, "group") != 1:
+        return refuse("its elements are not spread, or it has gaps or groups")
+    batch, outputs, *places = shape_of(op.operation.results[0])
+    taps = [-(-k // s) for k, s in zip(kernel, strides, strict=True)]
+    kernels = _kernels_by_phase(weight, strides, taps)
+    around = [t - 1 for t in taps]
+    steps = {"strides": [1] * rank, "dilations": [1] * rank, "pads": around * 2, "group": 1}
+    phases = value("conv", data, kernels, **steps)
+    extents = shape_of(phases)[2:]
+    apart = reshaped(phases, [batch, outputs, *strides, *extents])
+    order = [0, 1, *(d for i in range(rank) for d in (2 + rank + i, 2 + i))]
+    whole = [e * s for e, s in zip(extents, strides, strict=True)]
+    joined = reshaped(value("transpose", apart, permutation=order), [batch, outputs, *whole])
+    low = [-p for p in pads[:rank]]
+    high = [n - w - first for n, w, first in zip(places, whole, low, strict=True)]
+    result = _zeros_around(joined, [0, 0, *low], [0, 0, *high])
+    for shift in bias:
+        result = value("add", result, reshaped(shift, [outputs, *[1] * rank]))
+    return [result]
+
+
+HANDLERS: Mapping[str, Handler] = {"gemm": gemm, "conv": conv, "conv_transpose": conv_transpose}

@@ -46,6 +46,9 @@ CASES = {
     "conv": ('"graph.conv"(%d, %k, %b) {strides = array<i64: 1, 2>, pads = array<i64: 0, 0, 0, 0>, '
              "dilations = array<i64: 1, 1>, group = 1 : i64}",
              "(tensor<1x1x3x4xf32>, tensor<2x1x1x2xf32>, tensor<2xf32>) -> tensor<1x2x3x2xf32>"),
+    "conv_transpose": ('"graph.conv_transpose"(%d, %t) {strides = array<i64: 2, 3>, pads = array<i64: 0, 1, 0, 0>, '
+                       "dilations = array<i64: 1, 1>, output_padding = array<i64: 1, 0>, group = 1 : i64}",
+                       "(tensor<1x1x3x4xf32>, tensor<1x2x3x2xf32>) -> tensor<1x2x8x10xf32>"),
     "div": ('"graph.div"(%x, %c)', f"({X}, {V}) -> {X}"),
 }  # fmt: skip
 SPECIAL = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 3e38, -3e38, 1e-30], np.float32)
@@ -64,6 +67,8 @@ def _module(operation: str, types: str) -> ir.Module:
       %h = "graph.softmax"(%x) {{axis = 1 : i64}} : ({X}) -> {X}
       %d = "graph.reshape"(%x) : ({X}) -> tensor<1x1x3x4xf32>
       %k = "graph.constant"() {{value = dense<[[[[1.5, -2.0]]], [[[0.5, 3.0]]]]> : {K}}} : () -> {K}
+      %t = "graph.constant"() {{value = dense<[[[[1.5, -2.0], [0.5, 3.0], [0.25, 1.0]], [[-1.0, 0.75], [2.0, 4.0],
+        [-3.0, 0.125]]]]> : tensor<1x2x3x2xf32>}} : () -> tensor<1x2x3x2xf32>
       %b = "graph.constant"() {{value = dense<[1.0, -2.0]> : tensor<2xf32>}} : () -> tensor<2xf32>
       %r{count} = {operation} : {types}
       return {names} : {", ".join(results)}

@@ -35,6 +35,18 @@ func.func @patches(%x: tensor<2x3x9x4xf32>, %w: tensor<5x3x4x2xf32>) -> tensor<2
   return %0 : tensor<2x5x2x2xf32>
 }
 
+// Results a stride apart share a kernel: one convolution by steps of one, whose results are put between each other.
+// CHECK-LABEL: func.func @upsampling
+func.func @upsampling(%x: tensor<1x3x5x5xf32>, %w: tensor<3x4x4x4xf32>) -> tensor<1x4x10x10xf32> {
+  // CHECK: %[[K:.*]] = "graph.slice"(%{{.*}}) {{.*}}steps = array<i64: 1, 1, -1, -1>{{.*}} -> tensor<16x3x2x2xf32>
+  // CHECK-NEXT: %[[C:.*]] = "graph.conv"(%arg0, %[[K]]){{.*}}strides = array<i64: 1, 1>{{.*}} -> tensor<1x16x6x6xf32>
+  // CHECK-NEXT: "graph.reshape"(%[[C]]){{.*}} -> tensor<1x4x2x2x6x6xf32>
+  // CHECK-NEXT: {{.*}}permutation = array<i64: 0, 1, 4, 2, 5, 3>
+  // CHECK: "graph.slice"{{.*}}starts = array<i64: 0, 0, 1, 1>
+  %0 = "graph.conv_transpose"(%x, %w) {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, group = 1 : i64} : (tensor<1x3x5x5xf32>, tensor<3x4x4x4xf32>) -> tensor<1x4x10x10xf32>
+  return %0 : tensor<1x4x10x10xf32>
+}
+
 // NaN in a softmax: the row has no largest finite element.
 // CHECK-LABEL: func.func @hidden_rows
 func.func @hidden_rows(%x: tensor<3x4xf32>, %zero: tensor<f32>) -> tensor<3x4xf32> {
