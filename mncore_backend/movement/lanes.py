@@ -52,7 +52,7 @@ def local_copy(source: Layout, target: Layout, index_map: Index | None = None) -
 
 def _agreed(values: NDArray[np.integer], wanted: NDArray[np.bool_], axes: tuple[int, ...]) -> NDArray[np.int64] | None:
     """The value that all wanted places along `axes` share (-1: nobody wants one), None if they differ."""
-    low = np.where(wanted, values, np.iinfo(np.int64).max).min(axis=axes)
+    low = np.where(wanted, values, np.iinfo(values.dtype).max).min(axis=axes)
     high = np.where(wanted, values, -1).max(axis=axes)
     return None if ((low != high) & (high >= 0)).any() else high.astype(np.int64)
 

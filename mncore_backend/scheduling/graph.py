@@ -89,6 +89,13 @@ class Bundle:
             if self.offsets[after.row] - self.offsets[before.row] < distance:
                 raise InternalError(f"{before.name} must precede {after.name}, which their latches exclude")
 
+    def retire(self) -> None:
+        """The bundle is placed: let go of the operations around it, of which one would keep the next from being freed
+        to the end of the program."""
+        for node in self.nodes:
+            node.forwards = []
+        self.rows, self.transfers, self.internal = [], [], []
+
     def _row_needs(self, row: list[Node]) -> Needs:
         total = row[0].needs
         assert total is not None

@@ -223,6 +223,7 @@ class _ListScheduler:
                 if target.pending == 0:
                     self._make_ready(target)
             node.successors = []
+        bundle.retire()
 
     # ---- MVs ----
 
