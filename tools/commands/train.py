@@ -1,11 +1,21 @@
 """mnc train: train a model with compiled steps."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mnc.core.diagnostics import CompileError
+
+_RANGES = (
+    ("learning_rate", "--lr", lambda x: 0 < x < math.inf, "a positive number"),
+    ("momentum", "--momentum", lambda x: 0 <= x < 1, "a number from 0 to below 1"),
+    ("weight_decay", "--weight-decay", lambda x: 0 <= x < math.inf, "a number from 0 on"),
+    ("seed", "--seed", lambda x: x >= 0, "a number from 0 on"),
+    ("image_size", "--image-size", lambda x: x > 0, "a positive number"),
+)
+"""Option of `Session`, on the command line, what it may be, and that in words."""
 
 
 @click.command()
@@ -37,4 +47,7 @@ def command(**options: Any) -> None:
         raise CompileError("--path belongs to --data mnist", hint="leave it out, or add --data mnist")
     if options["epochs"] < 1:
         raise CompileError(f"{options['epochs']} epochs are none", hint="give at least 1")
+    for name, option, fits, wanted in _RANGES:
+        if options[name] is not None and not fits(options[name]):
+            raise CompileError(f"{option} {options[name]:g} is not possible", hint=f"give {wanted}")
     Session(**options).run()
