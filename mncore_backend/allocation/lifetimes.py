@@ -1,11 +1,12 @@
 """When buffers live, and which of them must not share a memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mnc.core.diagnostics import InternalError
+from mnc.mncore_backend.allocation.ports import conflicts, operands_of, restricted, rows_of
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, MachineOp, Program
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, MachineOp, Program
 from mnc.mncore_backend.scheduling.chains import find_chains
 
 
@@ -38,16 +39,6 @@ class Life:
             and all(taken.get(other) is not memory for other in self.apart)
             and (memory not in LOCAL_MEMORY or all(taken.get(other) is not memory for other in self.away))
         )
-
-
-def operands_of(op: MachineOp) -> Iterator[tuple[BufferOperand, bool]]:
-    """Buffer operands and whether they are written."""
-    for operand in op.sources:
-        if isinstance(operand, BufferOperand):
-            yield operand, False
-    for operand in op.destinations:
-        if isinstance(operand, BufferOperand):
-            yield operand, True
 
 
 def lives_of(program: Program, *, pinned_first: bool) -> list[Life]:
@@ -91,28 +82,21 @@ def _chain_ranges(program: Program) -> dict[int, tuple[int, int]]:
 
 def _find_conflicts(program: Program, lives: dict[Buffer, Life]) -> None:
     """Fill `apart` and `away` from the operands that meet in one step."""
-    operations = program.operations
-    rows = [[operations[i] for i in row] for chain in find_chains(operations) for row in chain.rows if len(row) > 1]
-    rows += [[op] for op in operations]
-    for ops in rows:
+    for row in rows_of(program.operations):
+        ops = [program.operations[i] for i in row]
+        for conflict in conflicts(ops):
+            _separate(ops, lives[conflict.a], lives[conflict.b], local=conflict.local)
         if ops[0].is_transfer:
             continue
-        reads = [o for op in ops for o, written in operands_of(op) if not written and o.buffer.is_pe_memory]
-        writes = [o for op in ops for o, written in operands_of(op) if written and o.buffer.is_pe_memory]
-        if len(reads) + len(writes) < 2 and not any(op.literal or o.t_indirect for op in ops for o in reads + writes):
-            continue
-        _separate(ops, reads, writes, lives)
-        for operand in (*reads, *writes):
-            life = lives[operand.buffer]
-            if operand.t_indirect:
-                life.choices = _only(life, (Memory.LM0,), "is accessed through T, which LM0 alone allows")
-            if any(op.literal is not None for op in ops):
-                kept = tuple(m for m in life.choices if m is not Memory.LM0)
-                life.choices = _only(life, kept, "meets an immediate, which excludes LM0")
+        for operand in (operand for op in ops for operand, _ in operands_of(op)):
+            away = restricted(ops, operand) if operand.buffer.is_pe_memory else None
+            if away is not None:
+                life = lives[operand.buffer]
+                life.choices = _without(life, away[0], away[1])
 
 
-def _only(life: Life, memories: tuple[Memory, ...], why: str) -> tuple[Memory, ...]:
-    kept = tuple(m for m in life.choices if m in memories)
+def _without(life: Life, memories: Sequence[Memory], why: str) -> tuple[Memory, ...]:
+    kept = tuple(m for m in life.choices if m not in memories)
     if not kept:
         raise InternalError(f"buffer {life.buffer.name} {why}, but it may live in {_names(life.choices)} only")
     return kept
@@ -122,34 +106,11 @@ def _names(memories: Sequence[Memory]) -> str:
     return ", ".join(m.name for m in memories)
 
 
-def _same_place(a: BufferOperand, b: BufferOperand) -> bool:
-    return a.offsets == b.offsets and a.width == b.width and a.t_indirect == b.t_indirect
-
-
-def _separate(
-    ops: list[MachineOp], reads: list[BufferOperand], writes: list[BufferOperand], lives: dict[Buffer, Life]
-) -> None:
-    """One address per memory read, one write per memory, and no LM read and written at different addresses."""
-    name = " with ".join(op.opcode for op in ops)
-    for i, a in enumerate(reads):
-        for b in reads[i + 1 :]:
-            if a.buffer is b.buffer:
-                if not _same_place(a, b):
-                    raise InternalError(f"{name} reads buffer {a.buffer.name} at two places in one step")
-                continue
-            lives[a.buffer].apart[lives[b.buffer]] = 1
-            lives[b.buffer].apart[lives[a.buffer]] = 1
-    for i, a in enumerate(writes):
-        for b in writes[i + 1 :]:
-            if a.buffer is b.buffer:
-                raise InternalError(f"{name} writes buffer {a.buffer.name} twice in one step")
-            lives[a.buffer].apart[lives[b.buffer]] = 1
-            lives[b.buffer].apart[lives[a.buffer]] = 1
-        for b in reads:
-            if a.buffer is not b.buffer:
-                lives[a.buffer].away[lives[b.buffer]] = 1
-                lives[b.buffer].away[lives[a.buffer]] = 1
-            elif not _same_place(a, b):
-                life = lives[a.buffer]
-                kept = tuple(m for m in life.choices if m not in LOCAL_MEMORY)
-                life.choices = _only(life, kept, f"is read and written at different addresses by {name}")
+def _separate(ops: Sequence[MachineOp], a: Life, b: Life, *, local: bool) -> None:
+    if a is b:
+        name = " with ".join(op.opcode for op in ops)
+        a.choices = _without(a, LOCAL_MEMORY, f"is read and written at different addresses by {name}")
+    elif local:
+        a.away[b] = b.away[a] = 1
+    else:
+        a.apart[b] = b.apart[a] = 1

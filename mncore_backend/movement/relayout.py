@@ -12,6 +12,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, canonical, equivalent
 from mnc.mncore_backend.movement.estimate import count
 from mnc.mncore_backend.movement.gather import plan_gather, single_move
@@ -19,13 +20,15 @@ from mnc.mncore_backend.movement.hop import Emit
 from mnc.mncore_backend.movement.lanes import collected, variants
 from mnc.mncore_backend.movement.pick import Plan
 from mnc.mncore_backend.movement.repeats import REPEATS
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, Program
+from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, Builder, Program
 
 Move = tuple[int, Layout, Emit]  # cost in steps, where it leads, how
 
 MOVES = 4  # longest chain that is looked for
 EXPANDED = 40  # layouts from which the search goes on before it gives up
 DEAR = 250  # steps above which detours and gathers are looked at as well
+
+IN_REGISTERS = 64  # long words up to which what lies between two moves is in a register file
 
 
 def plan_relayout(
@@ -72,10 +75,16 @@ def _plan(
     here = source
     for number, (_, layout, emit) in enumerate(chain):
         last = number == len(chain) - 1
-        there = target if last else builder.temporary(layout.local_size, LOCAL_MEMORY, "between")
+        there = target if last else builder.temporary(layout.local_size, _between(layout), "between")
         emit(builder, here, there)
         here = there
     return Plan()
+
+
+def _between(layout: Layout) -> tuple[Memory, ...]:
+    """Where what lies between two moves goes: a register file can be read and written at different addresses in one
+    step, a local memory cannot (SDM 3.6.4)."""
+    return REGISTER_FILE if layout.local_size <= IN_REGISTERS else LOCAL_MEMORY
 
 
 @lru_cache(maxsize=256)

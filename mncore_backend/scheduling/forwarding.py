@@ -1,18 +1,18 @@
 """Reading a result from the forwarding latch where it has not reached its memory yet.
 
 A result written to a register file can be read two steps later at the earliest, from a local memory three; the latch
-has it in the next step (SDM 3.6.1.15). If an operation turns out to be ready for exactly that step, its operand is
+of the unit that made it, or of the L1BM->PE transfer or transposed read that brought it, has it in the next step (SDM
+3.6.1.15). If an operation turns out to be ready for exactly that step, its operand is
 replaced by the latch. The write stays, so nothing else changes.
 """
 
 from dataclasses import replace
 
-from mnc.mncore_backend.assembly.accesses import issue_group
+from mnc.mncore_backend.assembly.accesses import issue_group, produced_latch
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
 from mnc.mncore_backend.isa import OPCODES, Unit
 from mnc.mncore_backend.scheduling.graph import Node
 
-_LATCHES = {Unit.ALU: Memory.ALUF, Unit.MAU: Memory.MAUF}
 _READERS = (Unit.ALU, Unit.MAU, Unit.MWRITE)
 LONG = 2  # words
 
@@ -23,8 +23,10 @@ def latch_for(producer: Node, consumer: Node, memory: Memory) -> Memory | None:
     made, used = producer.expression, consumer.expression
     if made is None or used is None:
         return None
-    latch = _LATCHES.get(issue_group(made))
-    if latch is None or issue_group(used) not in _READERS or not _ignores_upper_long(used):
+    latch = produced_latch(made)
+    if latch is None or issue_group(used) not in _READERS:
+        return None
+    if not _may_read(used, latch, memory) or not _ignores_upper_long(used):
         return None
     written = [o for o in made.destinations if o.memory is memory]
     if len(written) != 1 or written[0].mask is not None or written[0].t_indirect:
@@ -43,6 +45,13 @@ def latch_for(producer: Node, consumer: Node, memory: Memory) -> Memory | None:
         ):
             return None
     return latch
+
+
+def _may_read(expression: Expression, latch: Memory, memory: Memory) -> bool:
+    """``$mreadf`` is the first input of the ALU or nothing."""
+    if latch is not Memory.MREADF:
+        return True
+    return issue_group(expression) is Unit.ALU and all(o.memory is not memory for o in expression.sources[1:])
 
 
 def _ignores_upper_long(expression: Expression) -> bool:

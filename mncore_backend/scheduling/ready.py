@@ -1,6 +1,6 @@
 """Bundles whose predecessors are all placed, sorted by what still keeps them from being issued."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
 
 from mnc.mncore_backend.scheduling.graph import Bundle
@@ -75,6 +75,16 @@ class ReadyQueues:
         for bundle in self.held:
             self._push_transfer(bundle)
         self.held.clear()
+
+    def due_before(self, step: int) -> Iterator[Bundle]:
+        """Bundles of `later` that are ready before `step`."""
+        places = [0]
+        while places:
+            place = places.pop()
+            if place < len(self.later) and self.later[place][0] < step:
+                places += [2 * place + 1, 2 * place + 2]
+                if not self.later[place][2].placed:
+                    yield self.later[place][2]
 
     def renew(self) -> None:
         """Priorities have changed."""

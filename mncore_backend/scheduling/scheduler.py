@@ -18,7 +18,7 @@ from mnc.mncore_backend.assembly.records import Expression, Memory, Statement
 from mnc.mncore_backend.program import Program
 from mnc.mncore_backend.scheduling.forwarding import forwarded
 from mnc.mncore_backend.scheduling.graph import Bundle, Node
-from mnc.mncore_backend.scheduling.needs import AGENT_BIT, Needs, needs_of
+from mnc.mncore_backend.scheduling.needs import AGENT_BIT, REACH, Needs, far_enough, needs_of
 from mnc.mncore_backend.scheduling.ready import ReadyQueues
 from mnc.mncore_backend.scheduling.statements import StatementWriter
 from mnc.mncore_backend.scheduling.steps import StepRecord, StepTable
@@ -27,6 +27,8 @@ from mnc.mncore_backend.scheduling.transfers import Transfers
 from mnc.mncore_backend.scheduling.window import Window
 
 WINDOW = 2000
+KEPT_IN_MIND = 2
+"""How many urgent bundles that do not fit yet hold back less urgent ones."""
 TRIES = 12
 """How many bundles of one unit are looked at per step before the unit stays idle."""
 
@@ -173,14 +175,16 @@ class _ListScheduler:
     def _place_operations(self, record: StepRecord) -> None:
         """Place the most urgent operations that fit into the current step."""
         deferred: list[Bundle] = []
+        kept_out = self._soon_due()
         tries: dict[int, int] = {}
         closed = record.needs.units
         while (heap := self.queues.most_urgent(closed)) is not None:
             bundle = heappop(heap)[2]
-            if self._try(bundle, record):
+            if not self._delays(bundle, kept_out) and self._try(bundle, record):
                 closed |= record.needs.units
                 continue
             deferred.append(bundle)
+            self._keep_in_mind(bundle, kept_out)
             units = bundle.needs[0].units
             unit = units & -units
             tries[unit] = tries.get(unit, 0) + 1
@@ -191,6 +195,32 @@ class _ListScheduler:
                 self.queues.push_forwarded(bundle)
             else:
                 self.queues.push(bundle)
+
+    def _soon_due(self) -> list[tuple[Bundle, int]]:
+        """The most urgent transfers inside the chip that will be ready within the reach of the port rules."""
+        due = [b for b in self.queues.due_before(self.step + REACH) if b.needs and b.needs[0].agents > 1]
+        due.sort(key=lambda b: -b.priority)
+        return [(b, b.earliest - self.step) for b in due[:KEPT_IN_MIND] if self.table.fits(b, b.earliest)]
+
+    def _keep_in_mind(self, bundle: Bundle, kept_out: list[tuple[Bundle, int]]) -> None:
+        """Note an urgent bundle that a step soon will take, unless operations of the same kind keep it out again: an
+        L1BM->PE transfer never comes to its turn behind a stream of PE->L1BM transfers."""
+        if len(kept_out) < 2 * KEPT_IN_MIND and bundle not in self.taken:
+            distance = next((d for d in range(1, REACH) if self.table.fits(bundle, self.step + d)), None)
+            if distance is not None:
+                kept_out.append((bundle, distance))
+
+    @staticmethod
+    def _delays(bundle: Bundle, kept_out: list[tuple[Bundle, int]]) -> bool:
+        """Whether a more urgent bundle would have to wait longer if this one were placed now."""
+        return any(
+            other.priority > bundle.priority
+            and not all(
+                offset >= distance or far_enough(needs, other.needs[0], distance - offset)
+                for needs, offset in zip(bundle.needs, bundle.offsets, strict=True)
+            )
+            for other, distance in kept_out
+        )
 
     def _try(self, bundle: Bundle, record: StepRecord) -> bool:
         """Place a bundle at the current step if it fits and the waits it owes can be carried."""

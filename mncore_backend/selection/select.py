@@ -34,11 +34,13 @@ from mnc.mncore_backend.movement import (
     plan_relayout,
     plan_stores,
 )
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, Program
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, MachineOp, Program
 from mnc.mncore_backend.program_ir import replace_function
 from mnc.mncore_backend.selection.capacity import check_capacity
+from mnc.mncore_backend.selection.coalesce import coalesce_copies
 from mnc.mncore_backend.selection.matmul import matmul_specs
 from mnc.mncore_backend.selection.nests import NestReader
+from mnc.mncore_backend.selection.order import ordered_kernels
 
 SILENT = ("func.return", "arith.constant", "memref.alloc", "memref.memory_space_cast", "mncore.resident")
 Role = Literal["input", "constant", "output"]
@@ -123,17 +125,21 @@ class _Selector:
                 self.resident(operation)
             elif operation.name == "memref.memory_space_cast":
                 self.alias(operation)
+        runs: list[list[MachineOp]] = []
         for operation in operations:
             if operation.name in SILENT:
                 continue
             handler = self.handlers.get(operation.name)
             if handler is None:
                 raise error_at(operation, "has no instructions for it")
+            known = len(self.selection.program.operations)
             if operation.name == "mncore.dl" and self.loads is None:
                 self._start_loads()
             self.builder.location = node_name(operation.location) or ""
             handler(operation)
+            runs.append(self.selection.program.operations[known:])
         self._add_empty_outputs()
+        self.selection.program.operations[:] = ordered_kernels(runs)
         return self.selection
 
     def _add_empty_outputs(self) -> None:
@@ -276,6 +282,7 @@ def select(function: Any) -> Selection:
     """Machine operations of a distributed function; raises CapacityError when it cannot fit local memory."""
     check_capacity(function)
     selection = _Selector(function).run()
+    coalesce_copies(selection.program)
     load_again(selection.program)
     return selection
 

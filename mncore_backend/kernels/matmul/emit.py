@@ -63,11 +63,11 @@ class _ProductEmitter:
         spec, builder = self._spec, self._builder
         size = chunk.groups * LANES
         accumulators = builder.temporary(size * len(chunk.n_blocks), (Memory.GRF0,), "accumulator")
-        vectors = [builder.temporary(size, (Memory.GRF1,), "vectors") for _ in range(min(2, spec.k_blocks))]
+        vectors = [builder.temporary(size, (Memory.GRF1,), "vectors") for _ in range(self._rings(size))]
         pending: _Product | None = None
         number = 0
         for k in range(spec.k_blocks):
-            self._convert_rows(chunk, k, vectors[k % 2])
+            self._convert_rows(chunk, k, vectors[k % len(vectors)])
             for n in chunk.n_blocks:
                 for half in (None,) if spec.letter == "g" else (0, 1):
                     product = _Product(k, n, half, BANKS[number % 2])
@@ -76,6 +76,11 @@ class _ProductEmitter:
                     self._multiply_rows(chunk, pending, vectors, accumulators)
                     pending = product
         self._multiply_rows(chunk, pending, vectors, accumulators)
+
+    def _rings(self, size: int) -> int:
+        """Blocks of k whose rows of X, `size` long words, are held at the same time: two, that the one is converted
+        while the other is used, and more where there is place, since rows may be there long before the matrices."""
+        return min(self._spec.k_blocks, max(2, self._spec.vectors // size))
 
     def _rows(self, chunk: Chunk, group: int) -> list[int]:
         """Rows of a group; the last group repeats its last row."""
@@ -116,7 +121,7 @@ class _ProductEmitter:
     ) -> None:
         if product is not None:
             for group in range(chunk.groups):
-                self._multiply(chunk, product, group, vectors[product.k_block % 2], accumulators)
+                self._multiply(chunk, product, group, vectors[product.k_block % len(vectors)], accumulators)
 
     def _multiply(self, chunk: Chunk, product: _Product, group: int, vectors: Buffer, accumulators: Buffer) -> None:
         """Four rows times one matrix. The first product of a result starts from the initial value, the last one goes

@@ -173,3 +173,49 @@ def test_a_write_keeps_clear_of_a_read_that_a_chain_has_reserved() -> None:
     builder.emit("fvadd", [ALUF, local(x, range(4))], NOWHERE)
     builder.emit("l1bmp", [upper(l1bm)], [local(y, range(4))])
     assert lines(made) == ["zero $nowrite", "fvadd $aluf $lm0v $nowrite", "l1bmp $lb0 $lm8v"]
+
+
+def test_a_transposed_read_is_taken_from_its_latch_by_the_alu() -> None:
+    made, builder = program()
+    a, b = (builder.temporary(4, (f,)) for f in (Memory.GRF0, Memory.GRF1))
+    builder.emit("zero", (), [local(a, range(4))])
+    builder.emit("gmwrite", [local(a, range(4))], [Operand(Memory.MATRIX_X, 2, 0)])
+    builder.emit("gmread", [Operand(Memory.MATRIX_X, 2, 0)], [local(b, range(4))])
+    builder.emit("gbfn", [local(b, range(4))], NOWHERE)
+    assert lines(made)[-2:] == ["gmread $lx0 $ls0v", "gbfn $mreadf $nowrite"]
+
+
+def test_the_latch_of_transposed_reads_feeds_nothing_else() -> None:
+    made, builder = program()
+    a, b = (builder.temporary(4, (f,)) for f in (Memory.GRF0, Memory.GRF1))
+    builder.emit("zero", (), [local(a, range(4))])
+    builder.emit("gmwrite", [local(a, range(4))], [Operand(Memory.MATRIX_X, 2, 0)])
+    builder.emit("gmread", [Operand(Memory.MATRIX_X, 2, 0)], [local(b, range(4))])
+    builder.emit("fvpassa", [local(b, range(4))], NOWHERE)
+    builder.emit("iadd", [Operand(Memory.PEID), local(b, range(4))], NOWHERE)
+    assert not any("mreadf" in line for line in lines(made))
+
+
+def test_what_a_transfer_brings_is_taken_from_its_latch() -> None:
+    made, builder = program()
+    x = builder.temporary(4, (Memory.LM0,))
+    l1bm = made.buffer("l1bm", 64, (Memory.L1BM,), alignment=64, pinned=True)
+    builder.emit("l1bmd", [upper(l1bm)], [local(x, range(4))])
+    builder.emit("iinc", [local(x, range(4))], NOWHERE)
+    assert lines(made) == ["l1bmd $lb0 $lm0v", "iinc $lbf $nowrite"]
+
+
+def test_a_transfer_down_is_not_kept_out_by_transfers_up() -> None:
+    """Two steps must lie between an upward transfer and a downward one: without regard for that the five of the
+    second kernel, one a step, would all go first."""
+    made, builder = program()
+    homes = {"x": Memory.LM0, "y": Memory.LM1, "z": Memory.GRF0}
+    x, y, z = (made.buffer(name, 4, (home,), pinned=True) for name, home in homes.items())
+    l1bm = made.buffer("l1bm", 640, (Memory.L1BM,), alignment=64, pinned=True)
+    builder.emit("l1bmd", [local(x, range(4))], [upper(l1bm)])
+    builder.emit("l1bmd", [upper(l1bm)], [local(z, range(4))])
+    for _ in range(20):
+        builder.emit("iinc", [local(z, range(4))], [local(z, range(4))])
+    for i in range(1, 6):
+        builder.emit("l1bmd", [local(y, range(4))], [upper(l1bm, 64 * i)])
+    assert lines(made)[:3] == ["l1bmd $lm0v $lb0", "nop/2", "l1bmd $lb0 $lr0v"]

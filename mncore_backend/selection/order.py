@@ -1,0 +1,178 @@
+"""Program order of the kernels.
+
+Matrix banks cannot be renamed: the scheduler uses them in program order, so a kernel that stands early in the program
+holds up all that follow, however urgent they are. The kernels are therefore put into the order in which a simulation
+would start them, with the banks as the one exclusive resource: what lies on a longer path to the end goes first, and
+what is less urgent gets the banks only while nobody more urgent wants them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
+from mnc.mncore_backend.machine import MEMORIES, MV_LATENCY_STEPS
+from mnc.mncore_backend.program import LOCAL_MEMORY, AnyOperand, Buffer, BufferOperand, MachineOp
+from mnc.mncore_backend.scheduling.timeline import timing_of
+
+_LATENCY = 2  # steps from a result to its use, in most units
+_KERNELS = 400  # more than that are left as they are: the simulation takes quadratic time
+
+
+@dataclass(eq=False, slots=True)
+class Kernel:
+    """A run of operations that stays together.
+
+    duration    steps from its first operation to its last result, alone
+    data_steps  those of them in which MVs occupy DRAM or PDM
+    urgency     steps from its start to the end of the program at least
+    """
+
+    operations: Sequence[MachineOp]
+    duration: int
+    uses_banks: bool
+    data_steps: int
+    before: set["Kernel"] = field(default_factory=set)
+    after: set["Kernel"] = field(default_factory=set)
+    urgency: int = 0
+    start: int = -1
+
+
+def ordered_kernels(runs: Sequence[Sequence[MachineOp]]) -> list[MachineOp]:
+    """The operations of `runs`, whose given order is correct, in an order that serves the most urgent first."""
+    kernels = [_kernel(part) for run in runs for part in _parts(run)]
+    if len(kernels) > _KERNELS or not _fit_side_by_side(runs):
+        return [op for run in runs for op in run]
+    _connect(kernels)
+    for kernel in reversed(kernels):
+        kernel.urgency = kernel.duration + max((k.urgency for k in kernel.after), default=0)
+    _simulate(kernels)
+    place = {kernel: i for i, kernel in enumerate(kernels)}
+    kernels.sort(key=lambda k: (k.start, place[k]))
+    return [op for kernel in kernels for op in kernel.operations]
+
+
+def _fit_side_by_side(runs: Sequence[Sequence[MachineOp]]) -> bool:
+    """Whether no buffer needs the place of another one in local memory: in another order they live longer."""
+    operands = (o for run in runs for op in run for o in (*op.sources, *op.destinations))
+    buffers = {o.buffer for o in operands if isinstance(o, BufferOperand) and o.buffer.choices[0] in LOCAL_MEMORY}
+    return sum(buffer.size for buffer in buffers) <= sum(MEMORIES[memory].longs for memory in LOCAL_MEMORY)
+
+
+def _parts(run: Sequence[MachineOp]) -> list[list[MachineOp]]:
+    """A run without what need not stay together with it: constants, which other kernels use, too, and every MV."""
+    made: set[Buffer] = set()
+    constants: list[MachineOp] = []
+    rest: list[list[MachineOp]] = [[]]
+    for op in run:
+        read = [o.buffer if isinstance(o, BufferOperand) else None for o in op.sources]
+        if op.literal is not None or (read and made.issuperset(read)):
+            made.update(o.buffer for o in op.destinations if isinstance(o, BufferOperand))
+            constants.append(op)
+        elif op.is_transfer:
+            rest += [[op], []]
+        else:
+            rest[-1].append(op)
+    return [part for part in (constants, *rest) if part]
+
+
+def _kernel(run: Sequence[MachineOp]) -> Kernel:
+    operands = [o for op in run for o in (*op.sources, *op.destinations)]
+    banks = any(isinstance(o, Operand) and o.memory in (Memory.MATRIX_X, Memory.MATRIX_Y) for o in operands)
+    return Kernel(run, _duration(run), banks, sum(_data_steps(op) for op in run if op.is_transfer))
+
+
+def _places(operands: Sequence[AnyOperand]) -> list[object]:
+    """What operations depend on each other through: accesses to buffers, latches, banks."""
+    return [(o.buffer, o.offsets) if isinstance(o, BufferOperand) else o.memory for o in operands]
+
+
+def _data_steps(op: MachineOp) -> int:
+    """Steps for which an MV occupies its memories, which do not depend on addresses."""
+    ends = []
+    for operand in (op.sources[0], op.destinations[0]):
+        if isinstance(operand, BufferOperand):
+            memory, address = operand.buffer.choices[0], operand.offsets[0]
+            ends.append(Operand(memory, operand.width, address, group=operand.group, l2b=operand.l2b))
+        else:
+            ends.append(operand)
+    return timing_of(Transfer(op.opcode, op.size, *ends)).data_steps
+
+
+def _duration(run: Sequence[MachineOp]) -> int:
+    """The longest chain of results, or the busiest unit."""
+    ready: dict[object, int] = {}
+    busy: dict[str, int] = {}
+    end = moving = 0
+    for op in run:
+        kind = op.opcode[:3]
+        start = max([0, *(ready.get(place, 0) for place in _places(op.sources))])
+        steps = _LATENCY
+        busy[kind] = busy.get(kind, 0) + 1
+        if op.is_transfer:
+            steps = _data_steps(op) + MV_LATENCY_STEPS
+            start = max(start, moving)
+            moving = start + _data_steps(op)
+        end = max(end, start + steps, busy[kind])
+        for place in _places(op.destinations):
+            ready[place] = max(ready.get(place, 0), start + steps)
+    return end
+
+
+def _connect(kernels: Sequence[Kernel]) -> None:
+    """Edges between kernels of which one writes a buffer that the other one uses."""
+    writers: dict[object, Kernel] = {}
+    readers: dict[object, list[Kernel]] = {}
+    for kernel in kernels:
+        read = {o.buffer for op in kernel.operations for o in op.sources if isinstance(o, BufferOperand)}
+        written = {o.buffer for op in kernel.operations for o in op.destinations if isinstance(o, BufferOperand)}
+        for buffer in read | written:
+            earlier = [writers[buffer]] if buffer in writers else []
+            if buffer in written:
+                earlier += readers.pop(buffer, [])
+            for other in earlier:
+                if other is not kernel:
+                    kernel.before.add(other)
+                    other.after.add(kernel)
+        for buffer in written:
+            writers[buffer] = kernel
+        for buffer in read - written:
+            readers.setdefault(buffer, []).append(kernel)
+
+
+def _simulate(kernels: Sequence[Kernel]) -> None:
+    """Set `start` of every kernel. Kernels that move data between the PEs and DRAM keep their order."""
+    left = list(kernels)
+    banks_free = moves_free = 0
+    while left:
+        soonest = _soonest(left, banks_free, moves_free)
+        mover = next((k for k in left if k.data_steps), None)
+        ready = [k for k in left if all(other.start >= 0 for other in k.before) and (not k.data_steps or k is mover)]
+        free = [k for k in ready if not _is_in_the_way(k, left, soonest)]
+        chosen = min(free or ready, key=lambda k: (soonest[k], -k.urgency))
+        chosen.start = soonest[chosen]
+        left.remove(chosen)
+        if chosen.uses_banks:
+            banks_free = chosen.start + chosen.duration
+        if chosen.data_steps:
+            moves_free = chosen.start + chosen.data_steps
+
+
+def _soonest(left: Sequence[Kernel], banks_free: int, moves_free: int) -> dict[Kernel, int]:
+    """The step at which each kernel could start."""
+    soonest: dict[Kernel, int] = {}
+    for kernel in left:
+        ends = [(soonest[k] if k.start < 0 else k.start) + k.duration for k in kernel.before]
+        free = [banks_free] if kernel.uses_banks else []
+        free += [moves_free] if kernel.data_steps else []
+        soonest[kernel] = max([0, *ends, *free])
+    return soonest
+
+
+def _is_in_the_way(kernel: Kernel, left: Sequence[Kernel], soonest: dict[Kernel, int]) -> bool:
+    """A kernel would hold the banks when a more urgent one wants them."""
+    if not kernel.uses_banks:
+        return False
+    end = soonest[kernel] + kernel.duration
+    return any(
+        k.uses_banks and k.urgency > kernel.urgency and soonest[k] < end and kernel not in k.before for k in left
+    )

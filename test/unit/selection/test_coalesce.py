@@ -1,0 +1,110 @@
+"""Copy coalescing: copies go where the machine allows it, and programs compute what they did before."""
+
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scheduling.programs import ProgramMaker
+from scheduling.running import run
+
+from mnc.mncore_backend.allocation import allocate
+from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
+from mnc.mncore_backend.program import LOCAL_MEMORY, Builder, Program, local, upper
+from mnc.mncore_backend.scheduling import sequential
+from mnc.mncore_backend.selection.coalesce import coalesce_copies
+
+ALUF, NOWHERE = Operand(Memory.ALUF), (Operand(Memory.NOWRITE),)
+FOUR = range(4)
+
+
+@pytest.fixture
+def builder() -> Builder:
+    return Builder(Program())
+
+
+def opcodes(builder: Builder) -> list[str]:
+    return [op.opcode for op in builder.program.operations]
+
+
+def test_producer_writes_the_target(builder: Builder) -> None:
+    x, a = (builder.temporary(4, LOCAL_MEMORY, n) for n in "xa")
+    b, c = (builder.temporary(4, (f,), f.name) for f in (Memory.GRF1, Memory.GRF0))
+    builder.emit("zero", (), [local(x, FOUR)])
+    builder.emit("iinc", [local(x, FOUR)], [local(a, FOUR)])
+    builder.emit("ipassa", [local(a, FOUR)], [local(b, FOUR)])
+    builder.emit("ipassa", [local(b, FOUR)], [local(c, FOUR)])
+    builder.emit("iadd", [local(x, FOUR), local(c, FOUR)], NOWHERE)
+    assert coalesce_copies(builder.program) == 2
+    assert opcodes(builder) == ["zero", "iinc", "iadd"]
+    assert builder.program.operations[1].destinations == (local(c, FOUR),)
+
+
+def test_source_that_others_read_stays(builder: Builder) -> None:
+    a, b = (builder.temporary(4, (f,), f.name) for f in (Memory.GRF0, Memory.GRF1))
+    builder.emit("zero", (), [local(a, FOUR)])
+    builder.emit("ipassa", [local(a, FOUR)], [local(b, FOUR)])
+    builder.emit("iadd", [local(a, FOUR), local(b, FOUR)], NOWHERE)
+    assert coalesce_copies(builder.program) == 1
+    assert builder.program.operations[0].destinations == (local(a, FOUR), local(b, FOUR))
+
+
+def test_masked_writes_follow(builder: Builder) -> None:
+    """A select: a value, partly replaced under a mask, then stored."""
+    a, b = builder.temporary(4, (Memory.GRF0,), "a"), builder.temporary(4, LOCAL_MEMORY, "b")
+    mask = Mask(pattern="1010")
+    builder.emit("zero", (), [local(a, FOUR)])
+    builder.emit("iinc", [Operand(Memory.PEID)], [local(a, FOUR, mask=mask)])
+    builder.emit("ipassa", [local(a, FOUR)], [local(b, FOUR)])
+    builder.emit("iinc", [local(b, FOUR)], NOWHERE)
+    assert coalesce_copies(builder.program) == 1
+    assert builder.program.operations[1].destinations == (local(b, FOUR, mask=mask),)
+
+
+def test_reader_of_the_latch_reads_memory(builder: Builder) -> None:
+    a, b = (builder.temporary(4, (f,), f.name) for f in (Memory.GRF0, Memory.GRF1))
+    builder.emit("zero", (), [local(a, FOUR)])
+    builder.emit("ipassa", [local(a, FOUR)], [local(b, FOUR)])
+    builder.emit("iinc", [ALUF], NOWHERE)
+    assert coalesce_copies(builder.program) == 1
+    assert builder.program.operations[1].sources == (local(b, FOUR),)
+
+
+def fill(builder: Builder, words: list[int]):
+    """A buffer of eight long words, four of which are written."""
+    made = builder.temporary(8, (Memory.GRF0,), "made")
+    builder.emit("zero", (), [local(made, words)])
+    return made
+
+
+@pytest.mark.parametrize("case", ["other words", "one word", "negated", "target in use", "transfer", "same port"])
+def test_copies_that_stay(builder: Builder, case: str) -> None:
+    target = builder.temporary(8, (Memory.GRF0 if case == "same port" else Memory.GRF1,), "target")
+    if case == "target in use":
+        builder.emit("zero", (), [local(target, FOUR)])
+    source = fill(builder, [0] if case == "one word" else [0, 1, 2, 3])
+    if case == "target in use":
+        builder.emit("iinc", [local(target, FOUR)], NOWHERE)
+    if case == "transfer":
+        shared = builder.program.buffer("shared", 64, (Memory.L1BM,))
+        builder.emit("l1bmd", [upper(shared)], [local(source, FOUR)])
+    read = local(source, [4, 5, 6, 7] if case == "other words" else FOUR, negate=case == "negated")
+    builder.emit("fvpassa" if case == "negated" else "ipassa", [read], [local(target, FOUR)])
+    builder.emit("iadd", [local(source, FOUR), Operand(Memory.PEID)], NOWHERE)
+    builder.emit("iinc", [local(target, FOUR)], NOWHERE)
+    assert coalesce_copies(builder.program) == 0
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 1 << 32), st.integers(1, 120))
+def test_random_programs_compute_the_same(seed: int, count: int) -> None:
+    states = []
+    for coalesced in (False, True):
+        maker = ProgramMaker(Random(seed))
+        program = maker.make(count)
+        if coalesced:
+            coalesce_copies(program)
+        allocate(program)
+        states.append(run(sequential(program).statements, maker)[0])
+    for group in range(4):
+        assert (states[0][f"DRAM{group}"] == states[1][f"DRAM{group}"]).all()

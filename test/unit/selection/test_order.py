@@ -1,0 +1,80 @@
+"""Order of kernels: the urgent ones get the matrix banks first, and what depends on something follows it."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnc.mncore_backend.assembly.records import Memory, Operand
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, MachineOp, Program, local
+from mnc.mncore_backend.selection.order import ordered_kernels
+
+FOUR = range(4)
+BANK = Operand(Memory.MATRIX_X, 2, 0)
+
+
+def buffers(count: int) -> list[Buffer]:
+    builder = Builder(Program())
+    return [builder.temporary(4, LOCAL_MEMORY, f"b{i}") for i in range(count)]
+
+
+def transposition(source: Buffer, target: Buffer) -> list[MachineOp]:
+    builder = Builder(Program())
+    builder.emit("gmwrite", [local(source, FOUR)], [BANK])
+    builder.emit("gmread", [BANK], [local(target, FOUR)])
+    return builder.program.operations
+
+
+def steps(source: Buffer, target: Buffer, count: int = 1) -> list[MachineOp]:
+    builder = Builder(Program())
+    for i in range(count):
+        builder.emit("iinc", [local(source if i == 0 else target, FOUR)], [local(target, FOUR)])
+    return builder.program.operations
+
+
+def test_longer_path_first() -> None:
+    a, b, c, d = buffers(4)
+    short, long, rest = transposition(a, b), transposition(a, c), steps(c, d, 20)
+    assert ordered_kernels([short, long, rest]) == [*long, *short, *rest]
+
+
+def test_the_banks_are_left_to_what_comes_soon_and_is_urgent() -> None:
+    a, b, c, d, e = buffers(5)
+    before, urgent, rest, other = steps(a, b), transposition(b, c), steps(c, d, 20), transposition(a, e)
+    assert ordered_kernels([other, before, urgent, rest])[1:3] == urgent
+
+
+def test_idle_banks_are_used() -> None:
+    a, b, c, d, e = buffers(5)
+    before, urgent, rest, other = steps(a, b, 20), transposition(b, c), steps(c, d, 20), transposition(a, e)
+    made = ordered_kernels([before, urgent, rest, other])
+    assert made.index(other[0]) < made.index(urgent[0])
+
+
+def used(op: MachineOp) -> tuple[set[Buffer], set[Buffer]]:
+    read = {o.buffer for o in op.sources if isinstance(o, BufferOperand)}
+    return read, {o.buffer for o in op.destinations if isinstance(o, BufferOperand)}
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.booleans(), st.integers(1, 9)), max_size=25))
+def test_dependences_hold(kernels: list[tuple[int, int, bool, int]]) -> None:
+    pool = buffers(6)
+    runs = [transposition(pool[s], pool[t]) if b else steps(pool[s], pool[t], n) for s, t, b, n in kernels]
+    made = ordered_kernels(runs)
+    operations = [op for run in runs for op in run]
+    assert sorted(map(id, made)) == sorted(map(id, operations))
+    place = {id(op): i for i, op in enumerate(made)}
+    for i, op in enumerate(operations):
+        read, written = used(op)
+        for other in operations[:i]:
+            other_read, other_written = used(other)
+            if written & (other_read | other_written) or read & other_written:
+                assert place[id(other)] < place[id(op)]
+    for run in runs:  # the banks of a kernel are its own
+        assert [place[id(op)] for op in run] == list(range(place[id(run[0])], place[id(run[0])] + len(run)))
+
+
+def test_too_large_to_live_side_by_side() -> None:
+    builder = Builder(Program())
+    a, b = (builder.temporary(6000, LOCAL_MEMORY, n) for n in "ab")
+    c, d = buffers(2)
+    runs = [transposition(a, b), transposition(a, c), steps(c, d, 20)]
+    assert ordered_kernels(runs) == [op for run in runs for op in run]
