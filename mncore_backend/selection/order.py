@@ -64,15 +64,26 @@ def _parts(run: Sequence[MachineOp]) -> list[list[MachineOp]]:
     constants: list[MachineOp] = []
     rest: list[list[MachineOp]] = [[]]
     for op in run:
-        read = [o.buffer if isinstance(o, BufferOperand) else None for o in op.sources]
-        if op.literal is not None or (read and made.issuperset(read)):
-            made.update(o.buffer for o in op.destinations if isinstance(o, BufferOperand))
+        constant = _constant(op, made)
+        if constant is not None:
+            made.add(constant)
             constants.append(op)
         elif op.is_transfer:
             rest += [[op], []]
         else:
             rest[-1].append(op)
     return [part for part in (constants, *rest) if part]
+
+
+def _constant(op: MachineOp, made: set[Buffer]) -> Buffer | None:
+    """The long word that an operation fills with a literal, or with a copy of one of `made`."""
+    if len(op.destinations) != 1 or op.zero_flush is not None:
+        return None
+    target = op.destinations[0]
+    if not isinstance(target, BufferOperand) or target.mask is not None or target.buffer.size != 1:
+        return None
+    copied = op.opcode == "lpassa" and isinstance(op.sources[0], BufferOperand) and op.sources[0].buffer in made
+    return target.buffer if op.literal is not None or copied else None
 
 
 def _kernel(run: Sequence[MachineOp]) -> Kernel:

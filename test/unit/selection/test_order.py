@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnc.mncore_backend.assembly.records import Memory, Operand
+from mnc.mncore_backend.assembly.records import Literal, Mask, Memory, Operand
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, MachineOp, Program, local
 from mnc.mncore_backend.selection.order import ordered_kernels
 
@@ -47,6 +47,20 @@ def test_idle_banks_are_used() -> None:
     before, urgent, rest, other = steps(a, b, 20), transposition(b, c), steps(c, d, 20), transposition(a, e)
     made = ordered_kernels([before, urgent, rest, other])
     assert made.index(other[0]) < made.index(urgent[0])
+
+
+def test_constants_are_for_all_and_masked_writes_are_none() -> None:
+    """The copy of a constant under a mask stays behind what makes the mask."""
+    builder = Builder(Program())
+    constant = builder.temporary(1, (Memory.GRF0,), "constant", alignment=1)
+    value = builder.temporary(4, (Memory.GRF1,), "value")
+    builder.emit("iinc", [Operand(Memory.PEID)], [Operand(Memory.MASK, address=1)])
+    builder.emit("zero", (), [local(value, FOUR)])
+    builder.emit("imm", (), [local(constant, [0])], literal=Literal("ui", "1"))
+    builder.emit("lpassa", [local(constant, [0])], [local(value, FOUR, mask=Mask(entry=1))])
+    builder.emit("imm", (), [Operand(Memory.T)], literal=Literal("ui", "1"))
+    run = builder.program.operations
+    assert ordered_kernels([run]) == [run[2], run[0], run[1], run[3], run[4]]
 
 
 def used(op: MachineOp) -> tuple[set[Buffer], set[Buffer]]:
