@@ -1,12 +1,13 @@
 """Memory and address of every buffer of a program."""
 
-from mnc.core.diagnostics import CompileError
+from mnc.core.diagnostics import CompileError, InternalError
 from mnc.mncore_backend.allocation.choose import choose_memories
 from mnc.mncore_backend.allocation.lifetimes import Life, lives_of
 from mnc.mncore_backend.allocation.pack import pack, peak
+from mnc.mncore_backend.allocation.promote import promote_buffers
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.machine import MEMORIES
-from mnc.mncore_backend.program import Program
+from mnc.mncore_backend.program import LOCAL_MEMORY, Program
 
 _SHOWN = 6
 
@@ -52,11 +53,28 @@ def allocate(program: Program, *, pinned_first: bool = True) -> None:
     A buffer lives from its first to its last use in program order, pinned ones always; buffers whose lives do not
     overlap may share addresses. Operands that meet in one step get memories whose ports allow it. A memory or base that
     is already set is kept. With `pinned_first` pinned buffers get the lowest addresses, whatever they are used for.
+    Small buffers of the local memories go to the register files if those have room for them.
 
     Raises:
         CapacityError: a memory is too small.
         InternalError: an operation (or a row of a latch chain) needs operands that no choice of memories can serve.
     """
+    open_ = [buffer for buffer in program.buffers if buffer.memory is None or buffer.base is None]
+    fixed = [(buffer, buffer.memory, buffer.base) for buffer in open_]
+    promoted = promote_buffers(program)
+    try:
+        _allocate(program, pinned_first=pinned_first)
+    except (CapacityError, InternalError):
+        if not promoted:
+            raise
+        for buffer, memory, base in fixed:
+            buffer.memory, buffer.base = memory, base
+        for buffer in promoted:
+            buffer.choices = LOCAL_MEMORY
+        _allocate(program, pinned_first=pinned_first)
+
+
+def _allocate(program: Program, *, pinned_first: bool) -> None:
     lives = lives_of(program, pinned_first=pinned_first)
     chosen = choose_memories(lives)
     by_memory: dict[Memory, list[Life]] = {}

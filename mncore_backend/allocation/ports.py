@@ -180,7 +180,7 @@ class Ports:
             self._memories.fix(buffer, choices if away is None else tuple(m for m in choices if m not in away[0]))
 
     def change(
-        self, operations: Sequence[MachineOp | None], gone: int, changed: Mapping[int, MachineOp]
+        self, operations: Sequence[MachineOp | None], changed: Mapping[int, MachineOp], *, gone: int = -1
     ) -> bool:
         """Whether the program may do without operation `gone` and have the `changed` ones instead of those at their
         indices; notes their conflicts if so."""

@@ -63,7 +63,7 @@ class _Coalescer:
             if self.uses.last_use_before(target, reader) > index:
                 return
             changed[reader] = _without_latch(changed.get(reader) or self._now(reader), COPIES[op.opcode], target)
-        if not self.ports.change(self.operations, index, changed):
+        if not self.ports.change(self.operations, changed, gone=index):
             return
         for writer, new in changed.items():
             self.operations[writer] = new

@@ -150,7 +150,7 @@ def test_rows_of_a_chain_count_as_one_operation() -> None:
 def test_immediates_stay_out_of_lm0() -> None:
     program = Program()
     builder = Builder(program)
-    x = builder.temporary(1, LOCAL_MEMORY, "x")
+    x = program.buffer("x", 1, LOCAL_MEMORY, pinned=True)
     builder.emit("imm", (), [local(x, [0])], literal=Literal("i", "1"))
     allocate(program)
     assert x.memory is Memory.LM1
@@ -224,3 +224,33 @@ def test_both_local_memories_are_filled() -> None:
     allocate(program)
     assert sorted(b.memory.name for b in program.buffers if b.memory) == ["LM0", "LM0", "LM1", "LM1"]
     assert_legal(program)
+
+
+def test_small_buffers_go_to_register_files_where_ports_allow_it() -> None:
+    program = Program()
+    builder = Builder(program)
+    small, large = builder.temporary(4, LOCAL_MEMORY, "small"), builder.temporary(200, LOCAL_MEMORY, "large")
+    files = [program.buffer(m.name, 4, (m,), pinned=True) for m in REGISTER_FILE]
+    builder.emit("zero", (), [local(small, range(4))])
+    builder.emit("zero", (), [local(large, range(4))])
+    builder.emit("iadd", [local(small, range(4)), local(large, range(4))], [Operand(Memory.NOWRITE)])
+    allocate(program)
+    assert small.memory in REGISTER_FILE and large.memory in LOCAL_MEMORY
+    builder.emit("fvfma", [local(b, range(4)) for b in (*files, small)], [Operand(Memory.NOWRITE)])
+    for buffer in program.buffers:
+        buffer.memory = buffer.base = None
+    small.choices = LOCAL_MEMORY
+    allocate(program)
+    assert small.memory in LOCAL_MEMORY
+
+
+def test_small_buffers_stay_where_the_register_files_are_full() -> None:
+    program = Program()
+    builder = Builder(program)
+    longs = MEMORIES[Memory.GRF0].longs
+    full = [program.buffer(m.name, longs, (m,), pinned=True) for m in REGISTER_FILE]
+    small = builder.temporary(4, LOCAL_MEMORY, "small")
+    builder.emit("zero", (), [local(small, range(4))])
+    builder.emit("ipassa", [local(small, range(4))], [local(full[0], range(4))])
+    allocate(program)
+    assert small.memory in LOCAL_MEMORY
