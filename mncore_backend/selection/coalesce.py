@@ -21,8 +21,8 @@ from mnc.mncore_backend.scheduling.chains import produced_latch
 from mnc.mncore_backend.selection.values import DefUse, Value, plain, same_access
 
 COPIES = {"ipassa": Memory.ALUF, "lpassa": Memory.ALUF, "fvpassa": Memory.MAUF}
-"""Operations that leave the words they move as they are (``fvpassa`` is emitted for results of arithmetic only), and
-the latch they fill."""
+"""Operations that move words, and the latch they fill. ``fvpassa`` brings floats into normal form, which results of
+other vector operations of the MAU have."""
 
 
 def coalesce_copies(program: Program) -> int:
@@ -81,6 +81,8 @@ class _Coalescer:
         if self.uses.last_use_before(made.operand, copy) >= value.writers[0]:
             return False
         producers = [self._now(w) for w in value.writers]
+        if self._now(copy).opcode == "fvpassa" and not all(op.opcode.startswith("fv") for op in producers):
+            return False
         return all(op.literal is None and OPCODES[op.opcode].unit in (Unit.ALU, Unit.MAU) for op in producers)
 
     def _written(self, writer: int, source: BufferOperand, target: BufferOperand, *, kept: bool) -> MachineOp:
@@ -88,7 +90,7 @@ class _Coalescer:
         op = self._now(writer)
         mask: Mask | None = next(d.mask for d in op.destinations if same_access(d, source))
         rest = tuple(d for d in op.destinations if kept or not same_access(d, source))
-        return replace(op, destinations=(*rest, replace(target, mask=mask)))
+        return replace(op, destinations=(*rest, target._replace(mask=mask)))
 
 
 def _without_latch(op: MachineOp, latch: Memory, place: BufferOperand) -> MachineOp:
@@ -96,7 +98,7 @@ def _without_latch(op: MachineOp, latch: Memory, place: BufferOperand) -> Machin
     sources: list[AnyOperand] = []
     for operand in op.sources:
         is_latch = isinstance(operand, Operand) and operand.memory is latch
-        sources.append(replace(place, negate=operand.negate) if is_latch else operand)
+        sources.append(place._replace(negate=operand.negate) if is_latch else operand)
     return replace(op, sources=tuple(sources))
 
 

@@ -15,6 +15,7 @@ from mnc.mncore_backend.program import LOCAL_MEMORY, AnyOperand, Buffer, BufferO
 from mnc.mncore_backend.scheduling.timeline import timing_of
 
 _LATENCY = 2  # steps from a result to its use, in most units
+_ABOVE = (Memory.L1BM, Memory.L2BM)
 _KERNELS = 400  # more than that are left as they are: the simulation takes quadratic time
 
 
@@ -48,7 +49,8 @@ def ordered_kernels(runs: Sequence[Sequence[MachineOp]]) -> list[MachineOp]:
     _simulate(kernels)
     place = {kernel: i for i, kernel in enumerate(kernels)}
     kernels.sort(key=lambda k: (k.start, place[k]))
-    return [op for kernel in kernels for op in kernel.operations]
+    made = [op for kernel in kernels for op in kernel.operations]
+    return made if _fits_above(made) else [op for run in runs for op in run]
 
 
 def _fit_side_by_side(runs: Sequence[Sequence[MachineOp]]) -> bool:
@@ -56,6 +58,25 @@ def _fit_side_by_side(runs: Sequence[Sequence[MachineOp]]) -> bool:
     operands = (o for run in runs for op in run for o in (*op.sources, *op.destinations))
     buffers = {o.buffer for o in operands if isinstance(o, BufferOperand) and o.buffer.choices[0] in LOCAL_MEMORY}
     return sum(buffer.size for buffer in buffers) <= sum(MEMORIES[memory].longs for memory in LOCAL_MEMORY)
+
+
+def _fits_above(operations: Sequence[MachineOp]) -> bool:
+    """Whether L1BM and L2BM hold what lives in them at the same time."""
+    first: dict[Buffer, int] = {}
+    last: dict[Buffer, int] = {}
+    for index, op in enumerate(operations):
+        for operand in (*op.sources, *op.destinations):
+            if isinstance(operand, BufferOperand) and operand.buffer.choices[0] in _ABOVE:
+                first.setdefault(operand.buffer, index)
+                last[operand.buffer] = index
+    changes = [(place, buffer.size, buffer) for buffer, place in first.items()]
+    changes += [(place + 1, -buffer.size, buffer) for buffer, place in last.items()]
+    used = dict.fromkeys(_ABOVE, 0)
+    for _, size, buffer in sorted(changes, key=lambda c: c[:2]):
+        used[buffer.choices[0]] += size
+        if used[buffer.choices[0]] > MEMORIES[buffer.choices[0]].longs:
+            return False
+    return True
 
 
 def _parts(run: Sequence[MachineOp]) -> list[list[MachineOp]]:

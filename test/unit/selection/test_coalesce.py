@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scheduling.programs import ProgramMaker
 from scheduling.running import run
@@ -95,6 +95,17 @@ def test_copies_that_stay(builder: Builder, case: str) -> None:
     assert coalesce_copies(builder.program) == 0
 
 
+def test_floats_are_brought_into_normal_form(builder: Builder) -> None:
+    """The result of an integer operation may be any pattern, that of a sum is normal."""
+    for opcode, gone in (("iinc", 0), ("fvpassa", 1)):
+        a, b = (builder.temporary(4, (f,), f.name) for f in (Memory.GRF0, Memory.GRF1))
+        builder.emit(opcode, [Operand(Memory.PEID)], [local(a, FOUR)])
+        builder.emit("fvpassa", [local(a, FOUR)], [local(b, FOUR)])
+        builder.emit("iinc", [local(b, FOUR)], NOWHERE)
+        assert coalesce_copies(builder.program) == gone
+
+
+@example(15293, 96)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 1 << 32), st.integers(1, 120))
 def test_random_programs_compute_the_same(seed: int, count: int) -> None:
