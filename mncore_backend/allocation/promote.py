@@ -9,8 +9,8 @@ from mnc.mncore_backend.allocation.ports import Ports, operands_of
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, Program
 
 SIZE = 16  # long words of a buffer at most
-SPAN = 160  # operations from its first use to its last at most
-TOGETHER = 96  # long words of promoted buffers that live at the same time at most
+SPAN = 256  # operations from its first use to its last at most
+TOGETHER = 128  # long words of promoted buffers that live at the same time at most
 
 
 def promote_buffers(program: Program) -> list[Buffer]:
