@@ -179,17 +179,21 @@ class Kept:
     attributes: dict[str, Any]
 
 
-def read_kept(module: Any, buffers: dict[str, Buffer]) -> list[Kept]:
+def read_kept(module: Any) -> list[Kept]:
     """Buffers whose content outlives a run of the program, in the order of the program."""
+    operations = [op.operation for f in module.body.operations for op in f.operation.regions[0].blocks[0].operations]
+    kept = [operation for operation in operations if operation.name == "mncore.kept"]
+    if not kept:
+        return []
+    made = (read_buffer(operation) for operation in operations if operation.name == "mncore.buffer")
+    buffers = {buffer.name: buffer for buffer in made}
     return [
         Kept(
-            buffers[_string(op.operation, "buffer")],
-            ir.TypeAttr(op.operation.attributes["type"]).value,
-            {n: op.operation.attributes[n] for n in op.operation.attributes if n not in ("buffer", "type")},
+            buffers[_string(operation, "buffer")],
+            ir.TypeAttr(operation.attributes["type"]).value,
+            {n: operation.attributes[n] for n in operation.attributes if n not in ("buffer", "type")},
         )
-        for function in module.body.operations
-        for op in function.operation.regions[0].blocks[0].operations
-        if op.operation.name == "mncore.kept"
+        for operation in kept
     ]
 
 

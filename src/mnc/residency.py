@@ -7,7 +7,7 @@ from mnc.core.bindings import func, ir
 from mnc.core.diagnostics import CompileError
 from mnc.dialects.mncore import Constant, Dl, Resident, Ul
 from mnc.dialects.mncore.attributes import memory_attribute, placement_of
-from mnc.mncore_backend.program_ir import Kept, read_kept, read_unit
+from mnc.mncore_backend.program_ir import Kept, read_kept
 from mnc.passes.autodiff.signature import Signature, find_main
 
 NAME, UPDATED, VALUE = "onnx.name", "mnc.updated", "value"
@@ -41,7 +41,7 @@ def note_updates(module: Any, updates: Mapping[str, str]) -> None:
 def companion_modules(module: Any) -> dict[str, Any]:
     """The programs that belong to a scheduled module that keeps buffers: `initialise` and, where runs update some of
     them, `read_back`; ready for the machine stage."""
-    kept = read_kept(module, read_unit(module).buffers)
+    kept = read_kept(module)
     if not kept:
         return {}
     read = [entry for entry in _first_of_each(kept) if UPDATED in entry.attributes]
