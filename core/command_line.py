@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 import traceback
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,10 +16,13 @@ STANDARD_STREAM = "-"
 
 @contextlib.contextmanager
 def errors_to_exit_codes() -> Iterator[None]:
-    """Print an error on stderr and exit: 2 for the user's mistake, 70 for ours; never a traceback.
+    """Print an error on stderr and exit: 2 for the user's mistake, 70 for ours; never a traceback. Our warnings are one
+    line each, without the place in the source.
 
     With the environment variable MNC_TRACEBACK set, the traceback of our own mistakes is shown.
     """
+    shown = warnings.formatwarning
+    warnings.formatwarning = _one_line
     try:
         yield
         sys.stdout.flush()
@@ -35,6 +39,12 @@ def errors_to_exit_codes() -> Iterator[None]:
         _show_traceback()
         print(InternalError(f"{type(error).__name__}: {error}").render(), file=sys.stderr)
         sys.exit(exit_code_of(error))
+    finally:
+        warnings.formatwarning = shown
+
+
+def _one_line(message: Warning | str, *_where: object) -> str:
+    return f"warning: {message}\n"
 
 
 def _show_traceback() -> None:

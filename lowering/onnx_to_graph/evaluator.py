@@ -19,6 +19,8 @@ from onnx.reference.ops.op_hardmax import Hardmax
 from onnx.reference.ops.op_log_softmax import LogSoftmax
 from onnx.reference.ops.op_softmax import Softmax
 
+from mnc.lowering.onnx_to_graph.onnx_file import unknown_attributes
+
 AXIS_OF_MATRIX = 1
 """Default of `axis` where softmax and its kin take a matrix."""
 ALONG_ONE_DIMENSION = 13
@@ -92,11 +94,23 @@ WholeGatherElements.__name__ = "GatherElements"
 
 
 def evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
-    """An evaluator of the model."""
+    """An evaluator of the model, which ignores attributes that an operator does not have."""
     version = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
     corrected: list[type[OpRun]] = [GroupedConvTranspose, EveryChannelLRN, WholeGatherElements]
     if version < TRAINING_MODE:
         corrected.append(InferredBatchNormalization)
     if version < ALONG_ONE_DIMENSION:
         corrected += [_along_rows(operator) for operator in (Softmax, LogSoftmax, Hardmax)]
-    return ReferenceEvaluator(model, new_ops=corrected)
+    return ReferenceEvaluator(_with_known_attributes(model, version), new_ops=corrected)
+
+
+def _with_known_attributes(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
+    """The model, or a copy of it without the attributes that made the reference refuse it."""
+    if not any(unknown_attributes(node, opset) for node in model.graph.node):
+        return model
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for node in copy.graph.node:
+        for attribute in unknown_attributes(node, opset):
+            node.attribute.remove(attribute)
+    return copy

@@ -114,14 +114,18 @@ def without_old_operators(model: onnx.ModelProto, file_name: str) -> onnx.ModelP
         raise CompileError(message, location=file_name, hint=f"export it for opset {OLDEST_OPSET} or newer") from None
 
 
+def unknown_attributes(node: onnx.NodeProto, opset: int) -> list[onnx.AttributeProto]:
+    """Attributes that the operator's schema does not have; none of an operator without schema."""
+    if node.domain not in STANDARD_DOMAINS or not onnx.defs.has(node.op_type, opset, ""):
+        return []
+    known = onnx.defs.get_schema(node.op_type, opset, "").attributes
+    return [attribute for attribute in node.attribute if attribute.name not in known]
+
+
 def drop_unknown_attributes(model: onnx.ModelProto, opset: int, file_name: str) -> None:
     """Remove, with a warning, node attributes that the operator's schema does not have."""
     for node in model.graph.node:
-        if node.domain not in STANDARD_DOMAINS or not onnx.defs.has(node.op_type, opset, ""):
-            continue
-        known = onnx.defs.get_schema(node.op_type, opset, "").attributes
-        unknown = [attribute for attribute in node.attribute if attribute.name not in known]
-        for attribute in unknown:
+        for attribute in unknown_attributes(node, opset):
             where = f"{file_name}: node '{node.name or node.op_type}'"
             warnings.warn(f"{where}: attribute '{attribute.name}' is unknown and ignored", stacklevel=2)
             node.attribute.remove(attribute)

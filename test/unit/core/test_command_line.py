@@ -3,9 +3,10 @@
 import os
 import stat
 import threading
+import warnings
 from pathlib import Path
 
-from mnc.core.command_line import write_text
+from mnc.core.command_line import errors_to_exit_codes, write_text
 
 
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
@@ -27,3 +28,11 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     write_text(str(target), "new")
     assert target.read_text() == "new"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_warning_is_one_line_without_the_place_in_the_source() -> None:
+    before = warnings.formatwarning
+    with errors_to_exit_codes():
+        shown = warnings.formatwarning(UserWarning("the file is odd"), UserWarning, "source.py", 1)
+    assert shown == "warning: the file is odd\n"
+    assert warnings.formatwarning is before

@@ -11,6 +11,7 @@ from mnc.core.bindings import ir
 from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError, node_name
 from mnc.lowering.onnx_to_graph import import_model
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
 from mnc.lowering.onnx_to_graph.onnx_file import LARGE, load_model
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -155,6 +156,14 @@ def test_unknown_attribute_is_a_warning() -> None:
     model.graph.node[0].attribute.append(onnx.helper.make_attribute("colour", 3))
     with pytest.warns(UserWarning, match="attribute 'colour' is unknown and ignored"):
         import_model(model, make_context(["graph"]))
+
+
+def test_the_reference_ignores_unknown_attributes_too() -> None:
+    model = one_node("Relu", {"x": X})
+    model.graph.node[0].attribute.append(onnx.helper.make_attribute("colour", 3))
+    (result,) = evaluator(model).run(None, {"x": X})
+    np.testing.assert_array_equal(result, np.maximum(X, 0))
+    assert len(model.graph.node[0].attribute) == 1
 
 
 def test_old_opset_is_converted() -> None:
