@@ -22,7 +22,8 @@ from mnc.dialects.graph.attributes import to_numpy
 from mnc.lowering.linalg_to_spmd.assign_layouts import factor_of
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input, read_generic, shape_of, splat_value
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
-from mnc.mncore_backend.distribution import Contraction, plan_contraction
+from mnc.mncore_backend.distribution import Contraction, ContractionPlan, plan_contraction
+from mnc.mncore_backend.distribution.contraction import arrival_steps
 from mnc.mncore_backend.distribution.space import LANE_COUNT
 from mnc.mncore_backend.layout import AXIS_SIZE
 from mnc.mncore_backend.machine import MEMORIES
@@ -69,26 +70,37 @@ class _Cut:
             yield start, min(size, self.extent - start)
 
 
-def _fits(generic: Generic, extents: Sequence[int], longs: int) -> bool:
-    """Whether there is a plan of a contraction with these extents whose factors and results fit local memory."""
+def _plan(generic: Generic, extents: Sequence[int]) -> ContractionPlan:
+    """How a contraction would be done with these extents, if its factors were free."""
     tiled = tiled_operands(generic)
     left, right = (factor_of(operand, tiled.get(i)) for i, operand in enumerate(generic.inputs))
-    plan = plan_contraction(Contraction(tuple(extents), left, right, generic.result, "pseudo-single"))
+    return plan_contraction(Contraction(tuple(extents), left, right, generic.result, "pseudo-single"))
+
+
+def _fits(plan: ContractionPlan, longs: int) -> bool:
+    """Whether factors and results, and sums of partial results, fit local memory."""
     sizes = [plan.left.local_size, plan.right.local_size, plan.result.local_size]
     sums = plan.result.local_size if plan.partial else 0
     return max(sizes) <= longs // 2 and sum(sizes) + sums <= longs
 
 
 def _pieces_that_fit(generic: Generic, dim: int, pieces: int, longs: int) -> int:
-    """How many pieces of a dimension it takes, at least `pieces`; those, if none are small enough."""
-    extents = list(generic.extents)
-    tried = pieces
+    """How many pieces of a dimension it takes, at least `pieces`; those, if none are small enough.
+
+    Where the whole does not fit, the cheapest number is taken: the other factor comes once, all else piece by piece.
+    """
+    extents, tried = list(generic.extents), pieces
+    prices: dict[int, float] = {}
     while True:
         extents[dim] = -(-generic.extents[dim] // tried)
-        if _fits(generic, extents, longs):
-            return tried
+        plan = _plan(generic, extents)
+        once = arrival_steps(plan.left)
+        if _fits(plan, longs):
+            prices[tried] = once + tried * (plan.cost - once)
+            if tried == pieces:
+                return pieces
         if extents[dim] <= LANE_COUNT:
-            return pieces
+            return min(prices, key=lambda count: prices[count], default=pieces)
         tried *= 2
 
 
