@@ -14,6 +14,11 @@ def _numbers(prefix: str, value: Any) -> dict[str, float]:
     return {}
 
 
+def _written(value: float) -> str:
+    """Whole numbers in full, others with four digits, which errors need after many zeros."""
+    return f"{value:,.0f}" if value == int(value) and abs(value) < 1e13 else f"{value:,.4g}"
+
+
 def main(arguments: list[str]) -> int:
     """Print the table; 2 for wrong arguments."""
     if len(arguments) != 2:
@@ -24,8 +29,8 @@ def main(arguments: list[str]) -> int:
     print(f"{'':60} {old['commit']:>14} {new['commit']:>14}  ratio")
     for name in sorted(before | after):
         a, b = before.get(name), after.get(name)
-        ratio = f"{b / a:6.3f}" if a and b is not None else ""
-        cells = ("" if value is None else f"{value:,.3f}" for value in (a, b))
+        ratio = f"{b / a:6.3g}" if a and b is not None else ""
+        cells = ("" if value is None else _written(value) for value in (a, b))
         print(f"{name:60} " + " ".join(f"{cell:>14}" for cell in cells) + f"  {ratio}")
     return 0
 
