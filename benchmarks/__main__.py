@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-NO_BENCHMARK = ("__init__", "__main__", "compare", "results")
+NO_BENCHMARK = ("__init__", "__main__", "compare", "results", "torch_networks")
 
 
 def main() -> int:

@@ -94,7 +94,7 @@ def build(name: str) -> onnx.ModelProto:
     return BUILDERS[name]() if name in BUILDERS else light_model(name)
 
 
-def _expected(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def expected(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Outputs of ONNX Runtime where it is installed, else of the reference evaluator."""
     names = [value.name for value in model.graph.output]
     if importlib.util.find_spec("onnxruntime") is None:
@@ -126,7 +126,7 @@ def _agreement(model: onnx.ModelProto, executable: Any, images: int) -> dict[str
         start = time.perf_counter()
         result = executable.run(inputs)[logits]
         seconds += time.perf_counter() - start
-        want = _expected(model, inputs)[logits]
+        want = expected(model, inputs)[logits]
         bounds = bounds or _bounds(model, inputs)
         error, largest = max(error, float(np.abs(result - want).max())), max(largest, float(np.abs(want).max()))
         agreed += float(result.argmax() == want.argmax())

@@ -20,6 +20,7 @@ from mnc.lowering.onnx_to_graph.ops import (
     contraction,
     einsum,
     elementwise,
+    inverse_trigonometry,
     loss,
     normalization,
     optimizer,
@@ -53,12 +54,15 @@ _STRUCTURAL = (21, 23, 24, 25)
 
 OPERATORS: dict[str, Operator] = {
     "Abs": Operator(unary(graph.Abs), (6, 13)),
+    "Acos": Operator(inverse_trigonometry.acos, (7, 22)),
     "Acosh": Operator(trigonometry.acosh, (9, 22)),
     "Add": Operator(binary(graph.Add), (7, 13, 14)),
     "And": Operator(binary(graph.And), (7,)),
     "ArgMax": Operator(arg_reduce("max"), (1, 11, 12, 13)),
     "ArgMin": Operator(arg_reduce("min"), (1, 11, 12, 13)),
+    "Asin": Operator(inverse_trigonometry.asin, (7, 22)),
     "Asinh": Operator(trigonometry.asinh, (9, 22)),
+    "Atan": Operator(inverse_trigonometry.atan, (7, 22)),
     "Atanh": Operator(trigonometry.atanh, (9, 22)),
     "AveragePool": Operator(pooling.pool("average"), (7, 10, 11, 19, 22)),
     "BatchNormalization": Operator(normalization.batch_norm, (7, 9, 14, 15)),
