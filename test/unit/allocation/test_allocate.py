@@ -254,3 +254,18 @@ def test_small_buffers_stay_where_the_register_files_are_full() -> None:
     builder.emit("ipassa", [local(small, range(4))], [local(full[0], range(4))])
     allocate(program)
     assert small.memory in LOCAL_MEMORY
+
+
+def test_a_register_file_holds_as_many_constants_as_it_has_long_words() -> None:
+    """Alignment is for accesses to two long words at once, of which a single one has none."""
+    made = Program()
+    builder = Builder(made)
+    count = MEMORIES[Memory.GRF1].longs
+    constants = [builder.temporary(1, (Memory.GRF1,), f"constant{i}") for i in range(count)]
+    result = builder.temporary(1, (Memory.GRF0,), "result")
+    for constant in constants:
+        builder.emit("imm", (), [local(constant, [0])], literal=Literal("ui", "1"))
+    for constant in constants:
+        builder.emit("lpassa", [local(constant, [0])], [local(result, [0])])
+    allocate(made)
+    assert sorted(constant.base or 0 for constant in constants) == list(range(count))
