@@ -181,9 +181,11 @@ def error_bounds(model: onnx.ModelProto, inputs: Mapping[str, Array], precision:
         CompileError: the model cannot be imported.
     """
     rng = np.random.default_rng(0)
-    shapes = {name: tuple(np.shape(value)) for name, value in inputs.items()}
+    stored = {tensor.name for tensor in model.graph.initializer}  # may be inputs as well, with other values
+    shapes = {name: tuple(np.shape(value)) for name, value in inputs.items() if name not in stored}
+    fixed = {name: value for name, value in inputs.items() if name in stored}
     found = []
-    for module, how in computations(model, precision, shapes=shapes):
+    for module, how in computations(model, precision, shapes=shapes, constants=fixed):
         with module.context:
             found.append(deviations(module, inputs, how, rng))
     bounds = {}

@@ -64,6 +64,12 @@ def test_a_product_in_block_floating_point() -> None:
     assert error < bound < min(worst, 40 * error)
 
 
+def test_a_value_given_for_a_stored_input_counts() -> None:
+    stored, inputs = model(PRODUCT), factors()
+    stored.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros((TERMS, 32), np.float32), "w"))
+    assert error_bounds(stored, inputs, "single") == error_bounds(model(PRODUCT), inputs, "single")
+
+
 def test_single_is_better_than_pseudo_single() -> None:
     inputs = factors()
     bounds = [error_bounds(model(PRODUCT), inputs, precision)["y"] for precision in ("single", "pseudo-single")]
