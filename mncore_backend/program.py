@@ -147,10 +147,11 @@ class Builder:
         return op
 
     def temporary(
-        self, size: int, choices: Sequence[Memory] = REGISTER_FILE, name: str = "t", alignment: int = 2
+        self, size: int, choices: Sequence[Memory] = REGISTER_FILE, name: str = "t", alignment: int | None = None
     ) -> Buffer:
-        """A short-lived buffer; its lifetime is from its first to its last use."""
-        return self.program.buffer(name, size, choices, alignment=alignment)
+        """A short-lived buffer; its lifetime is from its first to its last use. Unless it is a single long word, two of
+        which are never accessed at once, it is aligned for such accesses."""
+        return self.program.buffer(name, size, choices, alignment=alignment or min(size, 2) or 1)
 
 
 def local(buffer: Buffer, long_offsets: Sequence[int], *, two_long: bool = False, **extra) -> BufferOperand:

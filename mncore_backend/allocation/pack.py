@@ -8,7 +8,6 @@ the lowest address that is free during its life.
 from bisect import insort
 
 from mnc.mncore_backend.allocation.lifetimes import Life
-from mnc.mncore_backend.program import Buffer
 
 Placed = dict[Life, int]
 _PERIODS = 512
@@ -24,11 +23,6 @@ def pack(lives: list[Life], capacity: int) -> Placed | None:
 
 def _aligned(address: int, alignment: int) -> int:
     return -(-address // alignment) * alignment
-
-
-def _alignment(buffer: Buffer) -> int:
-    """Of a single long word of a PE none: alignment is for accesses to two at once."""
-    return 1 if buffer.size == 1 and buffer.is_pe_memory else buffer.alignment
 
 
 def _gap(blocked: list[tuple[int, int]], size: int, alignment: int, start: int, end: int) -> int | None:
@@ -60,9 +54,9 @@ def _round_robin(fixed: list[Life], free: list[Life], capacity: int) -> Placed |
         blocked = sorted((placed[o], placed[o] + o.buffer.size) for o in others if o.overlaps(life))
         buffer = life.buffer
         start = 0 if buffer.pinned else pointer
-        at = _gap(blocked, buffer.size, _alignment(buffer), start, capacity)
+        at = _gap(blocked, buffer.size, buffer.alignment, start, capacity)
         if at is None:
-            at = _gap(blocked, buffer.size, _alignment(buffer), 0, capacity)
+            at = _gap(blocked, buffer.size, buffer.alignment, 0, capacity)
         if at is None:
             return None
         placed[life] = at
@@ -93,7 +87,7 @@ def _largest_first(fixed: list[Life], free: list[Life], capacity: int) -> Placed
     for life in sorted(free, key=lambda l: (-l.buffer.size, l.first)):
         near = {o for p in range(life.first // width, life.last // width + 1) for o in periods.get(p, ())}
         blocked = sorted((placed[o], placed[o] + o.buffer.size) for o in near if o.overlaps(life))
-        at = _gap(blocked, life.buffer.size, _alignment(life.buffer), 0, capacity)
+        at = _gap(blocked, life.buffer.size, life.buffer.alignment, 0, capacity)
         if at is None:
             return None
         placed[life] = at
