@@ -258,6 +258,10 @@ REGRESSIONS = {
         a = Constant <value_ints = [1]> () b = Constant <value_ints = [0]> ()
         s = ReduceSum <keepdims = 0> (x, a) n = Neg (s) y = ReduceSum <keepdims = 0> (n, b)
     }""",
+    "sum of gathered elements": """g (float[2] x) => (float y) <int64[3] i = {0, 0, 1}> {
+        a = Constant <value_ints = [0]> () g = Gather (x, i) r = Relu (g) s = Relu (r)
+        y = ReduceSum <keepdims = 0> (s, a)
+    }""",
 }
 
 
