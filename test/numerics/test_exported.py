@@ -104,3 +104,16 @@ def test_transposed_convolutions_that_spread_their_input(kernel, strides, pads, 
     got = mnc.compile(model).run(inputs)["y"]
     assert got.shape == want.shape
     assert np.abs(got - want).max() <= 2**-14 * np.abs(want).max()
+
+
+@pytest.mark.parametrize(("mode", "scales"), [("linear", (2.0, 1.5)), ("cubic", (1.5, 2.0)), ("nearest", (3.0, 2.0))])
+def test_resizing_reads_nothing_at_computed_places(mode: str, scales: tuple[float, float]) -> None:
+    """Interpolation is a product with the matrix of its weights, a repetition is a broadcast: exact, and cheap."""
+    text = f"s = Constant <value = float[4] {{1.0, 1.0, {scales[0]}, {scales[1]}}}> ()"
+    how = f'mode = "{mode}", coordinate_transformation_mode = "half_pixel"'
+    model = parsed(f'g (float[1,4,6,10] x) => (float[a,b,c,d] y) {{ {text} y = Resize <{how}> (x, "", s) }}')
+    assert "graph.gather" not in str(mnc.import_model(model, make_context()))
+    x = np.random.default_rng(0).standard_normal((1, 4, 6, 10)).astype(np.float32)
+    results: Any = evaluator(model).run(None, {"x": x})
+    got = mnc.compile(model).run({"x": x})["y"]
+    assert np.abs(got - results[0]).max() <= (0 if mode == "nearest" else 2**-14 * np.abs(results[0]).max())

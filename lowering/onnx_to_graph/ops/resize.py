@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mnc.dialects import graph
-from mnc.lowering.onnx_to_graph.node import Node, constant, element_type_of, shape_of
+from mnc.lowering.onnx_to_graph.node import Node, constant, element_type_of, reshape, shape_of
 
 Coefficients = Callable[[float, float], list[float]]
 """(fraction in (0, 1], scale) -> weights of an even number of neighbours."""
@@ -92,9 +92,43 @@ def _taps(axis: _Axis, mode: str, weights: Coefficients, exclude: bool) -> tuple
     return np.array(places), np.array(rows)
 
 
+def _first(places: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The place of the first tap that counts, for each element of the result."""
+    return np.take_along_axis(places, np.argmax(rows != 0, axis=1)[:, None], 1)[:, 0]
+
+
+def _repeated(x: Any, dim: int, times: int) -> Any:
+    """Every element of a dimension several times in a row: a broadcast, which moves nothing."""
+    shape = list(shape_of(x))
+    apart = reshape(x, [*shape[: dim + 1], 1, *shape[dim + 1 :]])
+    wide = [*shape[: dim + 1], times, *shape[dim + 1 :]]
+    spread = graph.BroadcastTo.build(apart, result_type=graph.tensor(wide, element_type_of(x))).result
+    return reshape(spread, [*shape[:dim], shape[dim] * times, *shape[dim + 1 :]])
+
+
+def _mixed(x: Any, dim: int, places: np.ndarray, rows: np.ndarray) -> Any:
+    """A product with the matrix of the weights along one dimension."""
+    shape = shape_of(x)
+    matrix = np.zeros((len(rows), shape[dim]))
+    np.add.at(matrix, (np.arange(len(rows))[:, None], places), rows)
+    if dim == len(shape) - 2:
+        return graph.MatMul.build(constant(matrix, like=x), x).result
+    order = [i for i in range(len(shape)) if i != dim] + [dim]
+    back = [order.index(i) for i in range(len(shape))]
+    last = graph.Transpose.build(x, permutation=order).result
+    product = graph.MatMul.build(last, constant(matrix.T, like=x)).result
+    return graph.Transpose.build(product, permutation=back).result
+
+
 def _resized(x: Any, dim: int, places: np.ndarray, rows: np.ndarray) -> Any:
-    """The weighted sum of gathers along one dimension; taps without weight are left out."""
-    rank = len(shape_of(x))
+    """The weighted sum of elements along one dimension; taps without weight are left out."""
+    rank, extent = len(shape_of(x)), shape_of(x)[dim]
+    copies = bool(np.isin(rows, (0, 1)).all())  # one tap that counts for each element of the result
+    if rank > 1 and not copies:
+        return _mixed(x, dim, places, rows)
+    times, rest = divmod(len(rows), extent)
+    if copies and rest == 0 and (_first(places, rows) == np.arange(len(rows)) // times).all():
+        return _repeated(x, dim, times)
     total = None
     order = np.argsort(rows == 0, axis=1, kind="stable")  # the taps that count come first
     places, rows = np.take_along_axis(places, order, 1), np.take_along_axis(rows, order, 1)
