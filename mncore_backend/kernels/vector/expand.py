@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.kernels.math import elementary, integer, power
 from mnc.mncore_backend.kernels.math.bits import bits_float
-from mnc.mncore_backend.kernels.math.micro import MANTISSA_ONE, SIGN_BIT, MicroBuilder, Value
+from mnc.mncore_backend.kernels.math.micro import MANTISSA_ONE, SIGN_BIT, SMALLEST_NORMAL, MicroBuilder, Value
 from mnc.mncore_backend.kernels.vector.body import Body, Operation, Scalar
 
 
@@ -199,10 +199,15 @@ class Expander:
 
     def _compare(self, operation: Operation) -> Condition:
         operands = (self.m.plain(self.value(operation.operands[0])), self.m.plain(self.value(operation.operands[1])))
+        predicate = str(operation.attribute)
+        if operation.name == "cmpf" and predicate[1:] == "gt" and operands[1] == self.m.constant(0):
+            # A pattern not below the smallest normal number (the machine takes subnormals for zero): this flag is
+            # raised where it is true, so that a select needs no copy.
+            return Condition("imax", (operands[0], self.m.constant(SMALLEST_NORMAL)))
         if operation.name == "cmpf":
-            opcode, inverted, also = _FLOAT_TESTS[str(operation.attribute)[1:]]
+            opcode, inverted, also = _FLOAT_TESTS[predicate[1:]]
         else:
-            opcode, inverted, also = _INTEGER_TESTS[str(operation.attribute)]
+            opcode, inverted, also = _INTEGER_TESTS[predicate]
         return Condition(opcode, operands, inverted, also)
 
     def _select(self, condition: Scalar, if_true: Scalar, if_false: Scalar) -> Value:

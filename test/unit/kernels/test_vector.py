@@ -37,6 +37,21 @@ def test_float_comparison(predicate: str) -> None:
     np.testing.assert_array_equal(result, COMPARE[predicate](x, y))
 
 
+@pytest.mark.parametrize("predicate", ["ogt", "ugt"])
+def test_greater_than_zero(predicate: str) -> None:
+    """Known at compile time or not, zero divides the numbers alike; subnormal ones are zeros."""
+    x = np.concatenate([pairs()[0], np.array([1, 0x80000001, 0x007FFFFF, 0x807FFFFF], np.uint32).view(np.float32)])
+    known = apply(
+        lambda b, u: b.op("select", b.op("cmpf", u, b.constant(0.0), predicate=predicate), u, b.constant(0.0)), x
+    )
+    expected = np.where(x >= np.finfo(np.float32).smallest_normal, x, np.float32(0))
+    np.testing.assert_array_equal(known.view(np.uint32), expected.view(np.uint32))
+    computed = apply(
+        lambda b, u, v: b.op("cmpf", u, v, predicate=predicate), x, np.zeros_like(x), result=np.uint32
+    )
+    np.testing.assert_array_equal(known > 0, computed)
+
+
 @pytest.mark.parametrize("predicate", COMPARE)
 def test_select(predicate: str) -> None:
     x, y = pairs()
