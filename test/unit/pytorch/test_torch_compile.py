@@ -33,7 +33,7 @@ def test_three_steps_on_the_chip_follow_torch(capsys: pytest.CaptureFixture[str]
 
 def test_a_step_from_torch_costs_what_one_of_the_compiler_costs() -> None:
     """The step from torch also counts the labels that are not ignored."""
-    widths, batch = (24, 8, 4), 16
+    widths, batch = (64, 32, 10), 64
     linear = [torch.nn.Linear(a, b) for a, b in pairwise(widths)]
     module = torch.nn.Sequential(linear[0], torch.nn.ReLU(), linear[1])
     sample = torch.rand(batch, widths[0]), torch.randint(0, widths[-1], (batch,))
