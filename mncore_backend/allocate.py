@@ -2,6 +2,8 @@
 
 before:  mncore.buffer {sym_name = "b3", size = 24, choices = "LM0,LM1"}
 after:   mncore.buffer {..., memory = "LM1", base = 96}
+
+Small, short-lived buffers of the local memories go to register files where ports and room allow it (`promote`).
 """
 
 from dataclasses import dataclass

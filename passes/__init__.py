@@ -10,7 +10,6 @@ PASSES: dict[str, str] = {
     "mixed-precision": "mnc.passes.graph.mixed_precision:MixedPrecision",
     "simplify-algebra": "mnc.passes.graph.simplify_algebra:SimplifyAlgebra",
     "simplify-tensors": "mnc.passes.graph.simplify_tensors:SimplifyTensors",
-    "hoist-relayouts": "mnc.passes.affine.hoist_relayouts:HoistRelayouts",
     "normalize-loops": "mnc.passes.affine.normalize_loops:NormalizeLoops",
     "promote-to-local": "mnc.passes.affine.promote_to_local:PromoteToLocal",
     "sink-reductions": "mnc.passes.affine.sink_reductions:SinkReductions",

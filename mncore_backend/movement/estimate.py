@@ -5,25 +5,27 @@ from dataclasses import dataclass
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, MV_FORMS, MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS, Shape
+from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS, MV_FORMS, MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS, Shape
 from mnc.mncore_backend.program import AnyOperand, BufferOperand, Builder, MachineOp, Program
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """PE expressions (each a step if nothing shares it), cycles of MV data phases, number of MVs, and long words read
-    from or written to DRAM (all groups)."""
+    """PE expressions (each a step if nothing shares it), cycles of MV data phases, number of MVs, long words read
+    from or written to DRAM (all groups), and steps of the MVs into the memory that has most to wait for."""
 
     steps: int
     mv_cycles: int
     mvs: int
     dram_longs: int
+    in_turn: int = 0
 
     @property
     def total_steps(self) -> int:
-        """Steps when nothing overlaps: data phases or issue of the MVs, whichever takes longer, and one latency."""
-        moving = max(self.mv_cycles // CYCLES_PER_STEP, self.mvs * MV_ISSUE_INTERVAL_STEPS)
-        return self.steps + moving + (MV_LATENCY_STEPS if self.mvs else 0)
+        """Steps when nothing overlaps: data phases and one latency, issue of the MVs, or, as MVs into one memory wait
+        for each other (OPEN-38), all phases and latencies of those into one of them, whatever takes longest."""
+        moving = self.mv_cycles // CYCLES_PER_STEP + (MV_LATENCY_STEPS if self.mvs else 0)
+        return self.steps + max(moving, self.mvs * MV_ISSUE_INTERVAL_STEPS, self.in_turn)
 
 
 def estimate(plan: Callable[[Builder], object]) -> Cost:
@@ -36,6 +38,7 @@ def estimate(plan: Callable[[Builder], object]) -> Cost:
 def count(operations: list[MachineOp]) -> Cost:
     """Cost of machine operations."""
     steps = cycles = mvs = longs = 0
+    in_turn: dict[tuple[Memory, int], int] = {}
     for op in operations:
         if not op.is_transfer:
             steps += 1
@@ -43,11 +46,21 @@ def count(operations: list[MachineOp]) -> Cost:
         mvs += 1
         source, target = op.sources[0], op.destinations[0]
         form = _form(op.opcode, source, target)
-        cycles += form.data_cycles(op.size, same_group=_group(source) == _group(target))
+        data = form.data_cycles(op.size, same_group=_group(source) == _group(target))
+        cycles += data
+        for memory in _written(target):
+            in_turn[memory] = in_turn.get(memory, 0) + data // CYCLES_PER_STEP + MV_LATENCY_STEPS
         longs += form.source_longs(op.size) * _drams(form.source) + form.destination_longs(op.size) * _drams(
             form.destination
         )
-    return Cost(steps, cycles, mvs, longs)
+    return Cost(steps, cycles, mvs, longs, max(in_turn.values(), default=0))
+
+
+def _written(target: AnyOperand) -> list[tuple[Memory, int]]:
+    """The memories that an MV fills: which of the two L2BMs of a group, which group of the others."""
+    if _memory(target) is Memory.L2BM:
+        return [(Memory.L2BM, half) for half in ((0, 1) if target.l2b is None else (target.l2b,))]
+    return [(_memory(target), group) for group in (range(GROUPS) if target.group is None else (target.group,))]
 
 
 _CROSSING = {Axis.L2B: ("mv",), Axis.L1B: ("mv", "l2bm"), Axis.MAB: ("mv", "l2bm", "l1bm")}

@@ -29,6 +29,8 @@ from mnc.mncore_backend.scheduling.window import Window
 WINDOW = 2000
 KEPT_IN_MIND = 2
 """How many urgent bundles that do not fit yet hold back less urgent ones."""
+MARGIN = 16
+"""Steps by which those must be less urgent: holding back what is nearly as urgent gains nothing."""
 TRIES = 12
 """How many bundles of one unit are looked at per step before the unit stays idle."""
 
@@ -214,7 +216,7 @@ class _ListScheduler:
     def _delays(bundle: Bundle, kept_out: list[tuple[Bundle, int]]) -> bool:
         """Whether a more urgent bundle would have to wait longer if this one were placed now."""
         return any(
-            other.priority > bundle.priority
+            other.priority > bundle.priority + MARGIN
             and not all(
                 offset >= distance or far_enough(needs, other.needs[0], distance - offset)
                 for needs, offset in zip(bundle.needs, bundle.offsets, strict=True)

@@ -24,6 +24,9 @@ COPIES = {"ipassa": Memory.ALUF, "lpassa": Memory.ALUF, "fvpassa": Memory.MAUF}
 """Operations that move words, and the latch they fill. ``fvpassa`` brings floats into normal form, which results of
 other vector operations of the MAU have."""
 
+NEAR = 256
+"""Operations between producer and copy at most: the target is in use from the producer on, and registers are few."""
+
 
 def coalesce_copies(program: Program) -> int:
     """Rewrite the operations of `program`; returns how many copies are gone."""
@@ -77,8 +80,8 @@ class _Coalescer:
         return op
 
     def _writable(self, value: Value, made: Value, copy: int) -> bool:
-        """The producers are operations of the ALU or MAU, and nobody uses the target from the first of them on."""
-        if self.uses.last_use_before(made.operand, copy) >= value.writers[0]:
+        """The producers are near, operations of the ALU or MAU, and nobody uses the target from the first of them on."""
+        if copy - value.writers[0] > NEAR or self.uses.last_use_before(made.operand, copy) >= value.writers[0]:
             return False
         producers = [self._now(w) for w in value.writers]
         if self._now(copy).opcode == "fvpassa" and not all(op.opcode.startswith("fv") for op in producers):

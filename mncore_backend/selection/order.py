@@ -55,9 +55,15 @@ def ordered_kernels(runs: Sequence[Sequence[MachineOp]]) -> list[MachineOp]:
 
 def _fit_side_by_side(runs: Sequence[Sequence[MachineOp]]) -> bool:
     """Whether no buffer needs the place of another one in local memory: in another order they live longer."""
-    operands = (o for run in runs for op in run for o in (*op.sources, *op.destinations))
-    buffers = {o.buffer for o in operands if isinstance(o, BufferOperand) and o.buffer.choices[0] in LOCAL_MEMORY}
-    return sum(buffer.size for buffer in buffers) <= sum(MEMORIES[memory].longs for memory in LOCAL_MEMORY)
+    choices: dict[Buffer, tuple[Memory, ...]] = {}
+    for operand in (o for run in runs for op in run for o in (*op.sources, *op.destinations)):
+        if isinstance(operand, BufferOperand) and operand.buffer.choices[0] in LOCAL_MEMORY:
+            known = choices.get(operand.buffer, operand.buffer.choices)
+            choices[operand.buffer] = (Memory.LM0,) if operand.t_indirect else known  # T addresses LM0 only
+    longs = {memory: MEMORIES[memory].longs for memory in LOCAL_MEMORY}
+    bound = {m: sum(b.size for b, allowed in choices.items() if allowed == (m,)) for m in LOCAL_MEMORY}
+    total = sum(buffer.size for buffer in choices)
+    return total <= sum(longs.values()) and all(bound[m] <= longs[m] for m in LOCAL_MEMORY)
 
 
 def _fits_above(operations: Sequence[MachineOp]) -> bool:

@@ -2,6 +2,9 @@
 
 before:  mncore.dl, affine.for nests, mncore.matmul, mncore.reduce, mncore.relayout, mncore.ul on memrefs
 after:   mncore.buffer, mncore.image and a flat list of mncore.instruction
+
+The kernels are then put in order of urgency (`order`), and copies between them become further destinations of the
+operations that compute what is copied (`coalesce`).
 """
 
 import itertools

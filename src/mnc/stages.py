@@ -36,7 +36,7 @@ SPMD = (
 )
 """Whole tensors become the share of one PE: loops over local memory, matrix kernels, transfers."""
 
-AFFINE = ("canonicalize", "cse", "sink-reductions", "hoist-relayouts")
+AFFINE = ("canonicalize", "cse", "sink-reductions")
 """Loops over the local share: clean-up, and sums over L2Bs left to the stores."""
 
 MACHINE = ("select-instructions", "allocate-buffers", "schedule", "verify-schedule")
