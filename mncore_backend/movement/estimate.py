@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS, MV_FORMS, MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS, Shape
+from mnc.mncore_backend.machine import (
+    CYCLES_PER_STEP,
+    GROUPS,
+    MV_FORMS,
+    MV_ISSUE_INTERVAL_STEPS,
+    MV_LATENCY_STEPS,
+    Shape,
+)
 from mnc.mncore_backend.program import AnyOperand, BufferOperand, Builder, MachineOp, Program
 
 

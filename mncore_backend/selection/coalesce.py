@@ -80,7 +80,7 @@ class _Coalescer:
         return op
 
     def _writable(self, value: Value, made: Value, copy: int) -> bool:
-        """The producers are near, operations of the ALU or MAU, and nobody uses the target from the first of them on."""
+        """The producers are near, of the ALU or MAU, and nobody uses the target from the first of them on."""
         if copy - value.writers[0] > NEAR or self.uses.last_use_before(made.operand, copy) >= value.writers[0]:
             return False
         producers = [self._now(w) for w in value.writers]

@@ -6,8 +6,9 @@ from mnc.mncore_backend.allocation import allocate
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.layout import parse
+from mnc.mncore_backend.machine import CYCLES_PER_STEP, MV_LATENCY_STEPS
 from mnc.mncore_backend.movement import estimate, plan_load, plan_store
-from mnc.mncore_backend.program import Builder, Program
+from mnc.mncore_backend.program import Builder, Program, upper
 from mnc.mncore_backend.scheduling import schedule
 
 LAYOUT = parse("((8_L2B:1, 16:2, 8_L1B:1), (2:1, 4_PE:1, 2_W:1))")
@@ -36,3 +37,17 @@ def test_load_and_store_cost_what_they_emit() -> None:
     assert counted.units["l1bm"] + counted.units["l2bm"] == both.steps
     assert counted.mv_transfers == both.mvs
     assert sum(n for name, n in counted.longs.items() if "DRAM" in name.upper()) == both.dram_longs
+
+
+def test_transfers_into_one_memory_take_turns() -> None:
+    """Two into the two L2BMs of the groups overlap, two into the same one do not."""
+
+    def moved(builder: Builder, halves: tuple[int, int]) -> None:
+        image = builder.program.buffer("image", 128, (Memory.DRAM,), alignment=64)
+        for half in halves:
+            shared = builder.program.buffer("shared", 64, (Memory.L2BM,))
+            builder.emit("mvp", [upper(image)], [upper(shared, l2b=half)], size=64)
+
+    apart, together = (estimate(lambda builder, h=halves: moved(builder, h)) for halves in ((0, 1), (0, 0)))
+    assert apart.in_turn == MV_LATENCY_STEPS + apart.mv_cycles // CYCLES_PER_STEP // 2
+    assert together.in_turn == together.total_steps == 2 * apart.in_turn
