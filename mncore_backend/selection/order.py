@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
 from mnc.mncore_backend.machine import MEMORIES, MV_LATENCY_STEPS
 from mnc.mncore_backend.program import LOCAL_MEMORY, AnyOperand, Buffer, BufferOperand, MachineOp
+from mnc.mncore_backend.scheduling.chains import produced_latch
 from mnc.mncore_backend.scheduling.timeline import timing_of
 
 _LATENCY = 2  # steps from a result to its use, in most units
@@ -86,7 +87,8 @@ def _fits_above(operations: Sequence[MachineOp]) -> bool:
 
 
 def _parts(run: Sequence[MachineOp]) -> list[list[MachineOp]]:
-    """A run without what need not stay together with it: constants, which other kernels use, too, and every MV."""
+    """A run without what need not stay together with it: constants, which other kernels use, too, and every MV, unless
+    a register (masks, T, latches) keeps something over it."""
     made: set[Buffer] = set()
     constants: list[MachineOp] = []
     rest: list[list[MachineOp]] = [[]]
@@ -99,7 +101,33 @@ def _parts(run: Sequence[MachineOp]) -> list[list[MachineOp]]:
             rest += [[op], []]
         else:
             rest[-1].append(op)
+    if _keeps_registers(rest):
+        rest = [[op for part in rest for op in part]]
     return [part for part in (constants, *rest) if part]
+
+
+def _keeps_registers(parts: Sequence[Sequence[MachineOp]]) -> bool:
+    """Whether a part reads a register that an earlier one has written: nothing else may come between them."""
+    writer: dict[object, int] = {}
+    for number, part in enumerate(parts):
+        for op in part:
+            if any(writer.get(register, number) != number for register in _registers_read(op)):
+                return True
+            written = [_register(o) for o in op.destinations if isinstance(o, Operand)]
+            writer.update(dict.fromkeys([*written, *([] if op.is_transfer else [produced_latch(op)])], number))
+    return len(parts) > 1 and bool({Memory.BAR0, Memory.BAR1} & writer.keys())
+
+
+def _register(operand: Operand) -> object:
+    return (operand.memory, operand.address) if operand.memory is Memory.MASK else operand.memory
+
+
+def _registers_read(op: MachineOp) -> list[object]:
+    operands = (*op.sources, *op.destinations)
+    masks = [op.zero_flush, *(o.mask for o in operands)]
+    read: list[object] = [_register(o) for o in op.sources if isinstance(o, Operand)]
+    read += [(Memory.MASK, mask.entry) for mask in masks if mask is not None]
+    return read + ([Memory.T] if any(o.t_indirect for o in operands) else [])
 
 
 def _constant(op: MachineOp, made: set[Buffer]) -> Buffer | None:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnc.mncore_backend.assembly.records import Literal, Mask, Memory, Operand
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, MachineOp, Program, local
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, MachineOp, Program, local, upper
 from mnc.mncore_backend.selection.order import ordered_kernels
 
 FOUR = range(4)
@@ -61,6 +61,26 @@ def test_constants_are_for_all_and_masked_writes_are_none() -> None:
     builder.emit("imm", (), [Operand(Memory.T)], literal=Literal("ui", "1"))
     run = builder.program.operations
     assert ordered_kernels([run]) == [run[2], run[0], run[1], run[3], run[4]]
+
+
+def test_nothing_comes_between_a_register_and_its_reader() -> None:
+    """T is set before an MV and used behind it, and another kernel that is more urgent sets T, too."""
+    builder = Builder(Program())
+    memories = (Memory.DRAM, Memory.L2BM, Memory.L1BM)
+    image, shared, below = (builder.program.buffer(m.name, 64, (m,), alignment=64) for m in memories)
+    a, b, c, d = buffers(4)
+    runs: list[list[MachineOp]] = []
+    for waits, target in ((True, b), (False, c)):
+        known = len(builder.program.operations)
+        builder.emit("iinc", [Operand(Memory.PEID)], [Operand(Memory.T)])
+        if waits:
+            builder.emit("mvp", [upper(image)], [upper(shared, l2b=0)], size=64)
+            builder.emit("l2bmb", [upper(shared)], [upper(below)])
+        builder.emit("ipassa", [local(a, FOUR, t_indirect=True)], [local(target, FOUR)])
+        runs.append(builder.program.operations[known:])
+    made = ordered_kernels([*runs, steps(c, d, 200)])
+    place = [made.index(op) for op in runs[0]]
+    assert place == list(range(place[0], place[0] + 4))
 
 
 def used(op: MachineOp) -> tuple[set[Buffer], set[Buffer]]:
