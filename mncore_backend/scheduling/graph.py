@@ -77,11 +77,16 @@ class Bundle:
         """First step at which the first row may be placed."""
         return max(node.earliest - self.offsets[node.row] for row in self.rows for node in row)
 
+    @property
+    def sooner(self) -> int:
+        """The same, if results may be taken from latches."""
+        return max(node.sooner - self.offsets[node.row] for row in self.rows for node in row)
+
     def complete(self) -> None:
         """All members are known: join the needs of each row and fix the distances between rows."""
         if self.is_transfer:
             return
-        self.needs = [self._row_needs(row) for row in self.rows]
+        self.needs = self.needs_of_rows()
         self.offsets = [0]
         for row in range(1, len(self.rows)):
             self.offsets.append(self._offset(row))
@@ -95,6 +100,10 @@ class Bundle:
         for node in self.nodes:
             node.forwards = []
         self.rows, self.transfers, self.internal = [], [], []
+
+    def needs_of_rows(self) -> list[Needs]:
+        """Per row the needs of its nodes, joined."""
+        return [self._row_needs(row) for row in self.rows]
 
     def _row_needs(self, row: list[Node]) -> Needs:
         total = row[0].needs

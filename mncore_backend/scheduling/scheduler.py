@@ -74,11 +74,15 @@ def schedule(program: Program, options: ScheduleOptions = ScheduleOptions()) -> 
     return _ListScheduler(program, options).run()
 
 
+Replaced = tuple[list[tuple[Node, Expression, Needs]], list[Needs]]
+"""What nodes of a bundle read, and what its rows needed, before latches took the place of memories."""
+
+
 @dataclass(slots=True)
 class _ListScheduler:
     program: Program
     options: ScheduleOptions
-    taken: dict[Bundle, tuple[Expression, list[Needs]]] = field(default_factory=dict)  # what chances replaced
+    taken: dict[Bundle, Replaced] = field(default_factory=dict)  # what chances replaced
     chances: dict[int, list[Bundle]] = field(default_factory=dict)  # step -> what latches would make ready for it
     window: Window = field(init=False)
     table: StepTable = field(init=False)
@@ -124,29 +128,36 @@ class _ListScheduler:
 
     def _make_ready(self, bundle: Bundle) -> None:
         self.queues.add(bundle, self.step, self.timeline.now)
-        if self.options.forwarding and len(bundle.rows) == 1 and not bundle.is_transfer:
-            node = bundle.rows[0][0]
-            if node.sooner < node.earliest and not self.transfers.owed(bundle):
-                if node.sooner > self.step:
-                    self.chances.setdefault(node.sooner, []).append(bundle)
-                elif node.sooner == self.step:
+        if self.options.forwarding and not bundle.is_transfer:
+            sooner = bundle.sooner
+            if self.step <= sooner < bundle.earliest and not self.transfers.owed(bundle):
+                if sooner > self.step:
+                    self.chances.setdefault(sooner, []).append(bundle)
+                else:
                     self._take_chance(bundle)
 
     def _take_chance(self, bundle: Bundle) -> None:
         """Let a bundle compete for the current step with its operands taken from latches."""
-        node = bundle.rows[0][0]
-        latches = {memory: latch for producer, memory, latch in node.forwards if producer.step == self.step - 1}
-        assert node.expression is not None
-        self.taken[bundle] = (node.expression, bundle.needs)
-        node.expression = forwarded(node.expression, latches)
-        bundle.needs = [needs_of(node.expression)]
+        before = []
+        for node in bundle.nodes:
+            step = self.step + bundle.offsets[node.row]
+            if node.earliest > step:
+                latches = {memory: latch for producer, memory, latch in node.forwards if producer.step == step - 1}
+                assert node.expression is not None and node.needs is not None
+                before.append((node, node.expression, node.needs))
+                node.expression = forwarded(node.expression, latches)
+                node.needs = needs_of(node.expression)
+        self.taken[bundle] = (before, bundle.needs)
+        bundle.needs = bundle.needs_of_rows()
         self.queues.push_forwarded(bundle)
 
     def _end_chances(self) -> None:
         """Bundles that found no place in this step read their memories again."""
-        for bundle, (expression, needs) in self.taken.items():
+        for bundle, (before, needs) in self.taken.items():
             if not bundle.placed:
-                bundle.rows[0][0].expression, bundle.needs = expression, needs
+                for node, expression, own in before:
+                    node.expression, node.needs = expression, own
+                bundle.needs = needs
         self.taken.clear()
         self.queues.forwarded.clear()
 

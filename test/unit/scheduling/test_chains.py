@@ -53,7 +53,21 @@ def test_two_producers_share_a_step() -> None:
     builder.emit("iinc", [local(x, range(4))], NOWHERE)
     builder.emit("fvpassa", [local(y, range(4))], NOWHERE)
     builder.emit("iadd", [ALUF, MAUF], [local(x, range(4))])
-    assert lines(made)[-2:] == ["fvpassa $ls0v $nowrite; iinc $lr0v $nowrite", "iadd $aluf $mauf $lr0v"]
+    end = ["fvpassa $ls0v $nowrite; iinc $lr0v $nowrite", "iadd $aluf $mauf $lr0v"]
+    assert lines(made, forwarding=False)[-2:] == end
+    # with forwarding the chain need not wait until the zeros of `y` are in their register file
+    assert lines(made)[-2:] == ["fvpassa $ls0v $nowrite; iinc $aluf $nowrite", end[1]]
+
+
+def test_a_later_row_takes_a_result_from_the_latch() -> None:
+    """The second operation of a chain adds what a product outside the chain has made one step before."""
+    made, builder = program()
+    x, y = (builder.temporary(4, (f,)) for f in (Memory.GRF0, Memory.GRF1))
+    builder.emit("zero", (), [local(x, range(4))])
+    builder.emit("fvpassa", [ALUF], [local(y, range(4))])
+    builder.emit("iinc", [local(x, range(4))], NOWHERE)
+    builder.emit("iadd", [ALUF, local(y, range(4))], [local(x, range(4))])
+    assert lines(made) == ["zero $lr0v", "fvpassa $aluf $ls0v; iinc $aluf $nowrite", "iadd $aluf $mauf $lr0v"]
 
 
 def test_nops_hold_the_latch_where_a_member_is_not_ready() -> None:
