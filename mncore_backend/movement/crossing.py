@@ -4,6 +4,8 @@ that any of them needs can be found.
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.movement.scope import LEVELS, Need, distinct
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, Family
@@ -74,17 +76,14 @@ class Crossing:
             return self.room
         native = max(self.native, MV_UNIT // CYCLES)
         wide = native * (8 if self.l1bs_differ else max(1, len(self.blocks)))
-        most = STAGED_L1BM // native
-        if not self.lefts:
-            most = STAGED_L1BM // (native * max(1, len(self.blocks)))
-        return max(1, min(most, STAGED_L2BM // wide))
+        return max(1, min(STAGED_L1BM // native, STAGED_L2BM // wide))
 
 
 def crossing(source: Layout, need: Need) -> Crossing:
     """The smallest neighbourhood and the cheapest way through it."""
     kept = {axis: need.keeps(axis) for axis in LEVELS}
-    lefts = [] if kept[Axis.L2B] else distinct(source, Axis.L2B)
-    blocks = [] if kept[Axis.L1B] else distinct(source, Axis.L1B)
+    lefts = [] if kept[Axis.L2B] else _giving(source, need, Axis.L2B)
+    blocks = [] if kept[Axis.L1B] else _giving(source, need, Axis.L1B)
     alike = source.replicated_bits(Axis.MAB) == 15
     inside = kept[Axis.MAB] and not alike
     if not lefts and not blocks and kept[Axis.MAB]:
@@ -93,3 +92,10 @@ def crossing(source: Layout, need: Need) -> Crossing:
         return Crossing(source, lefts, blocks, PE_FAMILIES[0], alike, rotate=not kept[Axis.PE])
     family = PE_FAMILIES[2] if kept[Axis.PE] else PE_FAMILIES[3]
     return Crossing(source, lefts, blocks, family, alike, rotate=False)
+
+
+def _giving(source: Layout, need: Need, axis: Axis) -> list[int]:
+    """Representatives of the coordinates that some word comes from."""
+    wanted = np.unique(need.at(axis)[need.wanted])
+    representatives = distinct(source, axis)
+    return sorted({max(r for r in representatives if r & int(w) == r) for w in wanted})

@@ -20,6 +20,9 @@ from mnc.mncore_backend.movement.scope import Index, Need, analyse
 from mnc.mncore_backend.movement.universe import RESERVED, portions
 from mnc.mncore_backend.program import Buffer, Builder, Program
 
+MOST_FAR = 0.6
+"""Part of the words that may travel as far as any does where it is tried to leave the others behind."""
+
 
 def plan_gather(
     builder: Builder,
@@ -116,13 +119,51 @@ def _collect_and_pick(
     target: Buffer,
     padding: int,
 ) -> Plan:
-    """The way that is always open: everything a PE might need passes by, and it picks by an index table."""
-    way = crossing(source_layout, need)
+    """The way that is always open: everything a PE might need passes by, and it picks by an index table.
+
+    Words that travel far take those with them that do not, unless it is cheaper to bring each as far as it has to go.
+    """
+    copied = need.copies()
+    rest = need.without(copied)
+    together = [rest] if rest.wanted.any() else []
+    parts = rest.by_distance()
+    trials = [together, parts] if len(parts) > 1 and parts[-1].count <= MOST_FAR * rest.count else [together]
+    best: tuple[int, Builder, Plan] | None = None
+    for trial in trials:
+        own = Builder(Program(), builder.location, builder.keep)
+        copy(own, source, target, [(LONG * a, LONG * b) for b, a in copied.items()])
+        plan = _pick_parts(own, source_layout, source, trial, ~need.wanted, longs, target, padding, set(copied))
+        price = count(own.program.operations).total_steps
+        if best is None or price < best[0]:
+            best = price, own, plan
+    assert best is not None
+    builder.program.buffers += best[1].program.buffers
+    builder.program.operations += best[1].program.operations
+    return best[2]
+
+
+def _pick_parts(
+    builder: Builder,
+    source_layout: Layout,
+    source: Buffer,
+    parts: list[Need],
+    padded: NDArray[np.bool_],
+    longs: list[int],
+    target: Buffer,
+    padding: int,
+    touched: set[int],
+) -> Plan:
+    """Bring the words of each part to where they are wanted; long words beside `touched` that none has get the
+    padding."""
+    if not parts:
+        fill(builder, target, [a for a in longs if a not in touched], padding)
+        return Plan()
     scratch = builder.temporary(SCRATCH + RESERVED, (Memory.LM0,), "scratch")
     fill(builder, scratch, [0], 0)
     fill(builder, scratch, [1], padding)
-    picker = Picker(builder, scratch, target)
-    for portion in portions(builder, way, source, need, scratch):
-        picker.portion(portion.index, ~need.wanted, longs)
+    picker = Picker(builder, scratch, target, touched)
+    for part in parts:
+        for portion in portions(builder, crossing(source_layout, part), source, part, scratch):
+            picker.portion(portion.index, padded, longs)
     fill(builder, target, [a for a in longs if a not in picker.touched], padding)
     return Plan(picker.constants, picker.kept)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis
 from mnc.mncore_backend.movement.crossing import Crossing
 from mnc.mncore_backend.movement.scope import LEVELS, Index, Need
-from mnc.mncore_backend.movement.transfers import CYCLES
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT
 
+IN_L1BM = 2  # steps for a unit of L1BM on its way into the PEs, beside the one that brings it there
 ABSENT = -1  # no source address, or none of those looked at
 
 
@@ -55,7 +56,8 @@ class Route:
     """Where the words of one chunk of source addresses pass.
 
     Between L2Bs a word travels in units of 64 long words of L2BM, and an L2B receives only the units that some PE of it
-    wants. `units[L2B]` are their numbers in PDM, where the chunk lies by L2B; all L2Bs receive equally many.
+    wants. `units[L2B]` are their numbers in PDM, where the chunk lies by L2B; all L2Bs receive equally many. Within an
+    L2B every L1B receives all of L2BM, or `shares[L1B]`, the units that it wants in some L2B.
     `position` is the place in L1BM where each wanted word arrives.
     """
 
@@ -64,8 +66,11 @@ class Route:
         self.size = way.l1bm_per_chunk(count)
         place = self._within_l2b()
         self.units: list[list[int]] = []
+        self.shares: list[list[int]] = []
         if not way.lefts:
             self.position, self.arriving = place, self.size * max(1, len(way.blocks))
+            if way.blocks:
+                self._share()
             return
         unit = way.unit
         width = self.size * max(1, len(way.blocks)) // unit  # units of one L2B
@@ -80,6 +85,20 @@ class Route:
         self.position, self.arriving = rank[own, key] * unit + place % unit, most * unit
         chosen = [[*found, *range(most - len(found))] for found in (np.flatnonzero(row).tolist() for row in held)]
         self.units = [[u * way.mv_units + i for u in found for i in range(way.mv_units)] for found in chosen]
+
+    def _share(self) -> None:
+        """Let every L1B receive the units that some PE of it wants, where that is less than all."""
+        own = self.wanted.own(Axis.L1B)
+        key = self.position // MV_UNIT
+        held = np.zeros((AXIS_SIZE[Axis.L1B], self.arriving // MV_UNIT), np.bool_)
+        held[own, key] = True
+        most = int(held.sum(axis=1).max())
+        if int(held.sum()) + most * IN_L1BM >= held.shape[1] * (1 + IN_L1BM):
+            return
+        rank = held.cumsum(axis=1) - 1
+        self.position = rank[own, key] * MV_UNIT + self.position % MV_UNIT
+        self.arriving = most * MV_UNIT
+        self.shares = [np.flatnonzero(row).tolist() for row in held]
 
     def parts(self, room: int) -> Iterator["Route"]:
         """The same exchange in several, none of which brings more than `room` long words into an L1BM."""

@@ -1,5 +1,6 @@
 """Which source word every target word needs, and how far it has to travel."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,11 +26,50 @@ class Need:
         """Coordinates of the source word along one axis."""
         return self.code.get(self.place, axis)
 
+    @property
+    def _way(self) -> Index:
+        """Bits of the place in which each word differs from where it is wanted, apart from address and word."""
+        own = sum(_own(axis).astype(self.place.dtype) << self.code.shift(axis) for axis in LEVELS)
+        return (self.place ^ own) & sum(self.code.field(axis) for axis in LEVELS)
+
     @cached_property
     def _moved(self) -> int:
         """Bits of the place in which some wanted word differs from where it is wanted."""
-        own = sum(_own(axis).astype(self.place.dtype) << self.code.shift(axis) for axis in LEVELS)
-        return int(np.bitwise_or.reduce((self.place ^ own)[self.wanted], initial=0))
+        return int(np.bitwise_or.reduce(self._way[self.wanted], initial=0))
+
+    @cached_property
+    def count(self) -> int:
+        """Wanted words of all PEs."""
+        return int(np.count_nonzero(self.wanted))
+
+    def by_distance(self) -> list["Need"]:
+        """The wanted words that stay in their PE, in their MAB, L1B, L2B, and the others: those that there are."""
+        way, left, kept = self._way, self.wanted, 0
+        result = []
+        for axis in (None, *reversed(LEVELS)):
+            kept |= 0 if axis is None else self.code.field(axis)
+            here = left & (way & ~kept == 0)
+            if here.any():
+                result.append(Need(here, self.code, self.place))
+                left = left & ~here
+        return result
+
+    def copies(self) -> dict[int, int]:
+        """Target long words that every PE takes from one and the same own long word: target -> source."""
+        words = self.place & (self.code.field(Axis.ADDRESS) | self.code.field(Axis.W))
+        lanes = np.arange(self.place.shape[-1], dtype=self.place.dtype) % 2
+        whole = self.wanted & (self._way == 0) & (self.at(Axis.W) == lanes) & (words == words[0, 0, 0, 0])
+        chosen = whole.reshape(-1, self.place.shape[-1]).all(axis=0)
+        address = self.at(Axis.ADDRESS)[0, 0, 0, 0]
+        pairs = (chosen[::2] & chosen[1::2] & (address[::2] == address[1::2])).nonzero()[0]
+        return {int(a): int(address[2 * a]) for a in pairs}
+
+    def without(self, longs: Iterable[int]) -> "Need":
+        """The need of all other target long words."""
+        wanted = self.wanted.copy()
+        for long in longs:
+            wanted[..., 2 * long : 2 * long + 2] = False
+        return Need(wanted, self.code, self.place)
 
     def keeps(self, axis: Axis) -> bool:
         """Whether every word stays within its own coordinate of `axis`."""

@@ -4,6 +4,7 @@ The neighbourhood is as small as the need allows: coordinates that every word ke
 are taken in chunks that fit the staging memories; each chunk arrives in portions that fit a scratch buffer of LM0.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -118,6 +119,14 @@ def _exchange(builder: Builder, route: Route, up: Buffer) -> tuple[Buffer, int]:
     ascent = Path(PE_FAMILIES[0], None if kept_distinct else tuple(way.blocks or [0]), 7)
     wide = size * ascent.widening
     l2bm = staging(builder, Memory.L2BM, wide, "gather")
+    if route.shares:
+        wanted = sorted({unit for own in route.shares for unit in own})
+        for block, row in (divmod(MV_UNIT * unit, size) for unit in wanted):
+            origin, place = upper(up, row), upper(l2bm, block * size + row)
+            builder.emit("l2bm", [origin], [place], modifier=f"@{way.blocks[block]}")
+        down = staging(builder, Memory.L1BM, route.arriving, "gathered")
+        _hand_out(builder, l2bm, down, route.shares)
+        return down, route.arriving
     emit_l2bm_up(builder, ascent, up, l2bm, size)
     if way.lefts:
         pdm = builder.temporary(wide * len(way.lefts), (Memory.PDM,), "gather", alignment=MV_UNIT)
@@ -133,6 +142,18 @@ def _exchange(builder: Builder, route: Route, up: Buffer) -> tuple[Buffer, int]:
     down = staging(builder, Memory.L1BM, extent, "gathered")
     emit_l2bm_down(builder, descent, l2bm, down, total, extent)
     return down, total
+
+
+def _hand_out(builder: Builder, l2bm: Buffer, l1bm: Buffer, shares: list[list[int]]) -> None:
+    """L2BM -> L1BM: unit `shares[L1B][i]` to place i of that L1B. All places are written in all L1Bs: the unit of a
+    place that most want goes to everyone."""
+    for i in range(max(map(len, shares))):
+        wants = [(b, own[i]) for b, own in enumerate(shares) if i < len(own)]
+        common = Counter(unit for _, unit in wants).most_common(1)[0][0]
+        builder.emit("l2bmb", [upper(l2bm, MV_UNIT * common)], [upper(l1bm, MV_UNIT * i)])
+        for b, unit in wants:
+            if unit != common:
+                builder.emit("l2bmb", [upper(l2bm, MV_UNIT * unit)], [upper(l1bm, MV_UNIT * i)], modifier=f"@{b}")
 
 
 def _deliver(builder: Builder, way: Crossing, l1bm: Buffer, first: int, count: int, scratch: Buffer) -> None:

@@ -98,3 +98,29 @@ def test_padding_of_addresses_is_static() -> None:
     index = np.where((row >= 1) & (row < 7), (row - 1) * 128 + channel, -1)
     program = check_gather(source, target, index, emulated=True)
     assert len(program.operations) < 10
+
+
+def halo(source: Layout, target: Layout, places: int, tile: int) -> np.ndarray:
+    """Index map of tiles of a row of `places * tile` entries with one neighbour on either side; -1 at the ends."""
+    inner = source.size // (places * tile)
+    place_, offset, inside = np.indices(target.shape)
+    at = place_ * tile + offset - 1
+    return np.where((at >= 0) & (at < places * tile), at * inner + inside, -1)
+
+
+def test_halos_across_the_chip_leave_their_tiles_where_they_are() -> None:
+    """Rows in tiles of 6 over all L2Bs, L1Bs and MABs: only the outermost rows of a tile travel, most of them no
+    farther than to the next MAB."""
+    source = parse("((8_L2B:1, 8_L1B:1, 16_MAB:1, 6:4), (4:1, 4_PE:1, 2_W:1))")
+    target = parse("((8_L2B:1, 8_L1B:1, 16_MAB:1), (8:4), (4:1, 4_PE:1, 2_W:1))")
+    program = check_gather(source, target, halo(source, target, 1024, 6), emulated=True)
+    assert len(program.operations) < 400  # 1,028 if all words travel as far as any does
+
+
+def test_l1bs_take_what_they_want_of_their_l2b() -> None:
+    """Tiles over L1Bs, all rows of their halos from the next L1B: each receives the rows of two others, not of all."""
+    source = parse("((8_L1B:1, 4:8), (8_L2B:1, 8:1, 16_MAB:1, 4_PE:1, 2_W:1))")
+    target = parse("((8_L1B:1), (6:8), (8_L2B:1, 8:1, 16_MAB:1, 4_PE:1, 2_W:1))")
+    program = check_gather(source, target, halo(source, target, 8, 4), emulated=True)
+    down = [op for op in program.operations if op.opcode == "l2bmb"]
+    assert len(down) <= 2 * 8 * 8  # two rows of 8 long words, 64 in a unit, for each of eight L1Bs
