@@ -16,6 +16,7 @@ from mnc.mncore_backend.movement.staging import pe_operand, staging
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, Family, PeStep, pe_steps
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, upper, with_mask
 
+ALL_MABS = AXIS_SIZE[Axis.MAB] - 1
 # kind -> (reduction of the transfers, operation of the PE). The sum runs on the MAU, which normalises its result.
 KINDS = {"sum": ("ffadd", "fvadd"), "max": ("fmax", "fmax"), "min": ("fmin", "fmin")}
 
@@ -39,6 +40,8 @@ def plan_reduce(
     for axis, mask in bits.items():
         if mask & ~layout.replicated_bits(axis):
             raise ValueError(f"{layout} distributes data along bits {mask:#x} of {axis.value}: nothing to reduce there")
+    if bits[Axis.MAB] and kind != "sum" and layout.replicated_bits(Axis.MAB) == ALL_MABS:
+        bits[Axis.MAB] = ALL_MABS  # copies change neither maximum nor minimum, and one transfer takes all MABs
     run = _Reduction(builder, kind, layout, addresses_in_use(layout), bits, source, target)
     run.local()
     run.climb()
@@ -49,11 +52,11 @@ def plan_reduce(
 def climbing_form(kind: str, layout: Layout, mabs: int) -> tuple[Family, str]:
     """Rates, and the upward opcode of a step, for a reduction over these MAB bits (0, 3 or 15)."""
     reduction = KINDS[kind][0]
-    if mabs == 15:
+    if mabs == ALL_MABS:
         return PE_FAMILIES[2], f"l1bmr{reduction}"
     if mabs == 3:
         return PE_FAMILIES[1], f"l1bmr4{reduction}"
-    if layout.replicated_bits(Axis.MAB) == 15:
+    if layout.replicated_bits(Axis.MAB) == ALL_MABS:
         return PE_FAMILIES[2], "l1bmm"
     return PE_FAMILIES[0], "l1bmd"
 
@@ -99,7 +102,7 @@ class _Reduction:
 
     def _shifted_mabs(self) -> list[int]:
         mask = self.bits[Axis.MAB]
-        return [] if mask in (0, 3, 15) else [bit for bit in (8, 4, 2, 1) if mask & bit]
+        return [] if mask in (0, 3, ALL_MABS) else [bit for bit in (8, 4, 2, 1) if mask & bit]
 
     def _temporary(self, memory: Memory = Memory.GRF0) -> BufferOperand:
         return local(self.builder.temporary(CYCLES, (memory,), "partial"), range(CYCLES))
@@ -124,16 +127,20 @@ class _Reduction:
         return once
 
     def _other_mab(self, value: BufferOperand, bit: int, mask: int) -> BufferOperand:
-        """The value of MAB m ^ bit through a shifted l1bmd; MABs with the bit clear take it from the other side."""
-        l1bm = staging(self.builder, Memory.L1BM, PE_FAMILIES[0].short.block, "shift")
-        self.builder.emit("l1bmd", [value], [upper(l1bm)])
+        """The value of MAB m ^ bit by a shift through the turnaround register; MABs with the bit clear take it from the
+        other side."""
         result = self._temporary(Memory.GRF1)
-        self.builder.emit("l1bmd", [upper(l1bm)], [result], modifier=f"+{bit}")
+        self._shift(value, f"+{bit}", result)
         higher = sum(b for b in (8, 4, 2, 1) if b > bit)
         if mask & higher != higher:
             self._select(Memory.MABID, bit)
-            self.builder.emit("l1bmd", [upper(l1bm)], [self._masked(result)], modifier=f"-{bit}")
+            self._shift(value, f"-{bit}", self._masked(result))
         return result
+
+    def _shift(self, value: BufferOperand, distance: str, result: BufferOperand) -> None:
+        """Both ways name the distance, the register holds the values unshifted."""
+        self.builder.emit("l1bmd", [value], [Operand(Memory.TURNAROUND, LONG)], modifier=distance)
+        self.builder.emit("l1bmd", [Operand(Memory.TURNAROUND, LONG)], [result], modifier=distance)
 
     def _select(self, position: Memory, bit: int) -> None:
         """Mask register: PEs whose position has the bit clear (the flag of `land` is set by zero)."""
@@ -149,7 +156,7 @@ class _Reduction:
 
     def climb(self) -> None:
         """MABs (all or inside quads), L1Bs, and all L2Bs."""
-        mabs = self.bits[Axis.MAB] if self.bits[Axis.MAB] in (3, 15) else 0
+        mabs = self.bits[Axis.MAB] if self.bits[Axis.MAB] in (3, ALL_MABS) else 0
         everywhere = self.bits[Axis.L2B] == 7
         if mabs or self.bits[Axis.L1B] or everywhere:
             self._climb(mabs, everywhere, self.target)
@@ -159,9 +166,19 @@ class _Reduction:
         family, opcode = climbing_form(self.kind, self.layout, mabs)
         two_long = self.current.alignment % 2 == 0 and target.alignment % 2 == 0
         steps = pe_steps(self.addresses, family, two_long=two_long)
+        if not self.bits[Axis.L1B] and not everywhere:
+            self._turn_around(steps, opcode, target)
+            return
         per_slice = max(1, 1024 // max(step.form.block for step in steps))
         for first in range(0, len(steps), per_slice):
             self._climb_slice(steps[first : first + per_slice], opcode, everywhere, target)
+
+    def _turn_around(self, steps: list[PeStep], opcode: str, target: Buffer) -> None:
+        """Reduce in the L1B, down again from the turnaround register in the next step."""
+        for step in steps:
+            register = Operand(Memory.TURNAROUND, 2 * LONG if step.form.two_long else LONG)
+            self.builder.emit(opcode, [pe_operand(self.current, step, masked=False)], [register])
+            self.builder.emit(step.form.opcode, [register], [pe_operand(target, step, masked=True)])
 
     def _climb_slice(self, steps: list[PeStep], opcode: str, everywhere: bool, target: Buffer) -> None:
         # Shorter steps come last here and every step keeps its whole block: both directions use the same offsets.
@@ -172,12 +189,11 @@ class _Reduction:
         modifier = "@0" if opcode == "l1bmm" else ""
         for offset, step in zip(offsets, steps, strict=False):
             self._up(step, l1bm, offset, opcode, modifier)
-        if self.bits[Axis.L1B] or everywhere:
-            end = offsets[-1]
-            while end < size:
-                self._up(steps[-1], l1bm, end, opcode, modifier)
-                end += steps[-1].form.block
-            l1bm = self._through_l2bm(l1bm, size, everywhere)
+        end = offsets[-1]
+        while end < size:
+            self._up(steps[-1], l1bm, end, opcode, modifier)
+            end += steps[-1].form.block
+        l1bm = self._through_l2bm(l1bm, size, everywhere)
         for offset, step in zip(offsets, steps, strict=False):
             origin = upper(l1bm, offset, two_long=step.form.two_long)
             self.builder.emit(step.form.opcode, [origin], [pe_operand(target, step, masked=True)])

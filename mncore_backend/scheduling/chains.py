@@ -3,6 +3,9 @@
 A latch holds a result for exactly one step (SDM 3.6.1.15), so whoever reads it must be issued in the step after its
 producer. The producer of a latch operand is the last operation before it in program order that fills this latch.
 Operations connected in this way form a chain with a fixed row for each of them.
+
+The turnaround register keeps its value longer, but every PE->L1BM transfer overwrites it. It is treated as a latch
+all the same: read in the next step, it restricts no other transfer.
 """
 
 from collections.abc import Sequence
@@ -13,6 +16,7 @@ from mnc.mncore_backend.assembly.records import LATCHES, Memory
 from mnc.mncore_backend.isa import OPCODES, Unit
 from mnc.mncore_backend.program import AnyOperand, BufferOperand, MachineOp
 
+_TIES = (*LATCHES, Memory.TURNAROUND)
 _LATCH_OF_UNIT = {Unit.ALU: Memory.ALUF, Unit.MAU: Memory.MAUF, Unit.MREAD: Memory.MREADF}
 
 
@@ -43,10 +47,12 @@ def moves_down(op: MachineOp) -> bool:
 
 
 def produced_latch(op: MachineOp) -> Memory | None:
-    """The forwarding latch that an operation fills."""
+    """The forwarding latch that an operation fills, or the turnaround register if that is all it writes."""
     unit = OPCODES[op.opcode].unit
     if unit is Unit.L1BM:
-        return Memory.LBF if moves_down(op) else None
+        if moves_down(op):
+            return Memory.LBF
+        return Memory.TURNAROUND if memory_of(op.destinations[0]) is Memory.TURNAROUND else None
     return _LATCH_OF_UNIT.get(unit)
 
 
@@ -96,7 +102,7 @@ def find_chains(operations: Sequence[MachineOp]) -> list[Chain]:
     last: dict[Memory, int] = {}
     for index, op in enumerate(operations):
         for operand in op.sources:
-            if isinstance(operand, BufferOperand) or operand.memory not in LATCHES:
+            if isinstance(operand, BufferOperand) or operand.memory not in _TIES:
                 continue
             producer = last.get(operand.memory)
             if producer is None:

@@ -127,48 +127,18 @@ class _Instanced:
         self.writers[unit] = kept
 
 
-class _Turnaround:
-    """The turnaround register: every PE->L1BM transfer overwrites it, only few of these values are read. A value that
-    is read must not be overwritten between its write and its last read; the others need no order among them."""
-
-    def __init__(self) -> None:
-        self.producer: Entry | None = None
-        self.readers: list[Entry] = []
-        self.others: list[Node] = []
-
-    def add(self, node: Node, touch: Touch, found: Found) -> None:
-        if not touch.write:
-            if self.producer is not None:
-                found.add(self.producer[0], _read_distance(self.producer[1], touch))
-            self.readers.append((node, touch))
-            return
-        for reader, _ in self.readers:
-            found.add(reader, 0)
-        if not node.feeds_turnaround:
-            self.others.append(node)
-            return
-        for other in self.others:
-            found.add(other, 1)
-        if self.producer is not None:
-            found.add(self.producer[0], 1)
-        self.producer, self.readers, self.others = (node, touch), [], []
-
-
 class Dependences:
     """Adds operations in program order and says what each depends on."""
 
     def __init__(self, moving: frozenset[Memory] = frozenset()) -> None:
         """`moving`: local memories whose base register the program writes; their addresses are unknown."""
         self._moving = moving
-        self._memories: dict[Memory, _Plain | _Instanced | _Turnaround] = {}
+        self._memories: dict[Memory, _Plain | _Instanced] = {}
 
-    def _memory(self, memory: Memory) -> "_Plain | _Instanced | _Turnaround":
+    def _memory(self, memory: Memory) -> "_Plain | _Instanced":
         found = self._memories.get(memory)
         if found is None:
-            if memory is Memory.TURNAROUND:
-                found = _Turnaround()
-            else:
-                found = _Instanced() if memory in ALL_INSTANCES else _Plain()
+            found = _Instanced() if memory in ALL_INSTANCES else _Plain()
             self._memories[memory] = found
         return found
 
@@ -177,6 +147,8 @@ class Dependences:
         do). For an MV that is depended on, completion counts and the number means nothing."""
         found = Found()
         for touch in sorted(touches, key=lambda t: t.write):
+            if touch.memory is Memory.TURNAROUND:
+                continue  # whoever reads it is tied to whoever wrote it
             if touch.memory in BASE_REGISTER and BASE_REGISTER[touch.memory] in self._moving:
                 touch = Touch(touch.access, touch.memory, touch.write, (0,), touch.instances)
             elif touch.memory in (Memory.BAR0, Memory.BAR1) and touch.memory not in self._moving:

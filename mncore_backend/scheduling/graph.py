@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.records import Expression, Memory, Transfer
-from mnc.mncore_backend.program import BufferOperand, MachineOp
+from mnc.mncore_backend.program import MachineOp
 from mnc.mncore_backend.scheduling.needs import Needs, far_enough, merged
 from mnc.mncore_backend.scheduling.timeline import TransferTiming
 
@@ -27,7 +27,6 @@ class Node:
     transfer: Transfer | None = None
     needs: Needs | None = None
     timing: TransferTiming | None = None
-    feeds_turnaround: bool = False
     row: int = 0
     earliest: int = 0
     sooner: int = 0
@@ -128,21 +127,3 @@ class Bundle:
         ):
             offset += 1
         return offset
-
-
-def turnaround_producers(operations: list[MachineOp]) -> set[int]:
-    """Indices of the PE->L1BM operations whose turnaround register value is read."""
-    found: set[int] = set()
-    last: int | None = None
-    for index, op in enumerate(operations):
-        if not op.opcode.startswith("l1bm"):
-            continue
-        source = op.sources[0]
-        memory = source.buffer.choices[0] if isinstance(source, BufferOperand) else source.memory
-        if memory is Memory.TURNAROUND:
-            if last is None:
-                raise InternalError(f"operation {index} ({op.opcode}) reads $lbi before any PE->L1BM transfer")
-            found.add(last)
-        elif memory is not Memory.L1BM:
-            last = index
-    return found

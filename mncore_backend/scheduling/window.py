@@ -8,7 +8,7 @@ from mnc.mncore_backend.isa import OPCODES, Unit
 from mnc.mncore_backend.program import BufferOperand, MachineOp
 from mnc.mncore_backend.scheduling.chains import Chain, find_chains
 from mnc.mncore_backend.scheduling.dependence import Dependences
-from mnc.mncore_backend.scheduling.graph import Bundle, Node, turnaround_producers
+from mnc.mncore_backend.scheduling.graph import Bundle, Node
 from mnc.mncore_backend.scheduling.timeline import timing_of
 from mnc.mncore_backend.scheduling.touches import Touch, describe, narrowed, transfer_touches
 from mnc.mncore_backend.scheduling.urgency import compute_priorities
@@ -46,7 +46,6 @@ class Window:
         self._size = size
         self._next = 0
         self._chains: dict[int, Chain] = {i: c for c in find_chains(operations) for row in c.rows for i in row}
-        self._feeding = turnaround_producers(list(operations))
         self._dependences = Dependences(_moving_memories(operations))
         self._open: dict[int, Bundle] = {}
         self.bundles: list[Bundle] = []
@@ -83,7 +82,6 @@ class Window:
         self._next += 1
         op = self._operations[index]
         node, touches = _make_node(index, op)
-        node.feeds_turnaround = index in self._feeding
         bundle = self._join(node)
         found = self._dependences.add(node, touches)
         for before, distance in found.steps.items():

@@ -52,6 +52,7 @@ class Interpreter:
         self.t = np.zeros((*CHIP, 4, 4), np.uint32)
         self.masks = np.zeros((*CHIP, 32, 4), np.uint8)  # 1: write (all four bits of a cycle alike)
         self.l1bm = np.full((8, 8, LONGS[Memory.L1BM]), noise)
+        self.turnaround = np.full((8, 8, 256), noise)
         self.l2bm = np.full((8, LONGS[Memory.L2BM]), noise)
         self.offchip = {m: np.full((4, LONGS[m]), noise) for m in (Memory.PDM, Memory.DRAM)}
         self.banks = {m: np.zeros((8, 8, 16, 8, 8), np.uint32) for m in (Memory.MATRIX_X, Memory.MATRIX_Y)}
@@ -149,12 +150,16 @@ class Interpreter:
     # Transfers ------------------------------------------------------------------------------------------------------
 
     def level1(self, op: MachineOp, source: Operand, target: Operand) -> None:
-        down = source.memory is Memory.L1BM
+        down = source.memory in (Memory.L1BM, Memory.TURNAROUND)
         upper = source if down else target
+        turning = upper.memory is Memory.TURNAROUND
+        l1bm = self.turnaround if turning else self.l1bm
         halves = 2 if upper.width == 4 else 1
         kind = op.opcode if not op.opcode.startswith("l1bmr") else ("l1bmr4" if op.opcode[5] == "4" else "l1bmr")
         m, p = np.meshgrid(np.arange(16), np.arange(4), indexing="ij")
         shift = int(op.modifier) if kind == "l1bmd" and op.modifier else 0
+        if turning and not down:
+            shift = 0  # the register holds the values unshifted
         value = np.zeros((*CHIP, 4, 4), np.uint32) if down else self.read(source)
         for c in range(4):
             for h in range(halves):
@@ -169,23 +174,23 @@ class Interpreter:
                     at = c + 4 * h + 0 * m
                 at = upper.address + at
                 if down:
-                    longs = self.l1bm[:, :, at]
+                    longs = l1bm[:, :, at]
                     value[..., c, 2 * h] = longs >> np.uint64(32)
                     value[..., c, 2 * h + 1] = longs & np.uint64(0xFFFFFFFF)
                     continue
                 longs = value[..., c, 2 * h].astype(np.uint64) << np.uint64(32) | value[..., c, 2 * h + 1]
                 if kind == "l1bmd":
-                    self.l1bm[:, :, at] = longs
+                    l1bm[:, :, at] = longs
                 elif kind == "l1bmm":
-                    self.l1bm[:, :, at[0]] = longs[:, :, int(op.modifier[1:])]
+                    l1bm[:, :, at[0]] = longs[:, :, int(op.modifier[1:])]
                 elif kind == "l1bmm4":
                     chosen = np.arange(4) * 4 + int(op.modifier[1:])
-                    self.l1bm[:, :, at[chosen]] = longs[:, :, chosen]
+                    l1bm[:, :, at[chosen]] = longs[:, :, chosen]
                 elif kind == "l1bmr":
-                    self.l1bm[:, :, at[0]] = reduce_longs(op.opcode[5:], longs, 2)
+                    l1bm[:, :, at[0]] = reduce_longs(op.opcode[5:], longs, 2)
                 else:
                     by_quad = longs.reshape(8, 8, 4, 4, 4)
-                    self.l1bm[:, :, at[::4]] = reduce_longs(op.opcode[6:], by_quad, 3)
+                    l1bm[:, :, at[::4]] = reduce_longs(op.opcode[6:], by_quad, 3)
         if down:
             self.write(target, value)
 

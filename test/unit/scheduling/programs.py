@@ -204,7 +204,7 @@ class ProgramMaker:
     def turnaround(self) -> None:
         self.builder.emit("l1bmriiadd", [self._operand(self._any())], [Operand(Memory.TURNAROUND, 2)])
         if self.random.random() < 0.5:
-            self.unary()
+            self.unary()  # of another unit: it may share a step with either
         made = self._new()
         self.builder.emit("l1bmm", [Operand(Memory.TURNAROUND, 2)], [local(made, range(4))])
 
