@@ -13,7 +13,7 @@ from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
 from mnc.mncore_backend.isa import OPCODES, Unit
 from mnc.mncore_backend.scheduling.graph import Node
 
-_READERS = (Unit.ALU, Unit.MAU, Unit.MWRITE)
+_READERS = (Unit.ALU, Unit.MAU, Unit.MWRITE, Unit.L1BM)
 LONG = 2  # words
 
 
@@ -58,7 +58,7 @@ def _ignores_upper_long(expression: Expression) -> bool:
     """What the inputs hold beyond their width does not show in the result: the ALU copies the upper long of its first
     input (summary 4), so nothing wider than a long may be written."""
     unit = issue_group(expression)
-    if unit is Unit.MWRITE:
+    if unit in (Unit.MWRITE, Unit.L1BM):
         return expression.destinations[0].width <= LONG
     return unit is Unit.MAU or all(o.width <= LONG and o.memory is not Memory.T for o in expression.destinations)
 

@@ -233,3 +233,11 @@ def test_a_transfer_down_is_not_kept_out_by_transfers_up() -> None:
     for i in range(1, 6):
         builder.emit("l1bmd", [local(y, range(4))], [upper(l1bm, 64 * i)])
     assert lines(made)[:3] == ["l1bmd $lm0v $lb0", "nop/2", "l1bmd $lb0 $lr0v"]
+
+
+def test_an_upward_transfer_takes_a_result_from_the_latch() -> None:
+    made, builder = program()
+    x = builder.temporary(4, (Memory.GRF0,))
+    builder.emit("zero", (), [local(x, range(4))])
+    builder.emit("l1bmd", [local(x, range(4))], [Operand(Memory.L1BM, 2, address=0)])
+    assert lines(made) == ["zero $lr0v", "l1bmd $aluf $lb0"]
