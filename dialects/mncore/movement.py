@@ -143,7 +143,10 @@ class Relayout(Mncore.Operation, name="relayout"):
 
 
 class Gather(Mncore.Operation, name="gather"):
-    """target[i] = source[index_map[i]] over flat elements; -1 stands for `padding` (bits of a word)."""
+    """target[i] = source[index_map[i]] over flat elements; -1 stands for `padding` (bits of a word).
+
+    With ``onto`` the target keeps what it holds where the map is -1; it holds zeros elsewhere.
+    """
 
     source: ext.Operand[ir.MemRefType]
     target: ext.Operand[ir.MemRefType]

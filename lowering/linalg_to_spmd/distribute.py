@@ -7,7 +7,7 @@ after:   func @main(%x: memref<256x64xf32, DRAM>, %y: memref<256x10xf32, DRAM>) 
 Every PE runs the same program on its own share. A tensor stays in local memory from its first use to its last.
 """
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -133,15 +133,14 @@ class _Writer:
             return
         texts, layout = annotated_layouts(op)
         padding = word_bits(padding_of(op)) if op.name == "tensor.pad" else 0
-
-        def parts() -> Iterator[Local]:
-            for piece, text in zip(pieces_of(op), texts, strict=True):
-                source = self.generics.operand(piece.source, parse(text, shape_of(piece.source)))
-                part = make_local(layout, source.buffer.type.element_type)
-                gather(source, part, piece.index_map, padding)
-                yield part
-
-        self.values.states[op.results[0]] = self.generics.overlay(parts())
+        whole: Local | None = None
+        for piece, text in zip(pieces_of(op), texts, strict=True):
+            source = self.generics.operand(piece.source, parse(text, shape_of(piece.source)))
+            target = whole or make_local(layout, source.buffer.type.element_type)
+            gather(source, target, piece.index_map, padding, onto=whole is not None)
+            whole = target
+        assert whole is not None  # every rearrangement has a piece
+        self.values.states[op.results[0]] = whole
 
     def store(self, value: Any, target: Any) -> None:
         """Unload a result of the function, if it has elements."""

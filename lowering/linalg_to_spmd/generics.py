@@ -1,7 +1,6 @@
 """linalg.generic -> loops over the local share, matrix kernels and reductions across PEs."""
 
-import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -299,28 +298,6 @@ class GenericWriter:
         target = make_local(layout or partial.layout, partial.buffer.type.element_type)
         op = Reduce(partial.buffer, target.buffer, ir.StringAttr.get(kind), _strings([axis.value for axis in axes]))
         op.operation.attributes["bits"] = ir.DenseI64ArrayAttr.get(list(axes.values()))
-        return target
-
-    def overlay(self, parts: Iterable[Local]) -> Local:
-        """Bitwise or of tensors of which at most one is not zero at any place: joins the pieces of a concatenation.
-        Each is taken up before the next is asked for, so that few are held at a time."""
-        return functools.reduce(self._or, parts)
-
-    def _or(self, a: Local, b: Local) -> Local:
-        element = a.buffer.type.element_type
-        target = make_local(a.layout, element)
-        access = tuple(range(len(a.layout.dims)))
-        word = ir.IntegerType.get_signless(32)
-
-        def body(values: Sequence[Any], _: Any) -> Any:
-            if isinstance(element, ir.IntegerType):
-                return arith.OrIOp(*values).result
-            joined = arith.OrIOp(*(arith.BitcastOp(word, value).result for value in values)).result
-            return arith.BitcastOp(element, joined).result
-
-        nest = Nest(a.layout.dims, [True] * len(access))
-        reads = [Buffered(x.buffer, x.layout, access) for x in (a, b)]
-        nest.emit(reads, Buffered(target.buffer, target.layout, access), body)
         return target
 
     def contraction(self, generic: Generic, factors: Sequence[Local], layout: Layout) -> Local:

@@ -82,9 +82,14 @@ def integer(value: int) -> Any:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
 
 
-def gather(source: Local, target: Local, index_map: NDArray[np.int64], padding: int = 0) -> None:
-    """Emit target[i] = source[index_map[i]]; `padding` are the bits of a word where the map is -1."""
-    Gather(source.buffer, target.buffer, flat_map(index_map), integer(padding))
+def gather(
+    source: Local, target: Local, index_map: NDArray[np.int64], padding: int = 0, *, onto: bool = False
+) -> None:
+    """Emit target[i] = source[index_map[i]]; `padding` are the bits of a word where the map is -1. With `onto` the
+    target keeps what it holds there."""
+    made = Gather(source.buffer, target.buffer, flat_map(index_map), integer(padding))
+    if onto:
+        made.operation.attributes["onto"] = ir.UnitAttr.get()
 
 
 def load_arranged(source: Dram, target: Local, index_map: NDArray[np.int64], padding: int) -> None:

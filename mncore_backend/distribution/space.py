@@ -139,12 +139,18 @@ def reduce_inside(extents: Sequence[int], parallel: Sequence[bool]) -> list[Digi
 def resized(layout: Layout, shape: Sequence[int]) -> list[Digits]:
     """Digits of a tensor of another shape of the same rank: hardware digits stay, addresses grow or shrink.
 
-    A dimension keeps its digits as they are when they still hold the extent without a spare address.
+    Where it takes no more addresses, the outermost digit alone does, as an address, and no element changes its place:
+    neither when equal parts are joined nor when one of them is taken out again.
     """
     result: list[Digits] = []
     for digits, extent in zip(layout.dims, shape, strict=True):
         hardware = [d for d in digits if d.axis is not Axis.ADDRESS]
         rest = -(-extent // prod(d.size for d in hardware))
+        inner = digits[1:] if digits and digits[0].axis is Axis.ADDRESS else digits
+        outer = -(-extent // prod(d.size for d in inner))
+        if outer * prod(d.size for d in inner if d.axis is Axis.ADDRESS) == rest:
+            result.append((*([Digit(outer)] if outer > 1 else []), *inner))
+            continue
         places = [i for i, d in enumerate(digits) if d.axis is Axis.ADDRESS and d.size > 1]
         first = places[0] if places else 0
         made = [d for i, d in enumerate(digits) if i not in places]

@@ -32,12 +32,15 @@ def plan_gather(
     target: Buffer,
     index_map: NDArray[np.integer],
     *,
-    padding: int = 0,
+    padding: int | None = 0,
 ) -> Plan:
     """target.flat[i] = source.flat[index_map.flat[i]], or the 32-bit pattern `padding` where the map is negative.
 
-    Words that pad the target layout get the pattern too. The index tables of the plan are DRAM images with
-    the constant arrays that the host must pack into them. Raises ValueError when the map does not fit the layouts.
+    Words that pad the target layout get the pattern too. With None the target keeps what it holds there, and must hold
+    zeros where the map is not negative: the pieces of a tensor come to one buffer one after the other.
+
+    The index tables of the plan are DRAM images with the constant arrays that the host must pack into them. Raises
+    ValueError when the map does not fit the layouts.
     """
     flat = np.asarray(index_map).reshape(-1)
     if flat.size != target_layout.size or flat.max(initial=-1) >= source_layout.size:
@@ -56,16 +59,17 @@ def _plan(
     target_layout: Layout,
     target: Buffer,
     flat: Index,
-    padding: int,
+    padding: int | None,
 ) -> Plan:
     longs = addresses_in_use(target_layout)
     need = analyse(source_layout, target_layout, flat)
     padded = _static_padding(need, longs)
-    if padded is not None:
+    if padded is not None and (padding is not None or _whole(padded)):
         move = single_move(source_layout, target_layout, flat)
         if move is not None:
             move[1](builder, source, target)
-            _fill_words(builder, target, padded, padding)
+            if padding is not None:
+                _fill_words(builder, target, padded, padding)
             return Plan()
     return _collect_and_pick(builder, source_layout, source, need, longs, target, padding)
 
@@ -100,6 +104,11 @@ def _static_padding(need: Need, longs: list[int]) -> list[int] | None:
     return [w for w, p in zip(words, padded[0], strict=True) if p]
 
 
+def _whole(words: list[int]) -> bool:
+    """Whether these words make whole long words."""
+    return words[::2] == [w - 1 for w in words[1::2]] and all(w % 2 == 0 for w in words[::2])
+
+
 def _fill_words(builder: Builder, target: Buffer, words: list[int], pattern: int) -> None:
     if not words:
         return
@@ -117,7 +126,7 @@ def _collect_and_pick(
     need: Need,
     longs: list[int],
     target: Buffer,
-    padding: int,
+    padding: int | None,
 ) -> Plan:
     """The way that is always open: everything a PE might need passes by, and it picks by an index table.
 
@@ -150,20 +159,24 @@ def _pick_parts(
     padded: NDArray[np.bool_],
     longs: list[int],
     target: Buffer,
-    padding: int,
+    padding: int | None,
     touched: set[int],
 ) -> Plan:
     """Bring the words of each part to where they are wanted; long words beside `touched` that none has get the
     padding."""
+    if padding is None:  # all is there already
+        touched = set(longs)
     if not parts:
-        fill(builder, target, [a for a in longs if a not in touched], padding)
+        fill(builder, target, [a for a in longs if a not in touched], padding or 0)
         return Plan()
     scratch = builder.temporary(SCRATCH + RESERVED, (Memory.LM0,), "scratch")
     fill(builder, scratch, [0], 0)
-    fill(builder, scratch, [1], padding)
+    if padding is not None:
+        fill(builder, scratch, [1], padding)
     picker = Picker(builder, scratch, target, touched)
     for part in parts:
         for portion in portions(builder, crossing(source_layout, part), source, part, scratch):
             picker.portion(portion.index, padded, longs)
-    fill(builder, target, [a for a in longs if a not in picker.touched], padding)
+    if padding is not None:
+        fill(builder, target, [a for a in longs if a not in picker.touched], padding)
     return Plan(picker.constants, picker.kept)

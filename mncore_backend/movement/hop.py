@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, addresses_in_use, locate
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, locate
 from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, fill, granules, origins, slack
 from mnc.mncore_backend.movement.paths import (
     Path,
@@ -19,7 +19,7 @@ from mnc.mncore_backend.movement.paths import (
     paths,
     slices,
 )
-from mnc.mncore_backend.movement.scope import Index, mapped
+from mnc.mncore_backend.movement.scope import Index, filled_addresses, mapped
 from mnc.mncore_backend.movement.staging import bring_back, emit_down, emit_l2bm_down, staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT, PeStep, placed
 from mnc.mncore_backend.program import Buffer, Builder, upper
@@ -55,8 +55,8 @@ class _Hop:
 def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[Emit]:
     """Every way to turn `source` into `target` by one trip; empty if lanes have to move first. The result of a way is
     emitted slice by slice; words that pad the target or that the map sends nowhere get copies of something."""
-    addresses = addresses_in_use(target)
     held = mapped(target, index_map)
+    addresses = filled_addresses(target, index_map, held >= 0)
     ways = []
     choices = [(path, addresses) for path in paths(target, upward=False)]
     turns = _taking_turns(source, held, addresses)

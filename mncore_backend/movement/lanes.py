@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
-from mnc.mncore_backend.layout import CHIP_SHAPE, Axis, Digit, Layout, LayoutError, addresses_in_use, canonical
+from mnc.mncore_backend.layout import CHIP_SHAPE, Axis, Digit, Layout, LayoutError, canonical
 from mnc.mncore_backend.movement.feasible import Bit, atoms, places
 from mnc.mncore_backend.movement.local import LONG, WORD, access, copy
-from mnc.mncore_backend.movement.scope import LEVELS, Index, analyse
+from mnc.mncore_backend.movement.scope import LEVELS, Index, analyse, filled_addresses
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import Buffer, Builder
 
@@ -33,7 +33,7 @@ def local_copy(source: Layout, target: Layout, index_map: Index | None = None) -
     taken = _agreed(need.source_words, need.wanted, (0, 1, 2, 3))
     if taken is None:
         return []
-    longs = addresses_in_use(target)
+    longs = filled_addresses(target, index_map, need.wanted)
     pairs = {a: (int(taken[2 * a]), int(taken[2 * a + 1])) for a in longs}
     whole, words = [], []
     for a, (first, second) in pairs.items():
@@ -73,7 +73,7 @@ def transpose(source: Layout, target: Layout, index_map: Index | None = None) ->
     if column is None or rows is None:
         return []
     groups: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-    for a in addresses_in_use(target):
+    for a in filled_addresses(target, index_map, need.wanted):
         found = [int(r) for r in rows[:, a].reshape(-1)]
         filler = max(*found, 0)
         key = tuple(r if r >= 0 else filler for r in found)

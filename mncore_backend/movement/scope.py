@@ -7,7 +7,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.layout import AXIS_SIZE, CHIP_SHAPE, Axis, Layout, PlaceCode, place, place_codes
+from mnc.mncore_backend.layout import (
+    AXIS_SIZE,
+    CHIP_SHAPE,
+    Axis,
+    Layout,
+    PlaceCode,
+    addresses_in_use,
+    place,
+    place_codes,
+)
 
 Index = NDArray[np.integer]
 LEVELS = (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE)
@@ -102,6 +111,16 @@ def analyse(source: Layout, target: Layout, index_map: Index | None) -> Need:
     if source.replicated_bits(Axis.W):
         nearest = nearest | np.arange(flat.shape[-1], dtype=places.dtype) & 1
     return Need(flat >= 0, code, places[flat] | nearest)
+
+
+def filled_addresses(target: Layout, index_map: Index | None, wanted: NDArray[np.bool_]) -> list[int]:
+    """Long words of the target that a movement writes: with a map those that hold some wanted word (`wanted` is
+    [..., words]), as what holds none is filled afterwards."""
+    longs = addresses_in_use(target)
+    if index_map is None:
+        return longs
+    some = np.asarray(wanted.reshape(-1, wanted.shape[-1] // 2, 2).any(axis=(0, 2)))
+    return [a for a in longs if some[a]]
 
 
 def distinct(layout: Layout, axis: Axis) -> list[int]:

@@ -251,6 +251,9 @@ class _Selector:
     def gather(self, op: Any) -> None:
         index_map = to_numpy(op.attributes["index_map"]).astype(np.int64)
         padding = ir.IntegerAttr(op.attributes["padding"]).value
+        if "onto" in op.attributes:
+            self._add_tables(plan_gather(self.builder, *self._ends(op), index_map, padding=None))
+            return
         self._add_tables(plan_gather(self.builder, *self._ends(op), index_map, padding=padding & 0xFFFFFFFF))
         emit_fill_unused(self.builder, self.buffers[op.operands[1]], self.layout(op.operands[1]), padding)
 

@@ -52,23 +52,25 @@ class FuseElementwise(Pass):
                 _mark_epilogue(op)
 
     def _put_barriers(self, module: ir.Module) -> None:
-        picking: set[ir.Operation] = set()  # will read at computed indices when all is fused
+        # Results of what will read at computed indices when all is fused; operations hash by operands, which change.
+        picking: set[ir.Value] = set()
         for op in generics(module):
             consumer = read(op)
             if any(inner.name == "tensor.extract" for inner in body_operations(op)):
-                picking.add(op)
+                picking.update(op.results)
             for operand in range(len(op.operands)):
-                producer = op.operands[operand].owner
+                value = op.operands[operand]
+                producer = value.owner
                 if isinstance(producer, ir.Block):
                     continue
                 reason = self._refusal(producer, consumer, operand)
-                if not reason and producer in picking and consumer is not None and consumer.kind == "reduction":
+                if not reason and value in picking and consumer is not None and consumer.kind == "reduction":
                     reason = "the producer reads at computed indices, which a reduction cannot"
                 if reason:
                     explain(type(self).__name__, op, reason)
                     _protect(op, operand)
-                elif producer in picking:
-                    picking.add(op)
+                elif value in picking:
+                    picking.update(op.results)
             _protect_from_reshapes(op)
         for pad in find(module, lambda op: op.name == "tensor.pad"):
             if not isinstance(pad.operands[0].owner, ir.Block):  # upstream would move a reshape to the other side of it

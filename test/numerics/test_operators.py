@@ -262,6 +262,10 @@ REGRESSIONS = {
         a = Constant <value_ints = [0]> () g = Gather (x, i) r = Relu (g) s = Relu (r)
         y = ReduceSum <keepdims = 0> (s, a)
     }""",
+    "sum of rows chosen by reshaped indices": """g (float[5, 4] x, float[2, 1, 3] f) => (float[2, 4] y)
+    <int64[2] n = {2, 3}, int64[1] a = {1}> {
+        i = Cast <to = 7> (f) j = Reshape (i, n) r = Gather (x, j) y = ReduceSum <keepdims = 0> (r, a)
+    }""",
 }
 
 

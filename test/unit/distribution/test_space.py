@@ -5,7 +5,7 @@ from hypothesis import given
 
 from mnc.mncore_backend.distribution import default_digits, iteration_digits, matches, project, same_places, spread
 from mnc.mncore_backend.distribution.space import LANE_COUNT, reduce_inside, resized, with_addresses
-from mnc.mncore_backend.layout import Axis, Digit, place
+from mnc.mncore_backend.layout import Axis, Digit, parse, place
 
 shapes = st.lists(st.integers(1, 40), min_size=0, max_size=4).map(tuple)
 
@@ -81,3 +81,10 @@ def test_resizing_keeps_hardware_digits(before: int, after: int) -> None:
     layout_after = project((after,), resized_digits, (0,))
     hardware = [[d for d in own if d.axis is not Axis.ADDRESS] for own in (layout.dims[0], layout_after.dims[0])]
     assert hardware[0] == hardware[1]
+
+
+def test_equal_parts_keep_their_places_when_joined_and_taken_out() -> None:
+    part = parse("((16_MAB:1, 48:1),)", (768,))
+    joined = project((3072,), resized(part, (3072,)), (0,))
+    assert joined == parse("((4:48, 16_MAB:1, 48:1),)", (3072,))
+    assert project((768,), resized(joined, (768,)), (0,)) == part

@@ -61,6 +61,33 @@ def check_random_map(data: st.DataObject, emulated: bool = False) -> None:
 
 
 @given(st.data())
+@settings(max_examples=4, deadline=None, phases=UNSHRUNK)
+def test_pieces_come_to_one_buffer(data: st.DataObject) -> None:
+    """Two sources by turns of random runs: the second movement leaves alone what the first has written."""
+    target = data.draw(layouts(max_address=8))
+    sources = [data.draw(layouts(max_address=8)) for _ in range(2)]
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    turn = rng.integers(0, 2, target.size).repeat(data.draw(st.sampled_from([1, 2, 16])))[: target.size]
+    maps = [np.where(turn == i, rng.integers(-1, s.size, target.size), -1) for i, s in enumerate(sources)]
+    program = Program()
+    made = program.buffer("target", target.local_size, (Memory.LM0, Memory.LM1), pinned=True)
+    buffers = [program.buffer("source", s.local_size, (Memory.LM1, Memory.LM0), pinned=True) for s in sources]
+    ends = zip(sources, buffers, maps, (0, None), strict=True)
+    plans = [plan_gather(Builder(program), s, b, target, made, m, padding=p) for s, b, m, p in ends]
+    chip = ready(program, False)
+    values = [np.arange(1, s.size + 1, dtype=np.uint32) << np.uint32(16 * i) for i, s in enumerate(sources)]
+    for layout, buffer, value in zip(sources, buffers, values, strict=True):
+        chip.poke(buffer, pack(value, layout, padding=0xBAD))
+    for image, array in (table for plan in plans for table in plan.tables):
+        chip.write_dram(image.buffer, image.pack(array))
+    chip.run(program)
+    parts = [np.where(m >= 0, v[m], np.uint32(0)) for m, v in zip(maps, values, strict=True)]
+    used = place(target).reshape(4096, -1, 2)
+    used = np.repeat((used >= 0).any(axis=(0, 2)), 2)
+    assert (chip.peek(made) == pack(parts[0] | parts[1], target, padding=0))[..., used].all()
+
+
+@given(st.data())
 @settings(max_examples=5, deadline=None, phases=UNSHRUNK)
 def test_relayouts(data: st.DataObject) -> None:
     source = data.draw(layouts(max_address=12))

@@ -63,3 +63,14 @@ func.func @padded(%x: tensor<3xf32>) -> tensor<4xf32> {
   } : tensor<3xf32> to tensor<4xf32>
   return %p : tensor<4xf32>
 }
+
+// -----
+
+// The pieces of a concatenation come to one buffer.
+// CHECK-LABEL: func.func @joined
+// CHECK: "mncore.gather"(%{{.*}}, %[[WHOLE:.*]]) {index_map = dense<[0, 1, -1]> : tensor<3xi32>, padding = 0 : i32}
+// CHECK: "mncore.gather"(%{{.*}}, %[[WHOLE]]) {index_map = dense<[-1, -1, 0]> : tensor<3xi32>, onto, padding = 0 : i32}
+func.func @joined(%x: tensor<2xf32>, %y: tensor<1xf32>) -> tensor<3xf32> {
+  %r = tensor.concat dim(0) %x, %y : (tensor<2xf32>, tensor<1xf32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
