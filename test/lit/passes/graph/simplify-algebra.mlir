@@ -186,3 +186,19 @@ func.func @selections(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xi1>, te
   %5 = "graph.where"(%4, %x, %zero) : (tensor<4xi1>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return %1, %3, %5 : tensor<4xi1>, tensor<4xi1>, tensor<4xf32>
 }
+
+// CHECK-LABEL: func.func @sum_of_one_hot
+func.func @sum_of_one_hot(%labels: tensor<4x1xi32>) -> tensor<4x1xf32> {
+  // CHECK-NOT: graph.reduce
+  // CHECK: graph.greater_or_equal"(%arg0
+  // CHECK: graph.less_or_equal"(%arg0
+  // CHECK: graph.where
+  // CHECK: return
+  %row = "graph.constant"() {value = dense<[[0, 1, 2]]> : tensor<1x3xi32>} : () -> tensor<1x3xi32>
+  %one = "graph.constant"() {value = dense<0.25> : tensor<f32>} : () -> tensor<f32>
+  %zero = "graph.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %0 = "graph.equal"(%labels, %row) : (tensor<4x1xi32>, tensor<1x3xi32>) -> tensor<4x3xi1>
+  %1 = "graph.where"(%0, %one, %zero) : (tensor<4x3xi1>, tensor<f32>, tensor<f32>) -> tensor<4x3xf32>
+  %2 = "graph.reduce"(%1) {axes = array<i64: 1>, keepdims = true, kind = "sum"} : (tensor<4x3xf32>) -> tensor<4x1xf32>
+  return %2 : tensor<4x1xf32>
+}
