@@ -17,6 +17,8 @@ from mnc.mncore_backend.machine import WRITABLE_MASKS
 
 LOCAL_MEMORY = (Memory.LM0, Memory.LM1)
 REGISTER_FILE = (Memory.GRF0, Memory.GRF1)
+COORDINATE = {"L2B": Memory.L2BID, "L1B": Memory.L1BID, "MAB": Memory.MABID, "PE": Memory.SUBPEID}
+"""Operands that hold a PE's own coordinates, by the name of the axis."""
 
 
 @dataclass(eq=False, slots=True)

@@ -105,10 +105,10 @@ class _Keeper:
 
     def batch(self) -> None:
         """The other inputs: loaded for the next run."""
-        for argument in self.with_role("input"):
+        for argument in reversed(self.with_role("input")):  # each is put in front of those before
             if _string(argument.attributes, UPDATED) is not None:
                 continue
-            for load in argument.transfers:
+            for load in reversed(argument.transfers):
                 arrangement = self._chosen(load, *ARRANGEMENT)
                 kept = {NAME: argument.attributes[NAME], **arrangement}
                 if arrangement:

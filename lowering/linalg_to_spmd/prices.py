@@ -16,7 +16,8 @@ LARGEST_PLANNED = 256  # long words per PE: planning the movement of more takes 
 
 @functools.lru_cache(maxsize=1024)
 def movement_steps(source: Layout, target: Layout) -> float:
-    """Steps of the planned movement from one layout to another."""
+    """Steps of the planned movement from one layout to another, were every PE to fetch its part: what it picks from its
+    own memory is as good as free, but brings nothing nearer, and would spread everything that is alike everywhere."""
     if same_places(source, target):
         return 0.0
     padded = any(layout.padded_shape != layout.shape for layout in (source, target))
@@ -25,7 +26,7 @@ def movement_steps(source: Layout, target: Layout) -> float:
 
     def plan(builder: Builder) -> None:
         buffers = [builder.program.buffer("relayout", x.local_size, LOCAL_MEMORY) for x in (source, target)]
-        plan_relayout(builder, source, buffers[0], target, buffers[1])
+        plan_relayout(builder, source, buffers[0], target, buffers[1], picks=False)
 
     return float(estimate(plan).total_steps)
 

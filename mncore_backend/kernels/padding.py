@@ -14,15 +14,9 @@ import numpy as np
 from mnc.mncore_backend.assembly.records import Literal, Mask, Memory, Operand
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.layout.layout import Field
-from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local
+from mnc.mncore_backend.program import COORDINATE, Buffer, BufferOperand, Builder, local
 
 MASK_ENTRY = 15
-_COORDINATE = {
-    Axis.L2B: Memory.L2BID,
-    Axis.L1B: Memory.L1BID,
-    Axis.MAB: Memory.MABID,
-    Axis.PE: Memory.SUBPEID,
-}
 _EVERYWHERE = -1  # threshold of addresses that hold padding only
 
 
@@ -63,7 +57,7 @@ def _digit(scalars: _Scalars, field: Field) -> BufferOperand:
         scalars.builder.emit("immu", (), [first], literal=Literal("i", str(field.weight)))
         return scalars.apply("ixor", both, first)
     shift = scalars.constant(field.stride.bit_length() - 1)
-    moved = scalars.apply("ilsr", Operand(_COORDINATE[field.axis]), shift)
+    moved = scalars.apply("ilsr", Operand(COORDINATE[field.axis.value]), shift)
     return _times(scalars, scalars.apply("iand", moved, scalars.constant(field.size - 1)), field.weight)
 
 

@@ -2,11 +2,12 @@
 
 An MV costs its latency whatever it moves, and two MVs into one L2BM follow each other (OPEN-38). So tensors that fit
 beside each other come in one transfer per MV form, and a tensor may take a finer form than it needs, with copies in
-DRAM, where that saves a transfer.
+DRAM, where that saves a transfer. One that is wanted after a large tensor may ride in the last MV of that.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
+from functools import partial
+from itertools import combinations, zip_longest
 
 import numpy as np
 
@@ -18,14 +19,14 @@ from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.load import (
     DRAM_PER_L2BM,
     Arrival,
+    Load,
     dram_index,
-    emit_from_l2bm,
+    emit_arrived,
     emit_mv,
-    plan_load,
     prepare,
+    segments,
 )
-from mnc.mncore_backend.movement.paths import l1bm_extent
-from mnc.mncore_backend.movement.staging import alternating, staging
+from mnc.mncore_backend.movement.staging import staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT
 from mnc.mncore_backend.program import Buffer, Builder
 
@@ -44,29 +45,27 @@ _FINER = {
 _LONGS_PER_CYCLE = {"mvb": 32, "mvb4": 16, "mvb2": 16, "mvp": 8}  # of one L2BM; mvp moves two halves (OPEN-48)
 
 
-def _assignment_cost(sizes: dict[str, int]) -> tuple[float, int]:
-    """Cycles of the transfers, then DRAM long words."""
-    latency = machine.MV_LATENCY_STEPS * machine.CYCLES_PER_STEP
-    cycles = sum(latency + size / _LONGS_PER_CYCLE[form] for form, size in sizes.items())
-    return cycles, sum(size * DRAM_PER_L2BM[form] for form, size in sizes.items())
-
-
-def choose_forms(loads: Sequence[tuple[str, int]]) -> list[str]:
-    """MV form of each load, given the coarsest form that serves it and its size in one L2BM (long words)."""
-    best: tuple[tuple[float, int], list[str]] | None = None
-    forms = tuple(_FINER["mvb"])
-    for count in range(1, len(forms) + 1):
-        for allowed in combinations(forms, count):
-            chosen = [next((f for f in _FINER[coarsest] if f in allowed), None) for coarsest, _ in loads]
-            if None in chosen:
+def choose_forms(loads: Sequence[tuple[str, int]], rides: Sequence[tuple[str, int] | None] = ()) -> list[str | None]:
+    """MV form of each load, given the coarsest form that serves it and its size in one L2BM (long words); None for one
+    that rides in a transfer that happens anyway, whose form and its size there are those of `rides`."""
+    options = [(_FINER[load[0]], load, ride) for load, ride in zip_longest(loads, rides)]
+    best: tuple[tuple[float, int], list[str | None]] | None = None
+    for count in range(len(_FINER["mvb"]) + 1):
+        for allowed in combinations(_FINER["mvb"], count):
+            chosen: list[str | None] = [next((f for f in finer if f in allowed), None) for finer, _, _ in options]
+            moved = [
+                ride if own is None else (own, load[1]) for own, (_, load, ride) in zip(chosen, options, strict=True)
+            ]
+            parts = [part for part in moved if part is not None]
+            if len(parts) < len(moved):
                 continue
-            sizes: dict[str, int] = {}
-            for form, (_, size) in zip(chosen, loads, strict=True):
-                assert form is not None
-                sizes[form] = sizes.get(form, 0) + size
-            cost = _assignment_cost(sizes)
+            cycles = machine.MV_LATENCY_STEPS * machine.CYCLES_PER_STEP * len({own for own in chosen if own})
+            cost = (
+                cycles + sum(size / _LONGS_PER_CYCLE[form] for form, size in parts),
+                sum(size * DRAM_PER_L2BM[form] for form, size in parts),
+            )
             if best is None or cost < best[0]:
-                best = cost, [form for form in chosen if form is not None]
+                best = cost, chosen
     assert best is not None  # every form may be promoted to mvp
     return best[1]
 
@@ -98,15 +97,45 @@ def plan_loads(builder: Builder, requests: Sequence[tuple[Layout, Buffer]]) -> l
     The first shared transfer is emitted at once, others when one of their tensors is wanted, everything else by the
     calls.
     """
-    arrivals = [prepare(layout, buffer) for layout, buffer in requests]
+    arrivals = [prepare(builder, layout, buffer) for layout, buffer in requests]
     finishes: dict[int, Finish] = {}
+    riders: dict[int, list[int]] = {}
     for number, group in enumerate(_groups(arrivals)):
-        if len(group) > 1:
-            finishes.update(_Batch(builder, requests, arrivals, group, at_once=number == 0).finishes)
-    return [
-        finishes.get(i) or (lambda layout=layout, buffer=buffer: plan_load(builder, layout, buffer))
-        for i, (layout, buffer) in enumerate(requests)
-    ]
+        hosts = _hosts(arrivals, group)
+        forms = choose_forms(
+            [(arrivals[i].spread, arrivals[i].l2bm_total) for i in group],
+            [
+                h if h is None else (arrivals[h].spread, arrivals[i].l2bm_needed)
+                for i, h in zip(group, hosts, strict=True)
+            ],
+        )
+        own = [(i, form) for i, form in zip(group, forms, strict=True) if form is not None]
+        if len(own) > 1:
+            finishes.update(_Batch(builder, requests, arrivals, own, at_once=number == 0).finishes)
+        for i, host, form in zip(group, hosts, forms, strict=True):
+            if form is None and host is not None:
+                riders.setdefault(host, []).append(i)
+    for i, arrival in enumerate(arrivals):
+        if i not in finishes and not any(i in others for others in riders.values()):
+            load = Load(builder, arrival, [arrivals[j] for j in riders.get(i, [])])
+            finishes[i] = load.finish
+            finishes.update({j: partial(load.rider, n) for n, j in enumerate(riders.get(i, []))})
+    return [finishes[i] for i in range(len(requests))]
+
+
+def _hosts(arrivals: Sequence[Arrival], group: Sequence[int]) -> list[int | None]:
+    """The large tensor before each load of a group whose last MV has room for it."""
+    used: dict[int, int] = {}
+    hosts: list[int | None] = []
+    for i in group:
+        large = (j for j in reversed(range(i)) if arrivals[j].l2bm_total > LARGEST)
+        host = next((j for j in large if arrivals[j].spread in _FINER[arrivals[i].spread]), None)
+        if host is not None and used.get(host, 0) + arrivals[i].l2bm_needed > SEVERAL:
+            host = None
+        hosts.append(host)
+        if host is not None:
+            used[host] = used.get(host, 0) + arrivals[i].l2bm_needed
+    return hosts
 
 
 class _Batch:
@@ -117,14 +146,14 @@ class _Batch:
         builder: Builder,
         requests: Sequence[tuple[Layout, Buffer]],
         arrivals: Sequence[Arrival],
-        group: Sequence[int],
+        members: Sequence[tuple[int, str]],
         *,
         at_once: bool,
     ) -> None:
-        self._start = lambda: _batch(builder, requests, arrivals, group)
-        self._group = group
+        self._start = lambda: _batch(builder, requests, arrivals, members)
+        self._group = [i for i, _ in members]
         self._started = self._start() if at_once else None
-        self.finishes: dict[int, Finish] = {i: (lambda i=i: self._finish(i)) for i in group}
+        self.finishes: dict[int, Finish] = {i: (lambda i=i: self._finish(i)) for i in self._group}
 
     def _finish(self, number: int) -> DramImage:
         if self._started is None:
@@ -133,12 +162,14 @@ class _Batch:
 
 
 def _batch(
-    builder: Builder, requests: Sequence[tuple[Layout, Buffer]], arrivals: Sequence[Arrival], group: Sequence[int]
+    builder: Builder,
+    requests: Sequence[tuple[Layout, Buffer]],
+    arrivals: Sequence[Arrival],
+    chosen: Sequence[tuple[int, str]],
 ) -> list[Finish]:
-    forms = choose_forms([(arrivals[i].spread, arrivals[i].l2bm_total) for i in group])
     finishes: dict[int, Finish] = {}
-    for number, form in enumerate(dict.fromkeys(forms)):
-        members = [i for i, own in zip(group, forms, strict=True) if own == form]
+    for number, form in enumerate(dict.fromkeys(form for _, form in chosen)):
+        members = [i for i, own in chosen if own == form]
         transfer = _Transfer(builder, form, sum(arrivals[i].l2bm_total for i in members))
         if number == 0:  # of the tensor wanted first; the others come when one of theirs is wanted
             transfer.start()
@@ -146,7 +177,7 @@ def _batch(
         for i in members:
             finishes[i] = _finisher(builder, requests[i][0], arrivals[i], transfer, start)
             start += arrivals[i].l2bm_total
-    return [finishes[i] for i in group]
+    return [finishes[i] for i, _ in chosen]
 
 
 class _Transfer:
@@ -173,18 +204,9 @@ def _finisher(builder: Builder, layout: Layout, arrival: Arrival, transfer: _Tra
     form = transfer.form
 
     def finish() -> DramImage:
-        l2bm = transfer.start()
-        extents = [l1bm_extent(arrival.path, part) for part in arrival.parts]
-        l1bm = alternating(builder, Memory.L1BM, extents, "down")
-        at = start
-        for i in numbers:
-            emit_from_l2bm(builder, arrival, i, l2bm, at, l1bm[i])
-            at += arrival.l2bm_size(i)
+        emit_arrived(builder, arrival, transfer.start(), start)
         index = dram_index(np.concatenate([arrival.l2bm_index(i) for i in numbers], axis=1), form)
-        if form == "mvp":  # the halves of all tensors lie behind each other
-            segments = ((start, size), (transfer.total + start, size))
-        else:
-            segments = ((start * DRAM_PER_L2BM[form] // GROUPS, index.shape[1]),)
-        return DramImage(transfer.dram, layout.shape, np.asarray(index), tuple(range(GROUPS)), 0, segments)
+        places = segments(form, transfer.total, start, size)
+        return DramImage(transfer.dram, layout.shape, np.asarray(index), tuple(range(GROUPS)), 0, places)
 
     return finish

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.layout import Axis
+from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.machine import (
     CYCLES_PER_STEP,
     GROUPS,
@@ -13,7 +13,7 @@ from mnc.mncore_backend.machine import (
     MV_LATENCY_STEPS,
     Shape,
 )
-from mnc.mncore_backend.program import AnyOperand, BufferOperand, Builder, MachineOp, Program
+from mnc.mncore_backend.program import AnyOperand, Buffer, BufferOperand, Builder, MachineOp, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,15 @@ def estimate(plan: Callable[[Builder], object]) -> Cost:
     program = Program()
     plan(Builder(program))
     return count(program.operations)
+
+
+def move_steps(way: Callable[[Builder, Buffer, Buffer], None], source: Layout, target: Layout) -> int:
+    """Steps of a move that `way` emits between local memories."""
+    program = Program()
+    a = program.buffer("a", source.local_size, (Memory.LM0,))
+    b = program.buffer("b", target.local_size, (Memory.LM1,))
+    way(Builder(program), a, b)
+    return count(program.operations).total_steps
 
 
 def count(operations: list[MachineOp]) -> Cost:

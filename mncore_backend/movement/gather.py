@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, addresses_in_use
 from mnc.mncore_backend.movement.crossing import SCRATCH, crossing
-from mnc.mncore_backend.movement.estimate import count
+from mnc.mncore_backend.movement.estimate import count, move_steps
 from mnc.mncore_backend.movement.feasible import may_copy, may_hop, may_transpose
 from mnc.mncore_backend.movement.hop import Emit, hop
 from mnc.mncore_backend.movement.lanes import local_copy, transpose
@@ -80,19 +80,11 @@ def single_move(source: Layout, target: Layout, index_map: Index | None = None) 
     for may, way in ((may_copy, local_copy), (may_transpose, transpose), (may_hop, hop)):
         if not ways and (index_map is not None or may(source, target)):
             ways = way(source, target, index_map)
-    priced = [(_price(way, source, target), i) for i, way in enumerate(ways)]
+    priced = [(move_steps(way, source, target), i) for i, way in enumerate(ways)]
     if not priced:
         return None
     cost, chosen = min(priced)
     return cost, ways[chosen]
-
-
-def _price(way: Emit, source: Layout, target: Layout) -> int:
-    program = Program()
-    a = program.buffer("a", source.local_size, (Memory.LM0,))
-    b = program.buffer("b", target.local_size, (Memory.LM1,))
-    way(Builder(program), a, b)
-    return count(program.operations).total_steps
 
 
 def _static_padding(need: Need, longs: list[int]) -> list[int] | None:

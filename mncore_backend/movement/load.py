@@ -1,13 +1,17 @@
 """DRAM -> L2BM -> L1BM -> PE for any layout."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout, place
 from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS, MV_LATENCY_STEPS
+from mnc.mncore_backend.movement.estimate import move_steps
 from mnc.mncore_backend.movement.image import DramImage
+from mnc.mncore_backend.movement.lanes import Emit, collected
+from mnc.mncore_backend.movement.own_part import own_part
 from mnc.mncore_backend.movement.paths import (
     MV_SLICE,
     Index,
@@ -23,7 +27,7 @@ from mnc.mncore_backend.movement.paths import (
     used_addresses,
 )
 from mnc.mncore_backend.movement.staging import alternating, emit_down, emit_l2bm_down
-from mnc.mncore_backend.movement.transfers import MV_GRANULE, MV_UNIT, PeStep, placed
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_GRANULE, MV_UNIT, PeStep, placed
 from mnc.mncore_backend.program import Buffer, Builder, upper
 
 
@@ -33,22 +37,13 @@ def plan_load(builder: Builder, layout: Layout, destination: Buffer, *, padding:
     Replicas that the instructions can make are made on the way; the others are copies in DRAM. The path with the
     fewest DRAM long words is taken, then the one with the fewest steps. `padding` is the bit pattern of padding.
     """
-    arrival = prepare(layout, destination)
-    spread = arrival.spread
-    images = [
-        dram_index(np.concatenate([arrival.l2bm_index(i) for i in group], axis=1), spread)
-        for group in mv_groups([arrival.l2bm_size(i) for i in range(len(arrival.parts))], _largest(spread))
-    ]
-    index = np.concatenate(images, axis=1)
-    dram = builder.program.buffer("image", index.shape[1], (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
-    _emit(builder, arrival, dram)
-    return DramImage(dram, layout.shape, index, tuple(range(GROUPS)), padding)
+    return Load(builder, prepare(builder, layout, destination), padding=padding).finish()
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """How a tensor comes: the inner hops chosen, its slices and the coarsest MV form that serves it. `data[i]` is the
-    size of slice i in L1BM, long words."""
+    size of slice i in L1BM, long words. `pick` makes of that, once it has come, what was asked for, and where."""
 
     layout: Layout
     destination: Buffer
@@ -56,6 +51,7 @@ class Arrival:
     parts: list[list[PeStep]]
     data: list[int]
     spread: str
+    pick: tuple[Emit, Buffer] | None = None
 
     def l2bm_index(self, part: int) -> Index:
         """What each word of the L2BMs holds when a slice has arrived: [L2B, long word, word]."""
@@ -71,24 +67,66 @@ class Arrival:
         """Long words of one L2BM that a slice takes."""
         return self.data[part] * self.path.widening
 
+    @property
+    def hop_steps(self) -> int:
+        """PE steps of the inner hops."""
+        return sum(hop_steps(self.path, part) for part in self.parts)
 
-def prepare(layout: Layout, destination: Buffer) -> Arrival:
-    """Choose the path with the fewest DRAM long words, then with the fewest steps."""
-    held = place(layout)
-    addresses = used_addresses(held)
+    @property
+    def l2bm_needed(self) -> int:
+        """Those of `l2bm_total` that reach a PE, in whole MV units: the last instruction may read on beyond them."""
+        offset, last = placed(self.parts[-1])[-1]
+        idle = (self.data[-1] - offset - last.data) * CYCLES // self.path.unit  # cycles of the last instruction
+        per_cycle = MV_UNIT if self.path.sets is None else self.path.unit // CYCLES
+        return -(-(self.l2bm_total - idle * per_cycle) // MV_UNIT) * MV_UNIT
+
+
+def prepare(builder: Builder, layout: Layout, destination: Buffer) -> Arrival:
+    """Choose the path with the fewest DRAM long words, then with the fewest steps; of what is small, every PE may get
+    what several share, and pick its part, where that is less work for DRAM and PEs together."""
     two_long = destination.alignment % 2 == 0
+    best, price = _direct(layout, destination, two_long=two_long), 0.0
+    if layout.padded_shape != layout.shape or layout.local_size > _LARGEST_PICKED:
+        return best
+    price = _price(best)
+    for shared in collected(layout):
+        if shared.local_size <= _LARGEST_PICKED and (picks := own_part(shared, layout)):
+            trial = _direct(shared, destination, two_long=True)
+            cost = _price(trial) + move_steps(picks[0], shared, layout)
+            if cost < price:
+                best, price = replace(trial, pick=(picks[0], destination)), cost
+    if best.pick is not None:
+        held = builder.temporary(best.layout.local_size, (Memory.LM0,), "shared", alignment=2)
+        return replace(best, destination=held)
+    return best
+
+
+def _direct(layout: Layout, destination: Buffer, *, two_long: bool) -> Arrival:
+    addresses = used_addresses(place(layout))
     spread = _spread(layout)
-    candidates = [(path, slices(path, addresses, two_long=two_long)) for path in paths(layout, upward=False)]
-    path, parts = min(candidates, key=lambda c: _cost(c[0], c[1], spread))
-    return Arrival(layout, destination, path, parts, [l1bm_size(path, part) for part in parts], spread)
+    candidates = []
+    for path in paths(layout, upward=False):
+        parts = slices(path, addresses, two_long=two_long)
+        sizes = [l1bm_size(path, part) for part in parts]
+        candidates.append(Arrival(layout, destination, path, parts, sizes, spread))
+    return min(candidates, key=lambda arrival: (arrival.l2bm_total, arrival.hop_steps, arrival.l2bm_needed))
+
+
+def _price(arrival: Arrival) -> float:
+    """Steps of DRAM at full rate and of the PEs."""
+    longs = arrival.l2bm_needed * DRAM_PER_L2BM[arrival.spread]
+    return longs / _DRAM_LONGS_PER_STEP + arrival.hop_steps
 
 
 def emit_from_l2bm(builder: Builder, arrival: Arrival, part: int, l2bm: Buffer, start: int, l1bm: Buffer) -> None:
-    """The inner hops of one slice, which lies at offset `start` of `l2bm`."""
+    """The inner hops of one slice, which lies at offset `start` of `l2bm`; the last slice is the last to come."""
     extent = l1bm_extent(arrival.path, arrival.parts[part])
     emit_l2bm_down(builder, arrival.path, l2bm, l1bm, arrival.data[part], extent, start)
     for offset, step in placed(arrival.parts[part]):
         emit_down(builder, step, l1bm, offset, arrival.destination)
+    if arrival.pick is not None and part == len(arrival.parts) - 1:
+        emit, destination = arrival.pick
+        emit(builder, arrival.destination, destination)
 
 
 def _spread(layout: Layout) -> str:
@@ -104,13 +142,11 @@ def _spread(layout: Layout) -> str:
 # Long words that a half moves at 16 per cycle while the latency of the other passes.
 _HALF_LATENCY = 16 * CYCLES_PER_STEP * MV_LATENCY_STEPS
 
+_LARGEST_PICKED = 64  # long words that a PE shares with others: more would take longer to consider than to bring
+_DRAM_LONGS_PER_STEP = 16 * CYCLES_PER_STEP * GROUPS
+
 # DRAM long words (all groups) per long word of one L2BM.
 DRAM_PER_L2BM = {"mvb": 1, "mvb4": 2, "mvb2": 4, "mvp": 8}
-
-
-def _cost(path: Path, parts: list[list[PeStep]], spread: str) -> tuple[int, int]:
-    size = sum(l1bm_size(path, part) for part in parts) * path.widening
-    return size * DRAM_PER_L2BM[spread], sum(hop_steps(path, part) for part in parts)
 
 
 def dram_index(l2bm: Index, spread: str) -> Index:
@@ -137,22 +173,83 @@ def _largest(spread: str) -> int:
     return _HALF_LATENCY if spread == "mvp" else MV_SLICE
 
 
-def _emit(builder: Builder, arrival: Arrival, dram: Buffer) -> None:
-    parts, spread = arrival.parts, arrival.spread
-    sizes = [arrival.l2bm_size(i) for i in range(len(parts))]
-    groups = mv_groups(sizes, _largest(spread))
-    wide = [sum(sizes[i] for i in group) for group in groups]
-    l2bm = alternating(builder, Memory.L2BM, wide, "down")
-    l1bm = alternating(builder, Memory.L1BM, [l1bm_extent(arrival.path, part) for part in parts], "down")
-    starts = [sum(wide[:g]) * DRAM_PER_L2BM[spread] // GROUPS for g in range(len(groups))]
-    emit_mv(builder, spread, dram, starts[0], l2bm[0], wide[0])
-    for g, group in enumerate(groups):
-        if g + 1 < len(groups):  # ahead of the PE work of these slices, which it may overlap
-            emit_mv(builder, spread, dram, starts[g + 1], l2bm[g + 1], wide[g + 1])
-        start = 0
-        for i in group:
-            emit_from_l2bm(builder, arrival, i, l2bm[g], start, l1bm[i])
-            start += sizes[i]
+class Load:
+    """A tensor in MVs of its own. The last of them also brings `riders`, small tensors that nobody wants sooner, in
+    front of what it brings of the tensor itself, so that their last instructions may read on (`Arrival.l2bm_needed`).
+
+    `finish` and `rider` emit what is left to do, in any order, each once.
+    """
+
+    def __init__(self, builder: Builder, arrival: Arrival, riders: Sequence[Arrival] = (), *, padding: int = 0) -> None:
+        self._builder, self._arrival, self._riders, self._padding = builder, arrival, riders, padding
+        self._sizes = [arrival.l2bm_size(i) for i in range(len(arrival.parts))]
+        self._groups = mv_groups(self._sizes, _largest(arrival.spread))
+        ends = np.cumsum([0, *(rider.l2bm_needed for rider in riders)])
+        self._places, self._in_front = ends[:-1].tolist(), int(ends[-1])
+        wide = [sum(self._sizes[i] for i in group) for group in self._groups]
+        wide[-1] += self._in_front
+        starts = np.cumsum([0, *(size * DRAM_PER_L2BM[arrival.spread] // GROUPS for size in wide)]).tolist()
+        self._wide, self._starts = wide, starts
+        self._dram = builder.program.buffer("image", starts[-1], (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
+        self._image: DramImage | None = None
+        self._last: Buffer | None = None
+
+    def finish(self) -> DramImage:
+        """Emit the transfers of the tensor itself; how it lies in DRAM."""
+        if self._image is None:
+            arrival, spread = self._arrival, self._arrival.spread
+            images = [
+                dram_index(np.concatenate([arrival.l2bm_index(i) for i in group], axis=1), spread)
+                for group in self._groups
+            ]
+            last = segments(spread, self._wide[-1], self._in_front, self._wide[-1] - self._in_front)
+            pieces = ((0, self._starts[-2]), *((self._starts[-2] + start, size) for start, size in last))
+            index = np.concatenate(images, axis=1)
+            own = pieces if self._riders else ()
+            self._image = DramImage(self._dram, arrival.layout.shape, index, tuple(range(GROUPS)), self._padding, own)
+            self._emit()
+        return self._image
+
+    def rider(self, number: int) -> DramImage:
+        """Emit the inner hops of a rider; how it lies in DRAM."""
+        self.finish()
+        assert self._last is not None
+        arrival, start = self._riders[number], self._places[number]
+        emit_arrived(self._builder, arrival, self._last, start)
+        size, form = arrival.l2bm_needed, self._arrival.spread
+        held = np.concatenate([arrival.l2bm_index(i) for i in range(len(arrival.parts))], axis=1)
+        pieces = tuple((self._starts[-2] + at, n) for at, n in segments(form, self._wide[-1], start, size))
+        index = dram_index(held[:, :size], form)
+        return DramImage(self._dram, arrival.layout.shape, index, tuple(range(GROUPS)), 0, pieces)
+
+    def _emit(self) -> None:
+        builder, arrival, wide = self._builder, self._arrival, self._wide
+        l2bm = alternating(builder, Memory.L2BM, wide, "down")
+        l1bm = alternating(builder, Memory.L1BM, [l1bm_extent(arrival.path, part) for part in arrival.parts], "down")
+        self._last = l2bm[-1]
+        emit_mv(builder, arrival.spread, self._dram, 0, l2bm[0], wide[0])
+        for g, group in enumerate(self._groups):
+            if g + 1 < len(self._groups):  # ahead of the PE work of these slices, which it may overlap
+                emit_mv(builder, arrival.spread, self._dram, self._starts[g + 1], l2bm[g + 1], wide[g + 1])
+            start = self._in_front if g + 1 == len(self._groups) else 0
+            for i in group:
+                emit_from_l2bm(builder, arrival, i, l2bm[g], start, l1bm[i])
+                start += self._sizes[i]
+
+
+def emit_arrived(builder: Builder, arrival: Arrival, l2bm: Buffer, start: int) -> None:
+    """The inner hops of all slices of a tensor, which lies at offset `start` of `l2bm`."""
+    l1bm = alternating(builder, Memory.L1BM, [l1bm_extent(arrival.path, part) for part in arrival.parts], "down")
+    for i in range(len(arrival.parts)):
+        emit_from_l2bm(builder, arrival, i, l2bm, start, l1bm[i])
+        start += arrival.l2bm_size(i)
+
+
+def segments(form: str, total: int, start: int, size: int) -> tuple[tuple[int, int], ...]:
+    """Where `size` long words from `start` on of an MV of `total` long words of each L2BM lie in its DRAM image."""
+    if form == "mvp":  # the halves lie behind each other
+        return ((start, size), (total + start, size))
+    return ((start * DRAM_PER_L2BM[form] // GROUPS, size * DRAM_PER_L2BM[form] // GROUPS),)
 
 
 def emit_mv(builder: Builder, spread: str, dram: Buffer, start: int, l2bm: Buffer, size: int) -> None:

@@ -14,10 +14,12 @@ import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, canonical, equivalent
-from mnc.mncore_backend.movement.estimate import count
+from mnc.mncore_backend.movement.estimate import count, move_steps
+from mnc.mncore_backend.movement.feasible import may_copy
 from mnc.mncore_backend.movement.gather import plan_gather, single_move
 from mnc.mncore_backend.movement.hop import Emit
 from mnc.mncore_backend.movement.lanes import collected, variants
+from mnc.mncore_backend.movement.own_part import own_part
 from mnc.mncore_backend.movement.pick import Plan
 from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, Builder, Program
@@ -39,17 +41,19 @@ def plan_relayout(
     target: Buffer,
     *,
     padding: int | None = None,
+    picks: bool = True,
 ) -> Plan:
     """Emit what turns `source` under `source_layout` into `target` under `target_layout` (same tensor), never through
     DRAM. Words that pad the target take the 32-bit pattern `padding`; None leaves them unspecified, which is cheaper.
-    The plan may hold index tables, as of `plan_gather`. Raises ValueError for different tensors."""
+    `picks`: a PE may take its part of what all hold by addresses of its own. The plan may hold index tables, as of
+    `plan_gather`. Raises ValueError for different tensors."""
     if source_layout.shape != target_layout.shape:
         raise ValueError(f"relayout of {source_layout.shape} into {target_layout.shape}")
     if source is target and equivalent(source_layout, target_layout):
         return Plan()
-    key = ("relayout", source_layout, target_layout, padding)
+    key = ("relayout", source_layout, target_layout, padding, picks)
     ends = (source_layout, source, target_layout, target)
-    return REPEATS.emit(builder, key, source, target, lambda: _plan(builder, *ends, padding))
+    return REPEATS.emit(builder, key, source, target, lambda: _plan(builder, *ends, padding, picks))
 
 
 def _plan(
@@ -59,9 +63,13 @@ def _plan(
     target_layout: Layout,
     target: Buffer,
     padding: int | None,
+    picks: bool,
 ) -> Plan:
     padded = target_layout.padded_shape != target_layout.shape
-    chain = find_chain(canonical(source_layout), canonical(target_layout)) if padding is None or not padded else None
+    ends = canonical(source_layout), canonical(target_layout)
+    chain = find_chain(*ends) if padding is None or not padded else None
+    if chain is not None and picks:
+        chain = _picked(*ends, sum(move[0] for move in chain)) or chain
     cost = sum(move[0] for move in chain) if chain is not None else None
     if cost is None or cost > DEAR:  # what a PE picks from all that passes by may be less than what chains carry
         trial = Builder(Program(), builder.location, builder.keep)
@@ -79,6 +87,15 @@ def _plan(
         emit(builder, here, there)
         here = there
     return Plan()
+
+
+@lru_cache(maxsize=256)
+def _picked(source: Layout, target: Layout, cost: int) -> tuple[Move] | None:
+    """A pick of what every PE holds itself, if that takes fewer than `cost` steps. As a part of longer chains it does
+    not pay: it keeps the ALU from other work and its source in LM0, where that could pass by in a register file."""
+    picks = own_part(source, target) if may_copy(source, target) else []
+    priced = move_steps(picks[0], source, target) if picks else cost
+    return ((priced, target, picks[0]),) if priced < cost else None
 
 
 def _between(layout: Layout) -> tuple[Memory, ...]:

@@ -6,14 +6,14 @@ would start them, with the banks as the one exclusive resource: what lies on a l
 what is less urgent gets the banks only while nobody more urgent wants them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
-from mnc.mncore_backend.machine import MEMORIES, MV_LATENCY_STEPS
+from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import LOCAL_MEMORY, AnyOperand, Buffer, BufferOperand, MachineOp
 from mnc.mncore_backend.scheduling.chains import produced_latch
-from mnc.mncore_backend.scheduling.timeline import timing_of
+from mnc.mncore_backend.scheduling.timeline import Port, TransferTiming, timing_of
 
 _LATENCY = 2  # steps from a result to its use, in most units
 _ABOVE = (Memory.L1BM, Memory.L2BM)
@@ -25,7 +25,8 @@ class Kernel:
     """A run of operations that stays together.
 
     duration    steps from its first operation to its last result, alone
-    data_steps  those of them in which MVs occupy DRAM or PDM
+    data_steps  those of them in which MVs occupy their memories
+    ports       the sides of memories that they occupy
     urgency     steps from its start to the end of the program at least
     """
 
@@ -33,10 +34,16 @@ class Kernel:
     duration: int
     uses_banks: bool
     data_steps: int
+    ports: frozenset[Port]
     before: set["Kernel"] = field(default_factory=set)
     after: set["Kernel"] = field(default_factory=set)
     urgency: int = 0
     start: int = -1
+
+    @property
+    def sources(self) -> set[Port]:
+        """The memories that MVs read."""
+        return {port for port in self.ports if not port[2]}
 
 
 def ordered_kernels(runs: Sequence[Sequence[MachineOp]]) -> list[MachineOp]:
@@ -144,7 +151,9 @@ def _constant(op: MachineOp, made: set[Buffer]) -> Buffer | None:
 def _kernel(run: Sequence[MachineOp]) -> Kernel:
     operands = [o for op in run for o in (*op.sources, *op.destinations)]
     banks = any(isinstance(o, Operand) and o.memory in (Memory.MATRIX_X, Memory.MATRIX_Y) for o in operands)
-    return Kernel(run, _duration(run), banks, sum(_data_steps(op) for op in run if op.is_transfer))
+    timings = [_timing(op) for op in run if op.is_transfer]
+    ports = frozenset(port for timing in timings for port in timing.ports)
+    return Kernel(run, _duration(run), banks, sum(timing.data_steps for timing in timings), ports)
 
 
 def _places(operands: Sequence[AnyOperand]) -> list[object]:
@@ -152,8 +161,8 @@ def _places(operands: Sequence[AnyOperand]) -> list[object]:
     return [(o.buffer, o.offsets) if isinstance(o, BufferOperand) else o.memory for o in operands]
 
 
-def _data_steps(op: MachineOp) -> int:
-    """Steps for which an MV occupies its memories, which do not depend on addresses."""
+def _timing(op: MachineOp) -> TransferTiming:
+    """How long an MV occupies which memories, which does not depend on addresses."""
     ends = []
     for operand in (op.sources[0], op.destinations[0]):
         if isinstance(operand, BufferOperand):
@@ -161,7 +170,7 @@ def _data_steps(op: MachineOp) -> int:
             ends.append(Operand(memory, operand.width, address, group=operand.group, l2b=operand.l2b))
         else:
             ends.append(operand)
-    return timing_of(Transfer(op.opcode, op.size, *ends)).data_steps
+    return timing_of(Transfer(op.opcode, op.size, *ends))
 
 
 def _duration(run: Sequence[MachineOp]) -> int:
@@ -175,9 +184,9 @@ def _duration(run: Sequence[MachineOp]) -> int:
         steps = _LATENCY
         busy[kind] = busy.get(kind, 0) + 1
         if op.is_transfer:
-            steps = _data_steps(op) + MV_LATENCY_STEPS
+            steps = _timing(op).duration
             start = max(start, moving)
-            moving = start + _data_steps(op)
+            moving = start + _timing(op).data_steps
         end = max(end, start + steps, busy[kind])
         for place in _places(op.destinations):
             ready[place] = max(ready.get(place, 0), start + steps)
@@ -206,30 +215,41 @@ def _connect(kernels: Sequence[Kernel]) -> None:
 
 
 def _simulate(kernels: Sequence[Kernel]) -> None:
-    """Set `start` of every kernel. Kernels that move data between the PEs and DRAM keep their order."""
+    """Set `start` of every kernel. Those that move data out of the same memory keep their order: loads come as they are
+    wanted first, and what else moves is not held up by loads that nobody waits for."""
     left = list(kernels)
-    banks_free = moves_free = 0
+    banks_free = 0
+    ports: dict[Port, int] = {}
     while left:
-        soonest = _soonest(left, banks_free, moves_free)
-        mover = next((k for k in left if k.data_steps), None)
-        ready = [k for k in left if all(other.start >= 0 for other in k.before) and (not k.data_steps or k is mover)]
+        soonest = _soonest(left, banks_free, ports)
+        ready = [k for k in _first_from_each_memory(left) if all(other.start >= 0 for other in k.before)]
         free = [k for k in ready if not _is_in_the_way(k, left, soonest)]
         chosen = min(free or ready, key=lambda k: (soonest[k], -k.urgency))
         chosen.start = soonest[chosen]
         left.remove(chosen)
         if chosen.uses_banks:
             banks_free = chosen.start + chosen.duration
-        if chosen.data_steps:
-            moves_free = chosen.start + chosen.data_steps
+        ports.update(dict.fromkeys(chosen.ports, chosen.start + chosen.data_steps))
 
 
-def _soonest(left: Sequence[Kernel], banks_free: int, moves_free: int) -> dict[Kernel, int]:
+def _first_from_each_memory(left: Sequence[Kernel]) -> list[Kernel]:
+    """Without those that move data out of a memory after others that do."""
+    taken: set[Port] = set()
+    first = []
+    for kernel in left:
+        if kernel.sources.isdisjoint(taken):
+            first.append(kernel)
+        taken |= kernel.sources
+    return first
+
+
+def _soonest(left: Sequence[Kernel], banks_free: int, ports: Mapping[Port, int]) -> dict[Kernel, int]:
     """The step at which each kernel could start."""
     soonest: dict[Kernel, int] = {}
     for kernel in left:
         ends = [(soonest[k] if k.start < 0 else k.start) + k.duration for k in kernel.before]
         free = [banks_free] if kernel.uses_banks else []
-        free += [moves_free] if kernel.data_steps else []
+        free += [ports.get(port, 0) for port in kernel.ports]
         soonest[kernel] = max([0, *ends, *free])
     return soonest
 

@@ -6,7 +6,7 @@
 // CHECK-NEXT: "mncore.buffer"() {{.*}}choices = "LM0,LM1", size = 1 : i64, sym_name = "[[Y:[a-z0-9]+]]"
 // CHECK: "mncore.image"() {{.*}}role = "input", {{.*}}shape = array<i64: 16, 8>, sym_name = "x"
 // CHECK: "mncore.image"() {{.*}}role = "output", {{.*}}shape = array<i64: 16, 8>, sym_name = "y"
-// CHECK: text = "mvp | n={{[0-9]+}} | %image
+// CHECK: text = "mv{{[bp][24]*}} | n={{[0-9]+}} | %image
 // CHECK: text = "fvadd | %[[X]].l[0,0,0,0] | %[[X]].l[0,0,0,0] | -> %{{[a-z0-9]+}}.l[
 // CHECK: text = "mvp | n={{[0-9]+}} | %{{.*}} | -> %image
 // CHECK-NOT: affine.for

@@ -352,6 +352,8 @@ def alu(opcode: str, x: np.ndarray, y: np.ndarray | None = None) -> tuple[np.nda
         "lxor": np.bitwise_xor,
         "iadd": np.add,
         "isub": np.subtract,
+        "ilsl": np.left_shift,
+        "ilsr": np.right_shift,
     }
     result[..., :2] = integer[opcode](a, b)
     zero = (result[..., :2] == 0).all(axis=-1) if opcode[0] == "l" else result[..., 0] == 0

@@ -1,0 +1,121 @@
+"""Picking from what every PE holds the part that is its own: one copy whose addresses depend on which PE it is.
+
+Where the address that a PE needs is a sum of bits of its coordinates (L2B, L1B, MAB, PE) times weights and of something
+that is the same in all PEs, T holds the first sum and LM0 is read through it (SDM 3.6.1.6): no index table, no trip.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.mncore_backend.assembly.records import Memory, Operand
+from mnc.mncore_backend.layout import AXIS_SIZE, CHIP_SHAPE, Axis, Layout, addresses_in_use
+from mnc.mncore_backend.movement.lanes import Emit
+from mnc.mncore_backend.movement.local import LONG, access, constant, may_clash
+from mnc.mncore_backend.movement.scope import LEVELS, Index, analyse
+from mnc.mncore_backend.movement.transfers import CYCLES
+from mnc.mncore_backend.program import COORDINATE, REGISTER_FILE, Buffer, BufferOperand, Builder, local
+
+_T = Operand(Memory.T, LONG)
+
+Term = tuple[Axis, int, int]
+"""Consecutive bits of a coordinate (as a mask), and the power of two that moves them to their place in the sum."""
+
+
+def own_part(source: Layout, target: Layout, index_map: Index | None = None) -> list[Emit]:
+    """The copy, if every PE holds all it needs, whole long words at addresses of the form above."""
+    need = analyse(source, target, index_map)
+    if not all(need.keeps(axis) for axis in LEVELS):
+        return []
+    longs = addresses_in_use(target)
+    words = np.where(need.wanted, need.source_words, -1).reshape(*CHIP_SHAPE, -1, 2)[..., longs, :]
+    split = _split(_long_words(words))
+    if split is None:
+        return []
+    common, terms = split
+
+    def emit(builder: Builder, a: Buffer, b: Buffer) -> None:
+        held = a if Memory.LM0 in a.choices else _moved(builder, a)
+        _emit_sum(builder, terms)
+        for first in range(0, len(longs), CYCLES):
+            read = access(held, [LONG * n for n in common[first : first + CYCLES]], LONG, t_indirect=True)
+            write = access(b, [LONG * n for n in longs[first : first + CYCLES]], LONG)
+            if may_clash(held, b):
+                between = access(
+                    builder.temporary(CYCLES), [LONG * i for i in range(len(longs[first:][:CYCLES]))], LONG
+                )
+                builder.emit("lpassa", [read], [between])
+                read = between
+            builder.emit("lpassa", [read], [write])
+
+    return [emit]
+
+
+def _moved(builder: Builder, source: Buffer) -> Buffer:
+    held = builder.temporary(source.size, (Memory.LM0,), "held")
+    for first in range(0, source.size, CYCLES):
+        words = [LONG * n for n in range(first, min(first + CYCLES, source.size))]
+        builder.emit("lpassa", [access(source, words, LONG)], [access(held, words, LONG)])
+    return held
+
+
+def _long_words(words: Index) -> NDArray[np.int64] | None:
+    """The long word [8, 8, 16, 4, n] from which both words come, -1 where none is wanted; None if words come apart."""
+    first, second = words[..., 0], words[..., 1]
+    together = (first < 0) | (second < 0) | (second == first + 1)
+    in_place = ((first < 0) | (first % 2 == 0)) & ((second < 0) | (second % 2 == 1))
+    return np.maximum(first, second).astype(np.int64) >> 1 if (together & in_place).all() else None
+
+
+def _split(longs: NDArray[np.int64] | None) -> tuple[list[int], list[Term]] | None:
+    """What is common to all PEs per long word, and the terms of what is their own; None if there is no such sum."""
+    if longs is None or (longs[0, 0, 0, 0] < 0).any():
+        return None
+    common = longs[0, 0, 0, 0]
+    own = np.where(longs >= 0, longs - common, -1).max(axis=-1)
+    terms: list[Term] = []
+    total = np.zeros(CHIP_SHAPE, np.int64)
+    for position, axis in enumerate(LEVELS):
+        for bit in range(AXIS_SIZE[axis].bit_length() - 1):
+            place = tuple(1 << bit if p == position else 0 for p in range(len(LEVELS)))
+            weight = int(own[place])
+            if weight <= 0:
+                continue
+            if weight & (weight - 1):
+                return None
+            total += (np.indices(CHIP_SHAPE)[position] >> bit & 1) * weight
+            scale = weight.bit_length() - 1 - bit
+            if terms and terms[-1][0] is axis and terms[-1][2] == scale:
+                terms[-1] = (axis, terms[-1][1] | 1 << bit, scale)
+            else:
+                terms.append((axis, 1 << bit, scale))
+    fits = (longs < 0) | (longs == common + total[..., None])
+    return (common.tolist(), terms) if terms and fits.all() else None
+
+
+def _emit_sum(builder: Builder, terms: list[Term]) -> None:
+    """The sum in words to T. Results of `i` operations fill both words of a long word, as the index wants it."""
+    total: BufferOperand | None = None
+    for number, (axis, mask, scale) in enumerate(terms):
+        shift = scale + 1  # from long words to words
+        operations = [("ilsl" if shift > 0 else "ilsr", abs(shift))] if shift else []
+        if mask != AXIS_SIZE[axis] - 1 or not operations:
+            operations.insert(0, ("iand", mask))
+        term: Operand | BufferOperand = Operand(COORDINATE[axis.value])
+        is_last = number == len(terms) - 1
+        for i, (opcode, value) in enumerate(operations):
+            is_done = i == len(operations) - 1
+            goal = (
+                _T if is_last and is_done and total is None else _scalar(builder, added=is_done and total is not None)
+            )
+            builder.emit(opcode, [term, local(constant(builder, value), [0])], [goal])
+            term = goal
+        if total is not None:
+            goal = _T if is_last else _scalar(builder)
+            builder.emit("iadd", [total, term], [goal])
+            term = goal
+        total = term if isinstance(term, BufferOperand) else None
+
+
+def _scalar(builder: Builder, *, added: bool = False) -> BufferOperand:
+    """A word in a register file, the other one for what is added to such a word."""
+    return local(builder.temporary(1, REGISTER_FILE[::-1] if added else REGISTER_FILE, "own"), [0])
