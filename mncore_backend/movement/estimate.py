@@ -8,6 +8,7 @@ from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.machine import (
     CYCLES_PER_STEP,
     GROUPS,
+    L2BS,
     MV_FORMS,
     MV_ISSUE_INTERVAL_STEPS,
     MV_LATENCY_STEPS,
@@ -19,19 +20,22 @@ from mnc.mncore_backend.program import AnyOperand, Buffer, BufferOperand, Builde
 @dataclass(frozen=True, slots=True)
 class Cost:
     """PE expressions (each a step if nothing shares it), cycles of MV data phases, number of MVs, long words read
-    from or written to DRAM (all groups), and steps of the MVs into the memory that has most to wait for."""
+    from or written to DRAM (all groups), steps of the data phases out of the memory that has most to give, and steps
+    of the MVs into the memory that has most to wait for."""
 
     steps: int
     mv_cycles: int
     mvs: int
     dram_longs: int
+    giving: int = 0
     in_turn: int = 0
 
     @property
     def total_steps(self) -> int:
-        """Steps when nothing overlaps: data phases and one latency, issue of the MVs, or, as MVs into one memory wait
-        for each other (OPEN-38), all phases and latencies of those into one of them, whatever takes longest."""
-        moving = self.mv_cycles // CYCLES_PER_STEP + (MV_LATENCY_STEPS if self.mvs else 0)
+        """Steps when no MV overlaps PE work: data phases out of one memory and one latency, issue of the MVs, or, as
+        MVs into one memory wait for each other (OPEN-38), all phases and latencies of those into one of them, whatever
+        takes longest."""
+        moving = self.giving + (MV_LATENCY_STEPS if self.mvs else 0)
         return self.steps + max(moving, self.mvs * MV_ISSUE_INTERVAL_STEPS, self.in_turn)
 
 
@@ -54,6 +58,7 @@ def move_steps(way: Callable[[Builder, Buffer, Buffer], None], source: Layout, t
 def count(operations: list[MachineOp]) -> Cost:
     """Cost of machine operations."""
     steps = cycles = mvs = longs = 0
+    giving: dict[tuple[Memory, int], int] = {}
     in_turn: dict[tuple[Memory, int], int] = {}
     for op in operations:
         if not op.is_transfer:
@@ -64,19 +69,23 @@ def count(operations: list[MachineOp]) -> Cost:
         form = _form(op.opcode, source, target)
         data = form.data_cycles(op.size, same_group=_group(source) == _group(target))
         cycles += data
-        for memory in _written(target):
+        for memory in _instances(source):
+            giving[memory] = giving.get(memory, 0) + -(-data // CYCLES_PER_STEP)
+        for memory in _instances(target):
             in_turn[memory] = in_turn.get(memory, 0) + data // CYCLES_PER_STEP + MV_LATENCY_STEPS
         longs += form.source_longs(op.size) * _drams(form.source) + form.destination_longs(op.size) * _drams(
             form.destination
         )
-    return Cost(steps, cycles, mvs, longs, max(in_turn.values(), default=0))
+    return Cost(steps, cycles, mvs, longs, max(giving.values(), default=0), max(in_turn.values(), default=0))
 
 
-def _written(target: AnyOperand) -> list[tuple[Memory, int]]:
-    """The memories that an MV fills: which of the two L2BMs of a group, which group of the others."""
-    if _memory(target) is Memory.L2BM:
-        return [(Memory.L2BM, half) for half in ((0, 1) if target.l2b is None else (target.l2b,))]
-    return [(_memory(target), group) for group in (range(GROUPS) if target.group is None else (target.group,))]
+def _instances(operand: AnyOperand) -> list[tuple[Memory, int]]:
+    """The memories that an MV reads or fills: which of the L2BMs, which group of the others."""
+    groups = range(GROUPS) if operand.group is None else (operand.group,)
+    if _memory(operand) is not Memory.L2BM:
+        return [(_memory(operand), group) for group in groups]
+    halves = range(L2BS // GROUPS) if operand.l2b is None else (operand.l2b,)
+    return [(Memory.L2BM, L2BS // GROUPS * group + half) for group in groups for half in halves]
 
 
 _CROSSING = {Axis.L2B: ("mv",), Axis.L1B: ("mv", "l2bm"), Axis.MAB: ("mv", "l2bm", "l1bm")}

@@ -20,7 +20,7 @@ from mnc.mncore_backend.movement.paths import (
     slices,
 )
 from mnc.mncore_backend.movement.scope import Index, filled_addresses, mapped
-from mnc.mncore_backend.movement.staging import bring_back, emit_down, emit_l2bm_down, staging
+from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, exchange, staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT, PeStep, placed
 from mnc.mncore_backend.program import Buffer, Builder, upper
 
@@ -215,19 +215,14 @@ def _across_l2b(own: _Hop, wanted: Granules, size: int) -> Emit:
         raise NoWay("L2Bs alternate faster than a transfer can follow")
     recipes = np.where(blocks == ANY, ANY, blocks % span).reshape(-1, BLOCK)
     distinct, slot = np.unique(recipes, axis=0, return_inverse=True)
-    plan = np.maximum(0, top[:, :, 0]) << 32 | slot.reshape(L2BS, -1)
+    lefts, rank = np.unique(np.maximum(0, top[:, :, 0]), return_inverse=True)
+    units = rank.reshape(L2BS, -1) * len(distinct) + slot.reshape(L2BS, -1)
     collect = _collect_l2bm(own, distinct.reshape(-1))
-    width = len(distinct) * MV_UNIT
-    address = (plan >> 32) * width + (plan & 0xFFFFFFFF) * MV_UNIT
 
     def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
         l2bm = collect(builder, source)
-        pdm = builder.temporary(L2BS * width, (Memory.PDM,), "hop", alignment=MV_UNIT)
-        for left in sorted({int(p) >> 32 for p in plan.reshape(-1)}):
-            origin = upper(l2bm, 0, group=left >> 1, l2b=left & 1)
-            builder.emit("mvp", [origin], [upper(pdm, left * width, group=0)], size=width)
-        back = staging(builder, Memory.L2BM, address.shape[1] * MV_UNIT, "hop")
-        bring_back(builder, pdm, back, address)
+        back = staging(builder, Memory.L2BM, units.shape[1] * MV_UNIT, "hop")
+        exchange(builder, l2bm, len(distinct) * MV_UNIT, lefts.tolist(), units, back)
         _down(builder, own, back, size, target)
 
     return emit

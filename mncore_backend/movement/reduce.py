@@ -9,16 +9,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, addresses_in_use
 from mnc.mncore_backend.movement.local import LONG, access, constant, copy
-from mnc.mncore_backend.movement.staging import pe_operand, staging
-from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, Family, PeStep, pe_steps
+from mnc.mncore_backend.movement.paths import Path
+from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, emit_l2bm_up, exchange, pe_operand, staging
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, Family, PeStep, pe_steps, placed
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, upper, with_mask
 
 ALL_MABS = AXIS_SIZE[Axis.MAB] - 1
 # kind -> (reduction of the transfers, operation of the PE). The sum runs on the MAU, which normalises its result.
 KINDS = {"sum": ("ffadd", "fvadd"), "max": ("fmax", "fmax"), "min": ("fmin", "fmin")}
+
+_APART = Path(PE_FAMILIES[0], None)  # every L1B keeps data of its own
+L2BM_PER_L1BM = _APART.widening
+MOST_EXCHANGED = 16384  # long words of L2BM that one exchange takes: half of it, the other half receives
 
 
 def plan_reduce(
@@ -266,26 +273,23 @@ class _Reduction:
             for first in range(0, len(self.addresses), CYCLES)
             for step in pe_steps(self.addresses[first : first + CYCLES], family, two_long=False)
         ]
-        for step in steps:
-            block = step.form.block
-            l1bm = staging(self.builder, Memory.L1BM, block, "exchange")
-            self._up(step, l1bm, 0, "l1bmd", "")
-            l2bm = staging(self.builder, Memory.L2BM, 8 * block, "exchange")
-            for part in range(block // 32):
-                self.builder.emit("l2bmd", [upper(l1bm, 32 * part)], [upper(l2bm, 256 * part)])
-            pdm = self.builder.temporary(64 * block, (Memory.PDM,), "exchange", alignment=MV_UNIT)
-            for left in range(AXIS_SIZE[Axis.L2B]):
-                origin = upper(l2bm, group=left >> 1, l2b=left & 1)
-                self.builder.emit("mvp", [origin], [upper(pdm, 8 * block * left, group=0)], size=8 * block)
-            back = staging(self.builder, Memory.L2BM, 8 * block, "exchanged")
-            for left in range(AXIS_SIZE[Axis.L2B]):
-                target = upper(back, group=left >> 1, l2b=left & 1)
-                origin = upper(pdm, 8 * block * (left ^ bit), group=0)
-                self.builder.emit("mvp", [origin], [target], size=8 * block)
-            down = staging(self.builder, Memory.L1BM, block, "exchanged")
-            for part in range(block // 32):
-                self.builder.emit("l2bmd", [upper(back, 256 * part)], [upper(down, 32 * part)])
-            self.builder.emit("l1bmd", [upper(down)], [pe_operand(other, step, masked=True)])
+        most = MOST_EXCHANGED // (L2BM_PER_L1BM * steps[0].form.block)
+        for first in range(0, len(steps), most):
+            self._exchange_part(bit, steps[first : first + most], other)
+
+    def _exchange_part(self, bit: int, steps: list[PeStep], other: Buffer) -> None:
+        size = sum(step.form.block for step in steps)
+        l1bm = staging(self.builder, Memory.L1BM, size, "exchange")
+        for offset, step in placed(steps):
+            self._up(step, l1bm, offset, "l1bmd", "")
+        l2bm, back = (staging(self.builder, Memory.L2BM, L2BM_PER_L1BM * size, name) for name in ("exchange", "back"))
+        emit_l2bm_up(self.builder, _APART, l1bm, l2bm, size)
+        lefts, units = np.arange(AXIS_SIZE[Axis.L2B]), np.arange(l2bm.size // MV_UNIT)
+        exchange(self.builder, l2bm, l2bm.size, lefts.tolist(), (lefts[:, np.newaxis] ^ bit) * len(units) + units, back)
+        down = staging(self.builder, Memory.L1BM, size, "exchanged")
+        emit_l2bm_down(self.builder, _APART, back, down, size, size)
+        for offset, step in placed(steps):
+            emit_down(self.builder, step, down, offset, other)
 
     def _add(self, other: Buffer) -> None:
         for first in range(0, len(self.addresses), CYCLES):

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Mask, Memory
+from mnc.mncore_backend.machine import GROUPS
+from mnc.mncore_backend.movement.compose import ANY
 from mnc.mncore_backend.movement.paths import Path
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, Form, PeStep
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, upper
@@ -100,15 +102,48 @@ def emit_l2bm_up(
                 builder.emit("l2bm", [origin], [target], modifier=f"@{representative}")
 
 
-def bring_back(builder: Builder, pdm: Buffer, back: Buffer, address: NDArray[np.int64]) -> None:
-    """PDM -> L2BM for the MV units at `address` [L2B, unit], in runs of consecutive ones; by broadcast if all L2Bs want
-    the same."""
-    alike = (address == address[0]).all()
-    for left, row in enumerate(address[:1] if alike else address):
-        starts = [0, *(int(i) + 1 for i in np.flatnonzero(np.diff(row) != MV_UNIT)), len(row)]
-        for first, end in pairwise(starts):
-            origin, offset, size = upper(pdm, int(row[first]), group=0), first * MV_UNIT, (end - first) * MV_UNIT
+def exchange(
+    builder: Builder, l2bm: Buffer, width: int, lefts: Sequence[int], wanted: NDArray[np.int64], into: Buffer
+) -> None:
+    """L2BM -> PDM -> L2BM. The first `width` long words of `l2bm` are exchanged in MV units. `wanted[L2B, i]` is what
+    unit i of `into` shall be: r * (units in `width`) + number of the unit in the L2B lefts[r]; ANY leaves it alone.
+
+    Every group brings what its L2Bs hold into its own PDM: all groups do so at once, and none reads what the others
+    read."""
+    halves = sorted({left & 1 for left in lefts})
+    pdm = builder.temporary(width * len(halves), (Memory.PDM,), f"{into.name}_pdm", alignment=MV_UNIT)
+    for i, half in enumerate(halves):
+        builder.emit("mvp", [upper(l2bm, l2b=half)], [upper(pdm, i * width)], size=width)
+    rank, unit = np.divmod(wanted, width // MV_UNIT)
+    left = np.asarray(lefts)[rank]
+    address = np.searchsorted(halves, left & 1) * width + unit * MV_UNIT
+    _bring_back(builder, pdm, into, np.where(wanted == ANY, ANY, left >> 1), np.where(wanted == ANY, ANY, address))
+
+
+def _bring_back(
+    builder: Builder, pdm: Buffer, back: Buffer, group: NDArray[np.int64], address: NDArray[np.int64]
+) -> None:
+    """PDM -> L2BM for the MV units [L2B, unit] at `address` of the PDM of `group`, in runs of consecutive ones; by
+    broadcast if all L2Bs want the same, in all groups at once if each wants the same of its own PDM."""
+    own = np.arange(len(group)).reshape(-1, 1) >> 1
+    alike = (address == address[0]).all() and (group == group[0]).all()
+    same = address.reshape(GROUPS, -1) == address[: len(address) // GROUPS].reshape(-1)
+    parallel = ((group == own) | (group == ANY)).all() and same.all()
+    for left in range(1 if alike else 2 if parallel else len(address)):
+        for first, end in _runs(group[left], address[left]):
+            start, offset, size = int(address[left, first]), first * MV_UNIT, (end - first) * MV_UNIT
             if alike:
-                builder.emit("mvb", [origin], [upper(back, offset)], size=size)
+                origin, target = upper(pdm, start, group=int(group[left, first])), upper(back, offset)
+                builder.emit("mvb", [origin], [target], size=size)
+            elif parallel:
+                builder.emit("mvp", [upper(pdm, start)], [upper(back, offset, l2b=left)], size=size)
             else:
+                origin = upper(pdm, start, group=int(group[left, first]))
                 builder.emit("mvp", [origin], [upper(back, offset, group=left >> 1, l2b=left & 1)], size=size)
+
+
+def _runs(group: NDArray[np.int64], address: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Units that lie one behind the other in one PDM: first and end of each run."""
+    breaks = (np.diff(address) != MV_UNIT) | (np.diff(group) != 0)
+    starts = [0, *(np.flatnonzero(breaks) + 1).tolist(), len(address)]
+    return [(first, end) for first, end in pairwise(starts) if group[first] != ANY]

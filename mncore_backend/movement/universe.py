@@ -19,11 +19,11 @@ from mnc.mncore_backend.movement.routes import ABSENT, Route, Wanted
 from mnc.mncore_backend.movement.scope import Index, Need
 from mnc.mncore_backend.movement.staging import (
     ALIGNMENT,
-    bring_back,
     emit_down,
     emit_l2bm_down,
     emit_l2bm_up,
     emit_up,
+    exchange,
     staging,
 )
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, pe_steps
@@ -129,13 +129,9 @@ def _exchange(builder: Builder, route: Route, up: Buffer) -> tuple[Buffer, int]:
         return down, route.arriving
     emit_l2bm_up(builder, ascent, up, l2bm, size)
     if way.lefts:
-        pdm = builder.temporary(wide * len(way.lefts), (Memory.PDM,), "gather", alignment=MV_UNIT)
-        for i, left in enumerate(way.lefts):
-            origin = upper(l2bm, 0, group=left >> 1, l2b=left & 1)
-            builder.emit("mvp", [origin], [upper(pdm, i * wide, group=0)], size=wide)
-        wide = len(route.units[0]) * MV_UNIT
-        l2bm = staging(builder, Memory.L2BM, wide, "gathered")
-        bring_back(builder, pdm, l2bm, MV_UNIT * np.array(route.units))
+        gathered = staging(builder, Memory.L2BM, len(route.units[0]) * MV_UNIT, "gathered")
+        exchange(builder, l2bm, wide, way.lefts, np.array(route.units), gathered)
+        l2bm, wide = gathered, gathered.size
     descent = Path(PE_FAMILIES[0], None if kept_distinct else (0,), 7)
     total = wide // 8 if kept_distinct else wide
     extent = -(-total // ALIGNMENT) * ALIGNMENT if way.family is PE_FAMILIES[0] else total

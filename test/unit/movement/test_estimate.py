@@ -6,7 +6,7 @@ from mnc.mncore_backend.allocation import allocate
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.layout import parse
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, MV_LATENCY_STEPS
+from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS, MV_LATENCY_STEPS
 from mnc.mncore_backend.movement import estimate, plan_load, plan_store
 from mnc.mncore_backend.program import Builder, Program, upper
 from mnc.mncore_backend.scheduling import schedule
@@ -51,3 +51,18 @@ def test_transfers_into_one_memory_take_turns() -> None:
     apart, together = (estimate(lambda builder, h=halves: moved(builder, h)) for halves in ((0, 1), (0, 0)))
     assert apart.in_turn == MV_LATENCY_STEPS + apart.mv_cycles // CYCLES_PER_STEP // 2
     assert together.in_turn == together.total_steps == 2 * apart.in_turn
+
+
+def test_transfers_of_different_groups_overlap() -> None:
+    """The L2BMs of different groups are different memories, and so are their PDMs; from one PDM data phases queue."""
+
+    def moved(builder: Builder, source: int) -> None:
+        parts = builder.program.buffer("parts", 4096, (Memory.PDM,), alignment=64)
+        for group in range(GROUPS):
+            shared = builder.program.buffer("shared", 4096, (Memory.L2BM,))
+            origin = upper(parts, group=group if source < 0 else source)
+            builder.emit("mvp", [origin], [upper(shared, group=group, l2b=0)], size=4096)
+
+    apart, queued = (estimate(lambda builder, g=g: moved(builder, g)) for g in (-1, 0))
+    assert apart.total_steps == MV_LATENCY_STEPS + apart.mv_cycles // CYCLES_PER_STEP // GROUPS
+    assert queued.total_steps == MV_LATENCY_STEPS + queued.mv_cycles // CYCLES_PER_STEP

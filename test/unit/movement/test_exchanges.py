@@ -5,7 +5,9 @@ import pytest
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import parse
+from mnc.mncore_backend.machine import GROUPS
 from mnc.mncore_backend.movement import crossing
+from mnc.mncore_backend.scheduling.chains import memory_of
 
 from .test_gather import check_gather
 
@@ -35,6 +37,26 @@ def test_rows_from_neighbours() -> None:
     moved = sum(op.size for op in program.operations if op.is_transfer)
     everything = 8 * layout.size // 2  # long words, once into every L2B
     assert moved < everything
+
+
+def test_all_groups_raise_at_once() -> None:
+    """What L2Bs exchange reaches PDM in two transfers, one per L2BM of a group, and leaves the PDM of every group."""
+    shape = (1, 16, 56, 56)
+    layout = parse(ROWS, shape)
+    program = check_gather(layout, layout, np.roll(np.arange(int(np.prod(shape))).reshape(shape), 1, axis=2))
+    moved = [(op.sources[0], op.destinations[0]) for op in program.operations if op.is_transfer]
+    raised = [(origin, target) for origin, target in moved if memory_of(target) is Memory.PDM]
+    assert {(origin.l2b, target.group) for origin, target in raised} == {(0, None), (1, None)}
+    assert {origin.group for origin, _ in moved if memory_of(origin) is Memory.PDM} == set(range(GROUPS))
+
+
+def test_halves_of_groups_change_places() -> None:
+    """Where every group keeps to itself, transfers of all groups go together."""
+    shape = (1, 16, 56, 56)
+    swapped = np.arange(int(np.prod(shape))).reshape(1, 16, 4, 2, 7, 56)[:, :, :, ::-1]
+    layout = parse("((), (2:28, 4_PE:1, 2_W:1), (8_L2B:1, 7:4), (8_L1B:1, 8_MAB:2))", shape)
+    program = check_gather(layout, layout, swapped)
+    assert {op.destinations[0].group for op in program.operations if op.is_transfer} == {None}
 
 
 @pytest.mark.parametrize("arriving", [1024, 4096])
