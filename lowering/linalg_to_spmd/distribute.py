@@ -29,7 +29,7 @@ from mnc.lowering.linalg_to_spmd.reading import (
 )
 from mnc.lowering.linalg_to_spmd.rearranging import REARRANGEMENTS, RESHAPES, padding_of, pieces_of
 from mnc.lowering.linalg_to_spmd.tiles import is_read_through
-from mnc.lowering.linalg_to_spmd.words import check_words, word_bits, word_type
+from mnc.lowering.linalg_to_spmd.words import check_words, short_mask, word_bits, word_type
 from mnc.mncore_backend.layout import parse, permute, reshape
 
 
@@ -142,14 +142,18 @@ class _Writer:
         assert whole is not None  # every rearrangement has a piece
         self.values.states[op.results[0]] = whole
 
-    def store(self, value: Any, target: Any) -> None:
-        """Unload a result of the function, if it has elements."""
+    def store(self, value: Any, target: Any, *, unsigned: bool = False) -> None:
+        """Unload a result of the function, if it has elements. Words of short unsigned integers are extended by zeros:
+        arithmetic on them leaves copies of the sign bit."""
         if 0 in shape_of(value):
             return
         if self._is_splat(value):
             local = self.generics.operand(value, default_layout(shape_of(value)))
         else:
             local = self.values.anywhere(value)
+        mask = short_mask(ir.RankedTensorType(value.type).element_type) if unsigned else None
+        if mask is not None:
+            local = self.generics.masked(local, mask)
         Ul(local.buffer, target)
 
 
@@ -181,13 +185,15 @@ def distribute_function(old: Any, kept: Container[Any] = ()) -> None:
     writer = _Writer()
     for argument, buffer in zip(block.arguments, entry.arguments, strict=False):
         writer.values.states[argument] = Dram(buffer, argument in kept)
+    attributes = list(ir.ArrayAttr(new.attributes["arg_attrs"]))[len(block.arguments) :]
     with ir.InsertionPoint(entry):
         for op in block.operations:
             if op.operation.name != "func.return":
                 writer.visit(op.operation)
-        for value, buffer in zip(outputs, list(entry.arguments)[len(block.arguments) :], strict=True):
+        targets = list(entry.arguments)[len(block.arguments) :]
+        for value, buffer, own in zip(outputs, targets, attributes, strict=True):
             with returned.location if isinstance(value.owner, ir.Block) else value.owner.location:
-                writer.store(value, buffer)
+                writer.store(value, buffer, unsigned="mnc.unsigned" in ir.DictAttr(own))
         with returned.location:
             func.ReturnOp([])
     old.erase()

@@ -300,6 +300,20 @@ class GenericWriter:
         op.operation.attributes["bits"] = ir.DenseI64ArrayAttr.get(list(axes.values()))
         return target
 
+    def masked(self, source: Local, mask: int) -> Local:
+        """A tensor of integers with the bits of `mask` of each word."""
+        word = ir.IntegerType.get_signless(32)
+        target = make_local(source.layout, word)
+        access = tuple(range(len(source.layout.dims)))
+
+        def body(values: Sequence[Any], _: Any) -> Any:
+            return arith.AndIOp(values[0], arith.ConstantOp(word, ir.IntegerAttr.get(word, mask)).result).result
+
+        read = Buffered(source.buffer, source.layout, access)
+        nest = Nest(source.layout.dims, [True] * len(access))
+        nest.emit([read], Buffered(target.buffer, target.layout, access), body)
+        return target
+
     def contraction(self, generic: Generic, factors: Sequence[Local], layout: Layout) -> Local:
         """A matrix kernel per MAB, and the sum of the parts where the contracted dimension is split."""
         attributes = generic.op.operation.attributes
@@ -343,7 +357,7 @@ class GenericWriter:
         names: dict[Any, str] = {}
         for d, is_parallel in enumerate(generic.parallel):
             role = "k" if not is_parallel else "b" if d in left and d in right else "m" if d in left else "n"
-            names[d] = f"{ {'m': 'n', 'n': 'm'}.get(role, role) if swapped else role}{d}"
+            names[d] = f"{ {'m': 'n', 'n': 'm'}.get(role, role) if swapped else role }{d}"
         return names
 
     def _with_init(self, generic: Generic, product: Local) -> Local:

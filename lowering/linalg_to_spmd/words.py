@@ -9,6 +9,8 @@ from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.dialects.graph.attributes import to_numpy
 
+WORD_BITS = 32
+
 
 def word_type(element: Any) -> Any:
     """Floats are singles, integers 32 bits; booleans keep their type (0 or 1 in a word)."""
@@ -17,6 +19,12 @@ def word_type(element: Any) -> Any:
     if isinstance(element, ir.IntegerType | ir.F32Type):
         return element
     return ir.F32Type.get()
+
+
+def short_mask(element: Any) -> int | None:
+    """The bits of an integer type shorter than a word; None for others and for booleans, which are 0 or 1."""
+    width = element.width if isinstance(element, ir.IntegerType) else WORD_BITS
+    return (1 << width) - 1 if 1 < width < WORD_BITS else None
 
 
 def word_attribute(value: float, element: Any) -> Any:

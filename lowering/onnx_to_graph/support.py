@@ -147,6 +147,7 @@ OPERATORS: dict[str, Operator] = {
     "PRelu": Operator(elementwise.prelu, (7, 9, 16)),
     "Pad": Operator(selection.pad, (2, 11, 13, 18, 19, *_STRUCTURAL), "pads and value known at compile time"),
     "Pow": Operator(elementwise.power, (7, 12, 13, 15)),
+    "QLinearConv": Operator(quantization.qlinear_conv, (10,)),
     "QLinearMatMul": Operator(quantization.qlinear_matmul, (10, 21)),
     "QuantizeLinear": Operator(quantization.quantize_linear, (10, 13, 19, 21, 23, 24, 25, 28), "8 and 16 bits"),
     "RMSNormalization": Operator(normalization.rms_norm, (23,)),

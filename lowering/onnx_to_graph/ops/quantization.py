@@ -1,5 +1,6 @@
 """Operators between integers and the real numbers they stand for."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,7 @@ import numpy as np
 from mnc.core.bindings import ir
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
-from mnc.lowering.onnx_to_graph.ops.contraction import window_attributes
-
-_LIMITS = {"i8": (-128, 127), "ui8": (0, 255), "i16": (-32768, 32767), "ui16": (0, 65535)}
+from mnc.lowering.onnx_to_graph.ops.integer_products import LIMITS, convolution, matrix_product, per_line
 
 
 def _spread(node: Node, value: Any, shape: list[int]) -> Any:
@@ -47,9 +46,9 @@ def _target(node: Node) -> Any:
 
 def _limited(node: Node, value: Any, zero: Any | None, target: Any) -> Any:
     """round(value) + zero point, limited to the range of the integer type `target`."""
-    if str(target) not in _LIMITS:
+    if str(target) not in LIMITS:
         raise node.error(f"it quantizes to {target}, which is not supported", hint="use INT8, UINT8, INT16 or UINT16")
-    low, high = _LIMITS[str(target)]
+    low, high = LIMITS[str(target)]
     value = graph.Round.build(value).result
     if zero is not None:
         value = graph.Add.build(value, cast(zero, ir.F32Type.get())).result
@@ -66,46 +65,42 @@ def quantize_linear(node: Node) -> Any:
     return _limited(node, value, zero, target)
 
 
-def _centred(value: Any, zero: Any | None, rows: bool) -> Any:
-    """value - zero point as 32-bit integers; a vector of zero points belongs to the rows or to the columns."""
-    i32 = ir.IntegerType.get_signless(32)
-    value = cast(value, i32)
-    if zero is None:
-        return value
-    return graph.Sub.build(value, cast(_per_line(zero, rows), i32)).result
-
-
-def _per_line(value: Any, rows: bool) -> Any:
-    own = shape_of(value)
-    return reshape(value, [*own, 1]) if rows and len(own) == 1 and own != [1] else value
-
-
 def matmul_integer(node: Node) -> Any:
     """MatMulInteger: the product of the differences to the zero points, in 32 bits."""
-    zeros = [node.operand(i) if node.has(i) else None for i in (2, 3)]
-    return graph.MatMul.build(
-        _centred(node.operand(0), zeros[0], True), _centred(node.operand(1), zeros[1], False)
-    ).result
+    return matrix_product(node, (0, 2), (1, 3))
 
 
 def conv_integer(node: Node) -> Any:
     """ConvInteger: the convolution of the differences to the zero points, in 32 bits."""
-    x = _centred(node.operand(0), node.operand(2) if node.has(2) else None, False)
-    w = node.operand(1)
-    zero = node.operand(3) if node.has(3) else None
-    if zero is not None and int(np.prod(shape_of(zero))) > 1:  # one per result channel
-        zero = reshape(zero, [shape_of(zero)[0], *[1] * (len(shape_of(w)) - 1)])
-    w = _centred(w, zero, False)
-    window = window_attributes(node, shape_of(x)[2:], shape_of(w)[2:])
-    return graph.Conv.build(x, w, **window, group=node.attribute("group", 1)).result
+    return convolution(node, (0, 2), (1, 3))
+
+
+def _requantized(node: Node, product: Any, scales: Sequence[Any], zero: Any) -> Any:
+    """An exact product of integers, scaled and quantized again; `scales` are those of the factors and of the result."""
+    f32 = ir.F32Type.get()
+    x, w, y = (cast(scale, f32) for scale in scales)
+    scale = graph.Div.build(graph.Mul.build(x, w).result, y).result
+    value = graph.Mul.build(cast(product, f32), scale).result
+    return _limited(node, value, zero, element_type_of(zero))
 
 
 def qlinear_matmul(node: Node) -> Any:
     """QLinearMatMul: the exact product of the integers, scaled and quantized again."""
-    a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = (node.operand(i) for i in range(8))
-    f32 = ir.F32Type.get()
-    product = cast(graph.MatMul.build(_centred(a, a_zero, True), _centred(b, b_zero, False)).result, f32)
-    scale = graph.Mul.build(cast(_per_line(a_scale, True), f32), cast(b_scale, f32)).result
-    scale = graph.Div.build(scale, cast(_per_line(y_scale, True), f32)).result
-    value = graph.Mul.build(product, scale).result
-    return _limited(node, value, _per_line(y_zero, True), element_type_of(y_zero))
+    product = matrix_product(node, (0, 2), (3, 5))
+    scales = per_line(node.operand(1), rows=True), node.operand(4), per_line(node.operand(6), rows=True)
+    return _requantized(node, product, scales, per_line(node.operand(7), rows=True))
+
+
+def qlinear_conv(node: Node) -> Any:
+    """QLinearConv: the exact convolution of the integers and its bias, scaled and quantized again."""
+    product = convolution(node, (0, 2), (3, 5))
+    shape = shape_of(product)
+
+    def per_channel(value: Any) -> Any:
+        own = shape_of(value)
+        return reshape(value, [own[0] if i == 1 and own else 1 for i in range(len(shape))])
+
+    if node.has(8):
+        product = graph.Add.build(product, per_channel(node.operand(8))).result
+    scales = [per_channel(node.operand(i)) for i in (1, 4, 6)]
+    return _requantized(node, product, scales, per_channel(node.operand(7)))

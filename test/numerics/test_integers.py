@@ -1,0 +1,88 @@
+"""Products of 8-bit integers and unsigned results: every bit, on the emulator."""
+
+import hypothesis.strategies as st
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from onnx.reference import ReferenceEvaluator
+
+import mnc
+from mnc.lowering.onnx_to_graph.ops.integer_products import EXACT, _pieces
+
+TYPES = {"int8": np.int8, "uint8": np.uint8}
+ENDS = {"int8": (-128, 127), "uint8": (0, 255)}
+
+
+def check(text: str, inputs: dict[str, np.ndarray]) -> None:
+    """Compile, run, and compare with the ONNX reference, exactly."""
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {text}')
+    onnx.checker.check_model(model)
+    wanted = ReferenceEvaluator(model).run(None, inputs)
+    found = mnc.compile(model).run(inputs)
+    for entry, want in zip(model.graph.output, wanted, strict=True):
+        assert np.array_equal(found[entry.name].astype(np.int64), np.asarray(want).astype(np.int64))
+
+
+def extreme(rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Values of which many are the ends of the range, where sums are largest."""
+    ends = rng.choice(ENDS[kind], shape)
+    return np.where(rng.random(shape) < 0.7, ends, rng.integers(ENDS[kind][0], ENDS[kind][1] + 1, shape)).astype(
+        TYPES[kind]
+    )
+
+
+@given(
+    st.integers(1, 9), st.integers(1, 900), st.integers(1, 9),
+    st.sampled_from(sorted(TYPES)), st.sampled_from(sorted(TYPES)), st.booleans(), st.integers(0, 99),
+)  # fmt: skip
+@settings(max_examples=6, deadline=None)
+def test_products_are_exact(m: int, k: int, n: int, left: str, right: str, zeros: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    inputs = {"a": extreme(rng, left, (m, k)), "b": extreme(rng, right, (k, n))}
+    if zeros:
+        inputs |= {"p": extreme(rng, left, ()), "q": extreme(rng, right, ())}
+    signature = f"{left}[{m},{k}] a, {right}[{k},{n}] b" + (f", {left} p, {right} q" if zeros else "")
+    names = ", ".join(inputs)
+    check(f"g ({signature}) => (int32[{m},{n}] y) {{ y = MatMulInteger ({names}) }}", inputs)
+
+
+@pytest.mark.parametrize(("channels", "group"), [(40, 1), (6, 2)])
+def test_convolutions_are_exact(channels: int, group: int) -> None:
+    rng = np.random.default_rng(channels)
+    shape = 4, channels // group, 3, 3
+    check(
+        f"""g (uint8[1,{channels},5,6] x, uint8[{",".join(map(str, shape))}] w, uint8 p, uint8[1] q)
+        => (int32[1,4,5,6] y) {{ y = ConvInteger <pads = [1,1,1,1], group = {group}> (x, w, p, q) }}""",
+        {
+            "x": extreme(rng, "uint8", (1, channels, 5, 6)), "w": extreme(rng, "uint8", shape),
+            "p": np.uint8(3), "q": np.array([128], np.uint8),
+        },
+    )  # fmt: skip
+
+
+def test_quantized_convolution_with_scales_per_channel() -> None:
+    rng = np.random.default_rng(0)
+    check(
+        """g (uint8[2,3,7,5] x, int8[4,3,3,3] w, int32[4] b) => (uint8[2,4,4,3] y)
+        <float s = {0.02}, uint8 p = {120}, float[4] t = {0.001, 0.002, 0.004, 0.01}, int8[4] q = {0, 0, 0, 0},
+         float u = {0.1}, uint8 r = {128}>
+        { y = QLinearConv <pads = [1,1,1,1], strides = [2,2]> (x, s, p, w, t, q, u, r, b) }""",
+        {
+            "x": extreme(rng, "uint8", (2, 3, 7, 5)), "w": extreme(rng, "int8", (4, 3, 3, 3)),
+            "b": rng.integers(-3000, 3000, 4).astype(np.int32),
+        },
+    )  # fmt: skip
+
+
+def test_sums_are_cut_only_as_far_as_they_have_to_be() -> None:
+    assert _pieces(300, lambda start, stop: (stop - start) * 100) == [(0, 300)]
+    assert _pieces(300, lambda start, stop: (stop - start) * EXACT // 150) == [(0, 100), (100, 200), (200, 300)]
+    assert _pieces(2, lambda start, stop: EXACT) is None
+
+
+@pytest.mark.parametrize("operator", ["Add", "Sub", "Mul", "BitwiseXor", "Max"])
+def test_unsigned_results_have_no_sign(operator: str) -> None:
+    x = np.array([0, 1, 100, 127, 128, 200, 255], np.uint8)
+    inputs = {"x": x, "f": x[::-1].astype(np.float32)}
+    check(f"g (uint8[7] x, float[7] f) => (uint8[7] y) {{ c = Cast <to = 2> (f) y = {operator} (x, c) }}", inputs)
