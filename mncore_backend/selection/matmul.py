@@ -67,12 +67,13 @@ def _sizes(digits: dict[str, list[Digit]], role: str) -> list[tuple[str, int]]:
 
 
 def matmul_specs(
-    op: Any, layouts: Sequence[Layout], buffers: Sequence[Buffer], precision: str
+    op: Any, layouts: Sequence[Layout], buffers: Sequence[Buffer], precision: str, initial: Buffer | None = None
 ) -> list[MatmulSpec]:
     """One specification per batch entry that a PE holds.
 
     Args:
         layouts, buffers: of x, w and y, in this order.
+        initial: what the sums start from, arranged as y.
     """
     dims = [_names(op, attribute) for attribute in ("x_dims", "w_dims", "y_dims")]
     x, w, y = (_address_digits(layout, own) for layout, own in zip(layouts, dims, strict=True))
@@ -91,6 +92,7 @@ def matmul_specs(
     w_rows = (columns.offsets(w)[:, None] + in_block).reshape(-1)
     specs = []
     for bx, bw, by in zip(batch.offsets(x), batch.offsets(w), batch.offsets(y), strict=True):
+        y_offset = by + rows.offsets(y)[:, None] + columns.offsets(y)
         specs.append(
             MatmulSpec(
                 x=buffers[0],
@@ -98,7 +100,8 @@ def matmul_specs(
                 y=buffers[2],
                 x_offset=bx + rows.offsets(x)[:, None] + blocks.offsets(x),
                 w_offset=bw + w_rows[:, None] + blocks.offsets(w),
-                y_offset=by + rows.offsets(y)[:, None] + columns.offsets(y),
+                y_offset=y_offset,
+                initial=(initial, y_offset) if initial is not None else None,
                 precision=precision,
             )
         )

@@ -277,7 +277,9 @@ class _Selector:
     def matmul(self, op: Any) -> None:
         operands = list(op.operands)[:3]
         layouts, buffers = [self.layout(v) for v in operands], [self.buffers[v] for v in operands]
-        for spec in matmul_specs(op, layouts, buffers, ir.StringAttr(op.attributes["precision"]).value):
+        precision = ir.StringAttr(op.attributes["precision"]).value
+        initial = self.buffers[op.operands[3]] if len(op.operands) > 3 else None
+        for spec in matmul_specs(op, layouts, buffers, precision, initial):
             emit_matmul(self.builder, spec)
 
     def nest(self, op: Any) -> None:

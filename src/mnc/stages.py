@@ -18,6 +18,7 @@ GRAPH: tuple[str, ...] = (
     "simplify-tensors",  # before algebra: operands lie next to each other once moves between them are gone
     "cse",  # before algebra, which finds common factors by identity
     "simplify-algebra",
+    "hoist-scales",  # after algebra, which moves factors into constant weights
     "canonicalize",  # dead code that the rewrites left
     "cse",  # last: equal operations that only now have equal operands
 )
@@ -36,8 +37,8 @@ SPMD = (
 )
 """Whole tensors become the share of one PE: loops over local memory, matrix kernels, transfers."""
 
-AFFINE = ("canonicalize", "cse", "sink-reductions")
-"""Loops over the local share: clean-up, and sums over L2Bs left to the stores."""
+AFFINE = ("canonicalize", "cse", "sink-reductions", "fuse-addends")
+"""Loops over the local share: clean-up, sums over L2Bs left to the stores, additions left to the matrix unit."""
 
 MACHINE = ("select-instructions", "allocate-buffers", "schedule", "verify-schedule")
 """Instructions, addresses, steps; then the text is checked by code that shares nothing with the scheduler."""

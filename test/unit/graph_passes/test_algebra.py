@@ -18,3 +18,10 @@ def test_numbers(module, seed, special):
 def test_folding(module, seed, special):
     """fold-constants with upstream clean-up."""
     check_unchanged(module, "fold-constants,canonicalize,cse", seed, special, rtol=2e-6, atol=1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(modules(["elementwise", "contraction", "structural"]), st.integers(0, 100))
+def test_scales(module, seed):
+    """hoist-scales behind what it follows in the pipeline."""
+    check_unchanged(module, "simplify-algebra,hoist-scales,canonicalize,cse", seed, False, rtol=2e-6, atol=1e-6)

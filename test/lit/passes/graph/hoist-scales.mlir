@@ -1,0 +1,63 @@
+// RUN: mnc-opt %s --split-input-file --pass-pipeline='builtin.module(hoist-scales)' | FileCheck %s
+
+// The learning rate of every parameter becomes a factor of the one gradient they come from.
+// CHECK-LABEL: func.func @update
+// CHECK: %[[E:.*]] = "graph.exp"(%arg0)
+// CHECK: %[[F:.*]] = "graph.constant"() {value = dense<-5.000000e-01> : tensor<f32>}
+// CHECK: %[[M:.*]] = "graph.mul"(%[[E]], %[[F]])
+// CHECK: %[[D:.*]] = "graph.neg"(%[[M]])
+// CHECK: %[[P:.*]] = "graph.matmul"(%arg1, %[[D]])
+// CHECK-NOT: graph.mul
+// CHECK: %[[W:.*]] = "graph.add"(%arg2, %[[P]])
+// CHECK: %[[S:.*]] = "graph.reduce"(%[[D]])
+// CHECK: %[[B:.*]] = "graph.add"(%arg3, %[[S]])
+// CHECK: return %[[W]], %[[B]]
+func.func @update(%g: tensor<2x4xf32>, %x: tensor<8x2xf32>, %w: tensor<8x4xf32>, %b: tensor<4xf32>)
+    -> (tensor<8x4xf32>, tensor<4xf32>) {
+  %rate = "graph.constant"() {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %d = "graph.exp"(%g) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %e = "graph.neg"(%d) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %0 = "graph.matmul"(%x, %e) : (tensor<8x2xf32>, tensor<2x4xf32>) -> tensor<8x4xf32>
+  %1 = "graph.mul"(%0, %rate) : (tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+  %2 = "graph.sub"(%w, %1) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %3 = "graph.reduce"(%e) {axes = array<i64: 0>, keepdims = false, kind = "sum"} : (tensor<2x4xf32>) -> tensor<4xf32>
+  %4 = "graph.mul"(%3, %rate) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %5 = "graph.sub"(%b, %4) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %2, %5 : tensor<8x4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// The factor enters constants where there are some.
+// CHECK-LABEL: func.func @chosen
+// CHECK: "graph.constant"() {value = dense<2.500000e-01> : tensor<f32>}
+// CHECK: graph.where
+// CHECK-NOT: graph.mul
+// CHECK: graph.matmul
+// CHECK: graph.add
+func.func @chosen(%m: tensor<2x4xi1>, %x: tensor<8x2xf32>, %w: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %half = "graph.constant"() {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %zero = "graph.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %rate = "graph.constant"() {value = dense<-0.5> : tensor<f32>} : () -> tensor<f32>
+  %d = "graph.where"(%m, %half, %zero) : (tensor<2x4xi1>, tensor<f32>, tensor<f32>) -> tensor<2x4xf32>
+  %0 = "graph.matmul"(%x, %d) : (tensor<8x2xf32>, tensor<2x4xf32>) -> tensor<8x4xf32>
+  %1 = "graph.mul"(%0, %rate) : (tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+  %2 = "graph.sub"(%w, %1) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
+
+// -----
+
+// A use that does not want the factor, and a product with fewer elements than its operands: as before.
+// CHECK-LABEL: func.func @kept
+// CHECK: graph.matmul
+// CHECK: graph.mul
+// CHECK: graph.sub
+func.func @kept(%g: tensor<8x4xf32>, %x: tensor<2x8xf32>, %w: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<8x4xf32>) {
+  %rate = "graph.constant"() {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %e = "graph.exp"(%g) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %0 = "graph.matmul"(%x, %e) : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %1 = "graph.mul"(%0, %rate) : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %2 = "graph.sub"(%w, %1) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %2, %e : tensor<2x4xf32>, tensor<8x4xf32>
+}
