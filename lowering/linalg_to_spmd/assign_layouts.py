@@ -80,6 +80,22 @@ def factor_of(
     return Operand(operand.dims, layout, tiled.windows, shape_of(tiled.source))
 
 
+def contracted_elsewhere(generic: Generic) -> frozenset[int]:
+    """Iteration dimensions of a contraction along which another one contracts the same factor."""
+    found = set()
+    for operand in generic.inputs:
+        for use in operand.value.uses:
+            other = use.owner.operation
+            if other == generic.op.operation or other.name != "linalg.generic":
+                continue
+            reader = read_generic(other.opview)
+            if reader.kind == "contraction" and operand.access is not None:
+                accesses = [i.access for i in reader.inputs if i.value == operand.value and i.access is not None]
+                pairs = [pair for access in accesses for pair in zip(operand.access, access, strict=True)]
+                found |= {own for own, its in pairs if own is not None and its not in reader.result}
+    return frozenset(found)
+
+
 class _Assignment:
     """Layouts decided so far. Values without one are still in DRAM and can arrive in any layout."""
 
@@ -167,7 +183,10 @@ class _Assignment:
         left, right = (self.factor(operand, tiled.get(i)) for i, operand in enumerate(generic.inputs))
         given = op.operation.attributes.get(PRECISION)
         precision = self.precision if given is None else ir.StringAttr(given).value
-        problem = Contraction(generic.extents, left, right, generic.result, precision)
+        home = self.layouts.get(self.homes.updated_by(op.operation.results[0]))
+        problem = Contraction(
+            generic.extents, left, right, generic.result, precision, contracted_elsewhere(generic), home
+        )
         plan = plan_contraction(problem, movement_steps)
         for operand, layout in zip(generic.inputs, (plan.left, plan.right), strict=True):
             if operand.access is not None:

@@ -50,6 +50,9 @@ class Contraction:
         extents: size of each iteration dimension.
         result: iteration dimension of each dimension of the result.
         precision: ``single`` or ``pseudo-single``.
+        blocks: iteration dimensions that another contraction of the same factor contracts. There they fill lanes; so
+            a place gets whole blocks of them, which stay where they are.
+        home: where the result has to come in the end, if that is known.
     """
 
     extents: tuple[int, ...]
@@ -57,6 +60,8 @@ class Contraction:
     right: Operand
     result: Access
     precision: str = "pseudo-single"
+    blocks: frozenset[int] = frozenset()
+    home: Layout | None = None
 
     @property
     def inner(self) -> set[int]:
@@ -101,7 +106,12 @@ def _role_digits(
     units = [LANE_COUNT if d == lane_dim else 1 for d in dims]
     hardware, rest = spread_bits([1 if d in problem.inner else extents[d] for d in dims], bits, units)
     digits = {
-        d: with_addresses(extents[d], hw, LANES if d == lane_dim else ())
+        d: with_addresses(
+            extents[d],
+            hw,
+            LANES if d == lane_dim else (),
+            block=LANE_COUNT if d in problem.blocks and d != lane_dim else 1,
+        )
         for d, hw in zip(dims, hardware, strict=True)
     }
     return digits, rest
@@ -325,7 +335,7 @@ def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], p
         steps += layout.local_size / 1000  # of two equal plans the one with more room
     if plan.swapped:  # the result's lanes run along its rows; what comes next mostly wants its columns there
         steps += 20 + 2 * plan.result.local_size
-    steps += _outlook(plan.result)
+    steps += _outlook(plan.result) if problem.home is None else price(plan.result, problem.home)
     steps += 1e6 * sum(max(0, x.local_size - 1024) for x in (plan.left, plan.right, plan.result))
     return steps
 

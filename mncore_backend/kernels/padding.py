@@ -5,6 +5,7 @@ that the hardware coordinates contribute is computed on the chip, compared with 
 the comparison masks the write. Addresses without padding cost nothing.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -83,19 +84,28 @@ def _address_parts(layout: Layout) -> tuple[np.ndarray, np.ndarray]:
     return addresses, parts
 
 
+def _coordinate_values(layout: Layout, dim: int) -> list[int]:
+    """What the hardware coordinates may contribute to the index of a dimension, in order."""
+    found = {0}
+    for field in layout.fields:
+        if field.dim == dim and field.axis is not Axis.ADDRESS:
+            found = {value + i * field.weight for value in found for i in range(field.size)}
+    return sorted(found)
+
+
 def _padded_addresses(layout: Layout) -> Iterator[tuple[int, int, list[int]]]:
     """(dimension, threshold, addresses): words are padding where the coordinate part reaches the threshold."""
     addresses, parts = _address_parts(layout)
     for dim, (extent, padded) in enumerate(zip(layout.shape, layout.padded_shape, strict=True)):
         if padded == extent:
             continue
-        reach = sum((f.size - 1) * f.weight for f in layout.fields if f.dim == dim and f.axis is not Axis.ADDRESS)
+        values = _coordinate_values(layout, dim)
         groups: dict[int, list[int]] = defaultdict(list)
         for address, part in zip(addresses.tolist(), parts[dim].tolist(), strict=True):
             if part >= extent:
                 groups[_EVERYWHERE].append(address)
-            elif part + reach >= extent:
-                groups[extent - part].append(address)
+            elif part + values[-1] >= extent:  # the next value that occurs: many addresses share it
+                groups[values[bisect_left(values, extent - part)]].append(address)
         for threshold, found in sorted(groups.items()):
             yield dim, threshold, found
 

@@ -1,11 +1,13 @@
 """The choice among distributions of a contraction."""
 
+from math import prod
+
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from mnc.mncore_backend.distribution import Contraction, Operand, plan_contraction
 from mnc.mncore_backend.distribution.space import LANES
-from mnc.mncore_backend.layout import Axis
+from mnc.mncore_backend.layout import Axis, parse
 
 extents = st.integers(1, 400)
 
@@ -65,3 +67,24 @@ def test_kept_weights_of_a_small_layer_lie_in_all_l2bs() -> None:
     """The same work in every L2B costs less than an exchange of results or gradients."""
     plan = plan_contraction(Contraction((256, 16, 16), Operand((0, 2)), Operand((1, 2), kept=True), (0, 1)))
     assert [layout.selected_bits(Axis.L2B) for layout in (plan.left, plan.right, plan.result)] == [0, 0, 0]
+
+
+@settings(max_examples=40)
+@given(st.integers(40, 400), st.integers(17, 400))
+def test_rows_that_are_contracted_elsewhere_stay_where_they_are(rows: int, features: int) -> None:
+    """What a row is now and a contracted index in the gradient lies in the same L2B and L1B for both, whatever number
+    of rows a place has."""
+    forward = plan_contraction(
+        Contraction((rows, 16, features), Operand((0, 2)), Operand((1, 2)), (0, 1), blocks=frozenset({0}))
+    )
+    places = [d for d in forward.left.dims[0] if d.axis in (Axis.L2B, Axis.L1B)]
+    local = prod(d.size for d in forward.left.dims[0] if d.axis not in (Axis.L2B, Axis.L1B))
+    assert not places or local % 8 == 0 or local <= 4
+
+
+def test_a_result_with_a_home_is_not_spread_over_what_the_home_is_not() -> None:
+    """A gradient whose columns all L2Bs share out would have to come to all of them again."""
+    left, right = Operand((2, 0)), Operand((2, 1))
+    home = parse("((16:1,), (8_L1B:1, 16_MAB:1, 4_PE:1, 2_W:1))")
+    plan = plan_contraction(Contraction((16, 1024, 64), left, right, (0, 1), home=home))
+    assert plan.result.selected_bits(Axis.L2B) == 0
