@@ -122,12 +122,13 @@ def unknown_attributes(node: onnx.NodeProto, opset: int) -> list[onnx.AttributeP
     return [attribute for attribute in node.attribute if attribute.name not in known]
 
 
-def drop_unknown_attributes(model: onnx.ModelProto, opset: int, file_name: str) -> None:
-    """Remove, with a warning, node attributes that the operator's schema does not have."""
+def drop_unknown_attributes(model: onnx.ModelProto, opset: int, file_name: str | None = None) -> None:
+    """Remove node attributes that the operator's schema does not have, with a warning each if `file_name` is given."""
     for node in model.graph.node:
         for attribute in unknown_attributes(node, opset):
-            where = f"{file_name}: node '{node.name or node.op_type}'"
-            warnings.warn(f"{where}: attribute '{attribute.name}' is unknown and ignored", stacklevel=2)
+            if file_name is not None:
+                where = f"{file_name}: node '{node.name or node.op_type}'"
+                warnings.warn(f"{where}: attribute '{attribute.name}' is unknown and ignored", stacklevel=2)
             node.attribute.remove(attribute)
 
 

@@ -11,6 +11,7 @@ import onnx
 from mnc.accuracy.probable import error_bounds
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
+from mnc.lowering.onnx_to_graph.onnx_file import drop_unknown_attributes, find_opset
 from mnc.options import Precision
 
 
@@ -50,11 +51,13 @@ def random_inputs(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]],
 
 
 def load_proto(path: Path | str) -> onnx.ModelProto:
-    """The model as a protocol buffer; raises CompileError."""
+    """The model as a protocol buffer, without attributes that the importer warns of; raises CompileError."""
     try:
-        return onnx.load(str(path))
+        model = onnx.load(str(path))
     except Exception as error:  # onnx raises what protobuf and the file system raise
         raise CompileError(f"cannot read '{path}' as an ONNX model: {error}") from None
+    drop_unknown_attributes(model, find_opset(model, str(path)))
+    return model
 
 
 def with_intermediates(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -1,5 +1,6 @@
 """A forward model made ready for training: parameters as inputs, a batch size, and a loss behind its output."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any, Literal
@@ -12,6 +13,8 @@ from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.onnx_file import read_proto
 
 LossName = Literal["cross-entropy", "mse"]
+SHOWN = 3
+"""Names that a message gives of a longer list."""
 _OLDEST_OPSET = {"cross-entropy": 12, "mse": 7}
 
 
@@ -59,13 +62,20 @@ def _trainable(graph: onnx.GraphProto) -> list[str]:
     ]
 
 
+def _listed(kind: str, values: Sequence[onnx.ValueInfoProto]) -> str:
+    """How many values there are, and the names of the first of them."""
+    names = ", ".join(f"'{value.name}'" for value in values[:SHOWN]) + (", ..." if len(values) > SHOWN else "")
+    return f"{len(values)} {kind}{'' if len(values) == 1 else 's'}" + (f" ({names})" if names else "")
+
+
 def _data_input(graph: onnx.GraphProto, file_name: str) -> onnx.ValueInfoProto:
     initialized = {tensor.name for tensor in graph.initializer}
     inputs = [value for value in graph.input if value.name not in initialized]
     if len(inputs) != 1 or len(graph.output) != 1:
-        found = f"inputs {[v.name for v in inputs]} and outputs {[v.name for v in graph.output]}"
+        found = f"{_listed('input', inputs)} and {_listed('output', graph.output)}"
         message = f"training needs a model with one input and one output, this one has {found}"
-        raise CompileError(message, location=file_name)
+        hint = "give the network alone: loss, gradients and updates are made from it"
+        raise CompileError(message, location=file_name, hint=hint)
     return inputs[0]
 
 

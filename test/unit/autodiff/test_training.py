@@ -224,6 +224,14 @@ def test_models_that_cannot_be_trained(model: onnx.ModelProto, message: str) -> 
         training_step(model, batch=8)
 
 
+def test_a_training_graph_is_refused_in_a_few_words() -> None:
+    """A graph that somebody else made has dozens of inputs."""
+    model = _changed(lambda g: g.input.extend(onnx.ValueInfoProto(name=f"parameter{i}") for i in range(40)))
+    with pytest.raises(CompileError, match=r"41 inputs \(.*, \.\.\.\) and 1 output") as refusal:
+        training_step(model, batch=8)
+    assert "parameter1'" in str(refusal.value) and "parameter2" not in str(refusal.value)
+
+
 def test_statistics_of_batch_normalization_are_no_parameters() -> None:
     def add_norm(graph: onnx.GraphProto) -> None:
         graph.node[0].output[0] = "hidden"

@@ -80,3 +80,15 @@ def test_open_shape_given(shell: Shell, text: str) -> None:
     done = shell("mnc", "check", "open.onnx", "--shape", text)
     assert done.code == 0, done.err
     assert "pass" in done.out
+
+
+@pytest.mark.parametrize("extra", [(), ("--intermediates",)])
+def test_an_unknown_attribute_is_told_once(shell: Shell, extra: tuple[str, ...]) -> None:
+    model = tiny()
+    model.graph.node[1].attribute.append(onnx.helper.make_attribute("colour", 3))
+    onnx.save(model, shell.directory / "odd.onnx")
+    with pytest.warns(UserWarning) as told:
+        done = shell("mnc", "check", "odd.onnx", *extra)
+    assert done.code == 0, done.err
+    (warning,) = [str(entry.message) for entry in told]
+    assert warning.endswith("node 'relu': attribute 'colour' is unknown and ignored")
