@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mnc.core.bindings import ir
-from mnc.core.diagnostics import NODE_SEPARATOR
+from mnc.core.both import both
 from mnc.core.pass_base import Pass
-from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.program_ir import erase_named, read_unit
-from mnc.mncore_backend.scheduling import best_schedule
+from mnc.mncore_backend.scheduling import scheduled_lines
 
 
 @dataclass(frozen=True)
@@ -25,14 +24,12 @@ class Schedule(Pass):
         """Replace every ``mncore.instruction`` by ``mncore.statement`` operations."""
         with module.context, ir.Location.unknown():
             unit = read_unit(module)
-            result = best_schedule(unit.program)
+            lines = scheduled_lines(unit.program, both)
             terminator = erase_named(module, "mncore.instruction")
             locations: dict[str, Any] = {"": ir.Location.unknown()}
             with ir.InsertionPoint(terminator):
-                for statement, nodes in zip(result.statements, result.locations, strict=True):
-                    single = {name for joined in nodes for name in joined.split(NODE_SEPARATOR) if name}
-                    name = NODE_SEPARATOR.join(sorted(single))
+                for line, name in zip(lines.texts, lines.nodes, strict=True):
                     if name not in locations:
                         locations[name] = ir.Location.name(name)
-                    text = ir.StringAttr.get(print_statement(statement))
+                    text = ir.StringAttr.get(line)
                     ir.Operation.create("mncore.statement", attributes={"text": text}, loc=locations[name])

@@ -1,7 +1,8 @@
 """From resolved machine operations to the statements of a program: dependences, issue rules, list scheduling."""
 
 from mnc.mncore_backend.scheduling.orders import best_schedule
+from mnc.mncore_backend.scheduling.parts import scheduled_lines
 from mnc.mncore_backend.scheduling.scheduler import Schedule, ScheduleOptions, schedule
 from mnc.mncore_backend.scheduling.sequential import sequential
 
-__all__ = ["Schedule", "ScheduleOptions", "best_schedule", "schedule", "sequential"]
+__all__ = ["Schedule", "ScheduleOptions", "best_schedule", "schedule", "scheduled_lines", "sequential"]

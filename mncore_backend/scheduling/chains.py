@@ -16,7 +16,8 @@ from mnc.mncore_backend.assembly.records import LATCHES, Memory
 from mnc.mncore_backend.isa import OPCODES, Unit
 from mnc.mncore_backend.program import AnyOperand, BufferOperand, MachineOp
 
-_TIES = (*LATCHES, Memory.TURNAROUND)
+TIES = (*LATCHES, Memory.TURNAROUND)
+"""What ties the operation that reads it to the one that filled it."""
 _LATCH_OF_UNIT = {Unit.ALU: Memory.ALUF, Unit.MAU: Memory.MAUF, Unit.MREAD: Memory.MREADF}
 
 
@@ -102,7 +103,7 @@ def find_chains(operations: Sequence[MachineOp]) -> list[Chain]:
     last: dict[Memory, int] = {}
     for index, op in enumerate(operations):
         for operand in op.sources:
-            if isinstance(operand, BufferOperand) or operand.memory not in _TIES:
+            if isinstance(operand, BufferOperand) or operand.memory not in TIES:
                 continue
             producer = last.get(operand.memory)
             if producer is None:

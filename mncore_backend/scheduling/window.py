@@ -27,7 +27,7 @@ def transfer_of(op: MachineOp) -> Transfer:
     return Transfer(op.opcode, op.size, _upper(op.sources[0]), _upper(op.destinations[0]))
 
 
-def _moving_memories(operations: Sequence[MachineOp]) -> frozenset[Memory]:
+def moving_memories(operations: Sequence[MachineOp]) -> frozenset[Memory]:
     """Local memories whose base register is written."""
     names = {Memory.BAR0: Memory.BAR0, Memory.BAR1: Memory.BAR1}
     return frozenset(
@@ -46,7 +46,7 @@ class Window:
         self._size = size
         self._next = 0
         self._chains: dict[int, Chain] = {i: c for c in find_chains(operations) for row in c.rows for i in row}
-        self._dependences = Dependences(_moving_memories(operations))
+        self._dependences = Dependences(moving_memories(operations))
         self._open: dict[int, Bundle] = {}
         self.bundles: list[Bundle] = []
         self.unplaced = 0

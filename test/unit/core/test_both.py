@@ -1,0 +1,71 @@
+"""Work in a second process gives what it gives in this one, whatever happens to the process."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from mnc.core import both as module
+from mnc.core.both import both
+
+
+@pytest.fixture(params=[True, False], ids=["forked", "serial"])
+def _mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    monkeypatch.setattr(module, "_may_fork", lambda: request.param)
+    return request.param
+
+
+def test_results_and_places(_mode: bool) -> None:
+    here, there = both(os.getpid, os.getpid)
+    assert here == os.getpid()
+    assert (there != here) == _mode
+
+
+@pytest.mark.usefixtures("_mode")
+def test_results_larger_than_a_pipe_holds() -> None:
+    assert both(lambda: 1, lambda: list(range(100_000))) == (1, list(range(100_000)))
+
+
+def _fails() -> int:
+    raise KeyError("of this work")
+
+
+@pytest.mark.usefixtures("_mode")
+@pytest.mark.parametrize("work", [(_fails, int), (int, _fails)])
+def test_errors_are_those_of_the_work(work: tuple[Callable[[], int], Callable[[], int]]) -> None:
+    with pytest.raises(KeyError, match="of this work"):
+        both(*work)
+
+
+def test_a_process_that_dies_is_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_may_fork", lambda: True)
+    original = os.getpid()
+
+    def dies() -> str:
+        if os.getpid() != original:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return "done"
+
+    assert both(int, dies) == (0, "done")
+
+
+def test_no_process_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_may_fork", lambda: True)
+    with pytest.raises(KeyError):
+        both(_fails, lambda: signal.pause())
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_other_threads_keep_the_work_here() -> None:
+    """A copy of a process has one thread, and the locks of the others as they were."""
+    release = threading.Event()
+    other = threading.Thread(target=release.wait)
+    other.start()
+    try:
+        assert both(os.getpid, os.getpid) == (os.getpid(), os.getpid())
+    finally:
+        release.set()
+        other.join()
