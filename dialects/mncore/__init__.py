@@ -3,7 +3,7 @@
 from mnc.dialects.mncore.attributes import Memory, Placed
 from mnc.dialects.mncore.base import Mncore as DIALECT
 from mnc.dialects.mncore.base import attach_memory_effects
-from mnc.dialects.mncore.kernels import FillPadding, Matmul, Reduce
+from mnc.dialects.mncore.kernels import FillPadding, Lookup, Matmul, Reduce
 from mnc.dialects.mncore.machine import Buffer, Image, Instruction, Kept, Statement
 from mnc.dialects.mncore.movement import Constant, Dl, Gather, Relayout, Resident, Ul, summed_axes
 
@@ -13,11 +13,12 @@ def attach_interfaces() -> None:
     for op_class in (Dl, Ul, Relayout, Gather, Reduce):
         attach_memory_effects(op_class, reads=(0,), writes=(1,))
     attach_memory_effects(Matmul, reads=(0, 1, 3), writes=(2,))
+    attach_memory_effects(Lookup, reads=(0, 1), writes=(2,))
     attach_memory_effects(FillPadding, reads=(), writes=(0,))
 
 
 __all__ = [
-    "DIALECT", "Buffer", "Constant", "Dl", "FillPadding", "Gather", "Image", "Instruction", "Kept", "Matmul", "Memory",
-    "Placed", "Reduce", "Relayout", "Resident", "Statement", "Ul",
+    "DIALECT", "Buffer", "Constant", "Dl", "FillPadding", "Gather", "Image", "Instruction", "Kept", "Lookup", "Matmul",
+    "Memory", "Placed", "Reduce", "Relayout", "Resident", "Statement", "Ul",
     "summed_axes",
 ]  # fmt: skip

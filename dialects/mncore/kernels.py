@@ -92,6 +92,28 @@ class Reduce(Mncore.Operation, name="reduce"):
     verify_invariants = verifier(_check_reduce)
 
 
+def _check_lookup(op: Any) -> None:
+    for value in op.operation.operands:
+        check_placed_buffer(value)
+    names = ("sizes", "table_steps", "address_steps", "target_steps")
+    if len({len(ir.DenseI64ArrayAttr(op.operation.attributes[name])) for name in names}) != 1:
+        raise ValueError(f"{', '.join(names)} need one entry per loop each")
+
+
+class Lookup(Mncore.Operation, name="lookup"):
+    """target[..] = table[.. + address], where every PE computes its own addresses (in words).
+
+    ``sizes`` are those of the loops over the share of a PE; ``table_steps``, ``address_steps`` and ``target_steps`` the
+    long words between neighbouring iterations of each.
+    """
+
+    table: ext.Operand[ir.MemRefType]
+    address: ext.Operand[ir.MemRefType]
+    target: ext.Operand[ir.MemRefType]
+
+    verify_invariants = verifier(_check_lookup)
+
+
 class FillPadding(Mncore.Operation, name="fill_padding"):
     """Write `value` (bits of a word) to every word of the share that holds no element of the tensor."""
 

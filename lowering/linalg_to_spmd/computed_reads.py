@@ -22,6 +22,10 @@ from mnc.lowering.linalg_to_spmd.rewriting import (
 )
 from mnc.lowering.linalg_to_spmd.static_indices import constant_array, evaluate_scalar
 
+CHOSEN = "mncore.chosen"
+"""Marks a generic that sums, over this many reduced dimensions, the elements of its first operand (the table) under the
+condition that the following operands (the indices) equal the numbers of the dimensions."""
+
 
 def _loop_dims(source: Building, extract: Any) -> dict[int, int]:
     """Dimensions of the table of an extract that run along an iteration dimension."""
@@ -104,7 +108,9 @@ def write_extract(source: Building, extract: Any, places: dict[int, int]) -> Any
             value = arith.SelectOp(hit, value, zero).result
         return [_plus(value, arguments[-1], element)]
 
-    return make_generic(select, [init], [dims_map(rank, range(count))], build).results[0]
+    made = make_generic(select, [init], [dims_map(rank, range(count))], build)
+    made.operation.attributes[CHOSEN] = ir.IntegerAttr.get(index_type(), len(chosen))
+    return made.results[0]
 
 
 def _zero(element: Any) -> Any:

@@ -16,6 +16,7 @@ from mnc.lowering.linalg_to_spmd.assign_layouts import (
     iteration_access,
     operand_shape,
 )
+from mnc.lowering.linalg_to_spmd.lookups import Choice, Lookups, choices_of
 from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body, combination_of, combine, is_bare
 from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, default_layout, gather, make_local, moved, retyped
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input, shape_of
@@ -146,11 +147,26 @@ class GenericWriter:
     def loops(self, generic: Generic, wanted: Sequence[Layout | None], layout: Layout) -> Local:
         """Element-wise work and reductions."""
         digits = self._digits(generic, wanted, layout)
+        choices = choices_of(generic, digits, wanted[0] if wanted else None)
+        if choices is not None:
+            return self._across(generic, digits, self._lookup(generic, digits, choices, wanted, layout))
         sources = [self._source(generic, i, want, digits) for i, want in enumerate(wanted)]
         accesses = [_access(operand, source) for operand, source in zip(generic.inputs, sources, strict=True)]
         if all(generic.parallel):
             return self._nest(generic, digits, sources, accesses, layout, None)
         return self._reduction(generic, digits, sources, accesses, layout)
+
+    def _lookup(
+        self,
+        generic: Generic,
+        digits: Sequence[Digits],
+        choices: list[Choice],
+        wanted: Sequence[Layout | None],
+        layout: Layout,
+    ) -> Local:
+        given = zip(generic.inputs, wanted, range(1 + len(choices)), strict=False)
+        table, *indices = (self.operand(i.value, want) for i, want, _ in given if want is not None)
+        return Lookups(generic, digits, choices, table, indices).write(layout)
 
     def _reduction(
         self,
@@ -171,6 +187,12 @@ class GenericWriter:
                 if isinstance(source, Local) and any(d in access for d in reduced):
                     self.values.fill_padding(source, word_bits(neutral))
             partial = self._nest(generic, digits, sources, accesses, layout, neutral)
+        total = self._across(generic, digits, partial)
+        return total if starts_neutral else self._with_start(generic, total)
+
+    def _across(self, generic: Generic, digits: Sequence[Digits], partial: Local) -> Local:
+        """The combination of what PEs hold that differ in the reduced dimensions."""
+        reduced = [d for d, is_parallel in enumerate(generic.parallel) if not is_parallel]
         axes = {x.axis: 0 for d in reduced for x in digits[d] if x.axis is not Axis.ADDRESS and x.size > 1}
         for d in reduced:
             for x in digits[d]:
@@ -178,8 +200,7 @@ class GenericWriter:
                     axes[x.axis] |= (x.size - 1) * x.stride
         if axes and not combines_across_pes(generic):
             raise error_at(generic.op, f"cannot combine '{generic.combiner}' across processing elements")
-        total = self.reduce(partial, generic.combiner or "sum", axes) if axes else partial
-        return total if starts_neutral else self._with_start(generic, total)
+        return self.reduce(partial, generic.combiner or "sum", axes) if axes else partial
 
     @staticmethod
     def _is_plain(generic: Generic, sources: Sequence[Any], accesses: Sequence[Any], padded: Sequence[int]) -> bool:

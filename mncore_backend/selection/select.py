@@ -37,6 +37,7 @@ from mnc.mncore_backend.movement import (
     plan_relayout,
     plan_stores,
 )
+from mnc.mncore_backend.movement.lookup import emit_lookup
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, MachineOp, Program
 from mnc.mncore_backend.program_ir import replace_function
 from mnc.mncore_backend.selection.capacity import check_capacity
@@ -107,6 +108,7 @@ class _Selector:
             "mncore.gather": self.gather,
             "mncore.reduce": self.reduce,
             "mncore.fill_padding": self.fill_padding,
+            "mncore.lookup": self.lookup,
             "mncore.matmul": self.matmul,
             "affine.for": self.nest,
         }
@@ -273,6 +275,13 @@ class _Selector:
         buffer = op.operands[0]
         bits = ir.IntegerAttr(op.attributes["value"]).value
         emit_fill_padding(self.builder, self.buffers[buffer], self.layout(buffer), bits)
+
+    def lookup(self, op: Any) -> None:
+        names = ("table_steps", "address_steps", "target_steps")
+        sizes, *steps = (list(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("sizes", *names))
+        by_words = not self.layout(op.operands[1]).replicated_bits(Axis.W)
+        table, address, target = (self.buffers[value] for value in op.operands)
+        emit_lookup(self.builder, table, address, target, sizes, steps, by_words=by_words)
 
     def matmul(self, op: Any) -> None:
         operands = list(op.operands)[:3]

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from mnc.core.bindings import ir
 from mnc.dialects import graph
-from mnc.lowering.onnx_to_graph.node import Node, constant, reshape, shape_of
+from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
 
 
 def _clamp_range(start: int, limit: int, step: int, extent: int) -> tuple[int, int]:
@@ -78,7 +79,9 @@ def gather(node: Node) -> Any:
 
 def gather_elements(node: Node) -> Any:
     """GatherElements: compare the indices with every place along the axis, keep the element that is hit."""
-    x, indices = node.operand(0), node.operand(1)
+    given, indices = node.operand(0), node.operand(1)
+    kind = element_type_of(given)
+    x = cast(given, ir.IntegerType.get_signless(32)) if str(kind) == "i1" else given  # sums need numbers
     shape, wanted = shape_of(x), shape_of(indices)
     axis = node.axis(node.attribute("axis", 0), len(shape))
     limits = [extent if i == axis else wanted[i] for i, extent in enumerate(shape)]
@@ -92,7 +95,7 @@ def gather_elements(node: Node) -> Any:
     hit = graph.Equal.build(places, constant(candidates, like=indices)).result
     spread = reshape(x, [*limits[:axis], 1, *limits[axis:]])
     kept = graph.Where.build(hit, spread, constant(0, like=x)).result
-    return graph.Reduce.build(kept, kind="sum", axes=[axis + 1], keepdims=False).result
+    return cast(graph.Reduce.build(kept, kind="sum", axes=[axis + 1], keepdims=False).result, kind)
 
 
 def pad(node: Node) -> Any:

@@ -20,8 +20,11 @@ func.func @movement(%x: memref<64x16xf32, #mncore.memory<"DRAM">>, %y: memref<64
 func.func @kernels(%x: memref<1x2xf32, #mncore.placed<"LM", "4x8", "((4_L1B:1), (4_PE:1, 2_W:1))">>, %w: memref<8x2xf32, #mncore.placed<"LM", "8x8", "((8:1), (4_PE:1, 2_W:1))">>) {
   %y = memref.alloc() : memref<1x2xf32, #mncore.placed<"LM", "4x8", "((4_L1B:1), (4_PE:1, 2_W:1))">>
   %z = memref.alloc() : memref<1x2xf32, #mncore.placed<"LM", "4x8", "((4_L1B:1), (4_PE:1, 2_W:1))">>
+  %a = memref.alloc() : memref<1x2xi32, #mncore.placed<"LM", "4", "((4_L1B:1),)">>
   // CHECK: "mncore.matmul"
   "mncore.matmul"(%x, %w, %y) {operandSegmentSizes = array<i32: 1, 1, 1, 0>, x_dims = ["m", "k"], w_dims = ["n", "k"], y_dims = ["m", "n"], precision = "single"} : (memref<1x2xf32, #mncore.placed<"LM", "4x8", "((4_L1B:1), (4_PE:1, 2_W:1))">>, memref<8x2xf32, #mncore.placed<"LM", "8x8", "((8:1), (4_PE:1, 2_W:1))">>, memref<1x2xf32, #mncore.placed<"LM", "4x8", "((4_L1B:1), (4_PE:1, 2_W:1))">>) -> ()
+  // CHECK: "mncore.lookup"(%{{.*}}, %{{.*}}, %{{.*}}) {address_steps = array<i64: 1>, sizes = array<i64: 1>, table_steps = array<i64: 0>, target_steps = array<i64: 1>}
+  "mncore.lookup"(%y, %a, %z) {sizes = array<i64: 1>, table_steps = array<i64: 0>, address_steps = array<i64: 1>, target_steps = array<i64: 1>} : (memref<1x2xf32, #mncore.placed<"LM", "4x8", "((4_L1B:1), (4_PE:1, 2_W:1))">>, memref<1x2xi32, #mncore.placed<"LM", "4", "((4_L1B:1),)">>, memref<1x2xf32, #mncore.placed<"LM", "4x8", "((4_L1B:1), (4_PE:1, 2_W:1))">>) -> ()
   // CHECK: "mncore.reduce"(%{{.*}}, %{{.*}}) {axes = ["MAB"], bits = array<i64: 15>, kind = "sum"}
   "mncore.reduce"(%y, %z) {kind = "sum", axes = ["MAB"], bits = array<i64: 15>} : (memref<1x2xf32, #mncore.placed<"LM", "4x8", "((4_L1B:1), (4_PE:1, 2_W:1))">>, memref<1x2xf32, #mncore.placed<"LM", "4x8", "((4_L1B:1), (4_PE:1, 2_W:1))">>) -> ()
   return
