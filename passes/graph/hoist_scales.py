@@ -11,7 +11,8 @@ from mnc.core.pass_base import Pass
 from mnc.passes.graph.algebra.common import build, operands_of, representable, result_of
 from mnc.passes.graph.matching import constant, constant_of, is_float, producer, shape_of, size_of, splat_of
 
-_MOVES = ("transpose", "reshape", "neg", "broadcast_to")
+_ELEMENTS_STAY = ("transpose", "reshape")
+_MOVES = (*_ELEMENTS_STAY, "neg", "broadcast_to")
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class HoistScales(Pass):
 
 @dataclass(frozen=True)
 class _Multiple:
-    """``product = value * factor``, and the subtraction that it alone is the second operand of."""
+    """``product = value * factor``, and the subtraction whose second operand it alone is, moved or not."""
 
     product: Any
     value: ir.Value
@@ -59,6 +60,8 @@ def _multiples(function: Any) -> Iterable[_Multiple]:
         if number is None or shape_of(value) != shape_of(result_of(op)) or isinstance(value.owner, ir.Block):
             continue
         users = list(result_of(op).uses)
+        while len(users) == 1 and users[0].owner.operation.name.removeprefix("graph.") in _ELEMENTS_STAY:
+            users = list(users[0].owner.operation.results[0].uses)
         subtraction = None
         if len(users) == 1 and users[0].owner.operation.name == "graph.sub" and users[0].operand_number == 1:
             subtraction = users[0].owner.operation
@@ -143,14 +146,13 @@ class _Hoisting:
     def _drop(found: _Multiple) -> None:
         """What was multiplied is the multiple already."""
         value = found.product.operands[0]
+        found.product.results[0].replace_all_uses_with(value)
+        found.product.erase()
         if found.subtraction is not None:
             with ir.InsertionPoint(found.subtraction), found.subtraction.location:
-                total = build("add", found.subtraction.operands[0], value)
+                total = build("add", *found.subtraction.operands)
             found.subtraction.results[0].replace_all_uses_with(total)
             found.subtraction.erase()
-        else:
-            found.product.results[0].replace_all_uses_with(value)
-        found.product.erase()
 
 
 def is_tensor(value: ir.Value) -> bool:
@@ -167,7 +169,9 @@ def _is_linear(op: Any, number: int) -> bool:
         return ir.StringAttr(op.attributes["kind"]).value in ("sum", "mean")
     if kind == "where":
         return number > 0 and splat_of(op.operands[3 - number]) == 0
-    return kind == "matmul"
+    if kind == "mul":
+        return op.operands[0] != op.operands[1]
+    return kind == "matmul" or (kind == "div" and number == 0)
 
 
 def _following(op: Any) -> Any:

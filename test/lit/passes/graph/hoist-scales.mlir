@@ -61,3 +61,49 @@ func.func @kept(%g: tensor<8x4xf32>, %x: tensor<2x8xf32>, %w: tensor<2x4xf32>) -
   %2 = "graph.sub"(%w, %1) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   return %2, %e : tensor<2x4xf32>, tensor<8x4xf32>
 }
+
+// -----
+
+// A mean over what is counted: the factor enters the numerator, whatever moves lie before the subtraction.
+// CHECK-LABEL: func.func @mean
+// CHECK: %[[R:.*]] = "graph.constant"() {value = dense<-5.000000e-01> : tensor<f32>}
+// CHECK: %[[N:.*]] = "graph.div"(%[[R]], %arg4)
+// CHECK: %[[D:.*]] = "graph.mul"(%arg0, %[[N]])
+// CHECK-NOT: graph.mul
+// CHECK: "graph.add"(%arg2, {{.*}})
+// CHECK: "graph.reshape"
+// CHECK: "graph.add"(%arg3, {{.*}})
+func.func @mean(%g: tensor<2x4xf32>, %x: tensor<8x2xf32>, %w: tensor<8x4xf32>, %b: tensor<4xf32>, %n: tensor<f32>)
+    -> (tensor<8x4xf32>, tensor<4xf32>) {
+  %rate = "graph.constant"() {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %one = "graph.constant"() {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+  %share = "graph.div"(%one, %n) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %d = "graph.mul"(%g, %share) : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %0 = "graph.matmul"(%x, %d) : (tensor<8x2xf32>, tensor<2x4xf32>) -> tensor<8x4xf32>
+  %1 = "graph.mul"(%0, %rate) : (tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+  %2 = "graph.sub"(%w, %1) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %3 = "graph.reduce"(%d) {axes = array<i64: 0>, keepdims = true, kind = "sum"} : (tensor<2x4xf32>) -> tensor<1x4xf32>
+  %4 = "graph.mul"(%3, %rate) : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x4xf32>
+  %5 = "graph.reshape"(%4) : (tensor<1x4xf32>) -> tensor<4xf32>
+  %6 = "graph.sub"(%b, %5) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %2, %6 : tensor<8x4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// A square would have the factor twice: it enters behind it.
+// CHECK-LABEL: func.func @square
+// CHECK: %[[E:.*]] = "graph.exp"
+// CHECK: %[[S:.*]] = "graph.mul"(%[[E]], %[[E]])
+// CHECK: "graph.mul"(%[[S]],
+// CHECK: graph.matmul
+// CHECK: graph.add
+func.func @square(%g: tensor<2x4xf32>, %x: tensor<8x2xf32>, %w: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %rate = "graph.constant"() {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %e = "graph.exp"(%g) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %d = "graph.mul"(%e, %e) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %0 = "graph.matmul"(%x, %d) : (tensor<8x2xf32>, tensor<2x4xf32>) -> tensor<8x4xf32>
+  %1 = "graph.mul"(%0, %rate) : (tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+  %2 = "graph.sub"(%w, %1) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
