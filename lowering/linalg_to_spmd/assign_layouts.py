@@ -14,6 +14,7 @@ from typing import Any, Literal
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
+from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.prices import body_steps, movement_steps
 from mnc.lowering.linalg_to_spmd.reading import (
@@ -259,7 +260,8 @@ class _Assignment:
             home = self.layouts.get(self.homes.replaced_by(op.operation.results[0]))
             digits = choose_iteration(generic.extents, held if home is None else [*held, (home, generic.result)])
             free = [access for layout, access in held if layout is None]
-            digits = roomy_iteration(digits, generic.extents, [*free, generic.result], ROOM)
+            chosen = chosen_dims(generic) if known[0] is None else ()
+            digits = roomy_iteration(digits, generic.extents, [*free, generic.result], ROOM, chosen)
         else:
             digits = reduce_inside(generic.extents, generic.parallel)
         layouts = [
@@ -305,6 +307,13 @@ class _Assignment:
 def every_point_has_a_result(generic: Generic) -> bool:
     """Whether the operation is element-wise and nothing is computed twice."""
     return all(generic.parallel) and set(generic.result) == set(range(len(generic.extents)))
+
+
+def chosen_dims(generic: Generic) -> range:
+    """Dimensions of a table in which computed indices choose elements."""
+    attributes = generic.op.operation.attributes
+    count = ir.IntegerAttr(attributes[CHOSEN]).value if CHOSEN in attributes else 0
+    return range(len(generic.extents) - count, len(generic.extents))
 
 
 def can_wait(generic: Generic) -> bool:

@@ -177,7 +177,7 @@ class GenericWriter:
         layout: Layout,
     ) -> Local:
         element = word_type(ir.RankedTensorType(generic.op.operation.results[0].type).element_type)
-        neutral, starts_neutral = self._neutral(generic, element)
+        neutral, _ = self._neutral(generic, element)
         reduced = [d for d, is_parallel in enumerate(generic.parallel) if not is_parallel]
         padded = [d for d in reduced if prod(x.size for x in digits[d]) != generic.extents[d]]
         if padded and not self._is_plain(generic, sources, accesses, padded):
@@ -187,11 +187,10 @@ class GenericWriter:
                 if isinstance(source, Local) and any(d in access for d in reduced):
                     self.values.fill_padding(source, word_bits(neutral))
             partial = self._nest(generic, digits, sources, accesses, layout, neutral)
-        total = self._across(generic, digits, partial)
-        return total if starts_neutral else self._with_start(generic, total)
+        return self._across(generic, digits, partial)
 
     def _across(self, generic: Generic, digits: Sequence[Digits], partial: Local) -> Local:
-        """The combination of what PEs hold that differ in the reduced dimensions."""
+        """The combination of what PEs hold that differ in the reduced dimensions, and of the initial tensor."""
         reduced = [d for d, is_parallel in enumerate(generic.parallel) if not is_parallel]
         axes = {x.axis: 0 for d in reduced for x in digits[d] if x.axis is not Axis.ADDRESS and x.size > 1}
         for d in reduced:
@@ -200,7 +199,9 @@ class GenericWriter:
                     axes[x.axis] |= (x.size - 1) * x.stride
         if axes and not combines_across_pes(generic):
             raise error_at(generic.op, f"cannot combine '{generic.combiner}' across processing elements")
-        return self.reduce(partial, generic.combiner or "sum", axes) if axes else partial
+        total = self.reduce(partial, generic.combiner or "sum", axes) if axes else partial
+        _, starts_neutral = self._neutral(generic, total.buffer.type.element_type)
+        return total if starts_neutral else self._with_start(generic, total)
 
     @staticmethod
     def _is_plain(generic: Generic, sources: Sequence[Any], accesses: Sequence[Any], padded: Sequence[int]) -> bool:

@@ -7,7 +7,7 @@ after:   %y0 = linalg.generic {multiply-add} ins(%x, %w0 : tensor<1x9216xf32>, t
 
 Each piece of the constant arrives when it is wanted and leaves when it has been used, so that a product needs no more
 memory than two of them. Products whose smallest plan does not fit local memory are cut in the same way: their results
-come piece by piece as well.
+come piece by piece as well. Constant tables that are read at computed indices are cut likewise.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,9 @@ from mnc.core.bindings import arith, ir, tensor
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.lowering.linalg_to_spmd.assign_layouts import factor_of
+from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input, read_generic, shape_of, splat_value
+from mnc.lowering.linalg_to_spmd.split_tables import pieces_of_table, read_in_pieces
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan, plan_contraction
 from mnc.mncore_backend.distribution.contraction import arrival_steps
@@ -183,7 +185,25 @@ class SplitContractions(Pass):
                     if view.operation.name == "linalg.generic":
                         self._rewrite(view.operation)
 
+    def _read_in_pieces(self, op: Any) -> None:
+        """Cut the constant table of a read at computed indices."""
+        constant = _constant_of(op.operands[0])
+        cut = pieces_of_table(op, self.words)
+        if constant is None or cut is None:
+            return
+        number, dim, ranges = cut
+        with ir.InsertionPoint(op), op.location:
+            parts = [_part_of_constant(constant, dim, start, size) for start, size in ranges]
+            total = read_in_pieces(op, number, ranges, parts)
+        op.results[0].replace_all_uses_with(total)
+        op.erase()
+        if not list(constant.results[0].uses):
+            constant.erase()
+
     def _rewrite(self, op: Any) -> None:
+        if CHOSEN in op.attributes:
+            self._read_in_pieces(op)
+            return
         generic = read_generic(op.opview)
         cut = _cut(generic, self.words, self.longs) if generic.kind == "contraction" else None
         if cut is None:

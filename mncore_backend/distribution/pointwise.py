@@ -1,6 +1,6 @@
 """Iteration spaces of element-wise operations and reductions: follow the operands where they are."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import permutations
 from math import prod
 
@@ -66,32 +66,40 @@ def _addresses(digits: Digits) -> int:
 
 
 def roomy_iteration(
-    digits: list[Digits], extents: Sequence[int], accesses: Sequence[Access], largest: int
+    digits: list[Digits],
+    extents: Sequence[int],
+    accesses: Sequence[Access],
+    largest: int,
+    chosen: Collection[int] = (),
 ) -> list[Digits]:
     """`digits`, unless an operand then takes more than `largest` long words of every PE, as a large table does of which
     few elements are read: then the placement with the fewest iterations and long words among all orders of dimensions.
     Where none fits, another must halve what the largest operand takes: a tensor may be large wherever it is.
 
     `accesses` are those of the operands that are still free and, last, of the result. A reduced dimension outside the
-    PEs costs the sum of all partial results.
+    PEs costs the sum of all partial results. In `chosen` dimensions single elements are read at their addresses: they
+    take no iterations, and neighbours must not share a long word, so that there is always a search.
     """
 
     def sizes(candidate: list[Digits]) -> list[int]:
         return [prod(_addresses(candidate[d]) for d in access if d is not None) for access in accesses]
 
-    if max(sizes(digits)[:-1], default=0) <= largest:
+    lanes = [i for i, extent in enumerate(extents) if extent > 1 and i not in chosen]
+    if not (chosen and lanes) and max(sizes(digits)[:-1], default=0) <= largest:
         return digits
     wide = [i for i, extent in enumerate(extents) if extent > 1]
+    lanes = lanes or wide
     reduced = set(wide) - set(accesses[-1])
-    candidates = [ordered_digits(extents, order, lane) for order in permutations(range(len(extents))) for lane in wide]
+    candidates = [ordered_digits(extents, order, lane) for order in permutations(range(len(extents))) for lane in lanes]
 
     def cost(candidate: list[Digits]) -> int:
         axes = {d.axis for i in reduced for d in candidate[i] if d.axis is not Axis.ADDRESS}
         own = sizes(candidate)
-        return prod(map(_addresses, candidate)) + sum(own) + own[-1] * len(axes)
+        iterations = prod(_addresses(digits) for i, digits in enumerate(candidate) if i not in chosen)
+        return iterations + sum(own) + own[-1] * len(axes)
 
     fitting = [candidate for candidate in candidates if max(sizes(candidate)) <= largest]
     if fitting:
         return min(fitting, key=cost)
     smallest = min(candidates, key=lambda candidate: max(sizes(candidate)))
-    return smallest if 2 * max(sizes(smallest)) <= max(sizes(digits)) else digits
+    return smallest if chosen or 2 * max(sizes(smallest)) <= max(sizes(digits)) else digits

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from mnc.mncore_backend.distribution import default_digits, project, roomy_iteration
 from mnc.mncore_backend.distribution.space import ordered_digits
+from mnc.mncore_backend.layout import Axis
 
 LARGEST = 700
 EXTENTS = st.tuples(st.integers(1, 70), st.integers(1, 900), st.integers(2, 9000))
@@ -38,3 +39,10 @@ def test_a_tensor_that_is_large_wherever_it_is_stays() -> None:
     accesses = [(0, 1, 2), (0, 1, 2)]
     assert project(extents, digits, (0, 1, 2)).local_size > LARGEST
     assert roomy_iteration(digits, extents, accesses, LARGEST) == digits
+
+
+@given(EXTENTS)
+def test_elements_that_are_chosen_by_address_share_no_long_word(extents: tuple[int, int, int]) -> None:
+    """Unless there is no other dimension for the lanes."""
+    digits = roomy_iteration(default_digits(extents), extents, [(2, 1), (0,), (0, 1)], LARGEST, chosen=(2,))
+    assert all(digit.axis is not Axis.W for digit in digits[2]) or extents[:2] == (1, 1)

@@ -35,3 +35,24 @@ func.func @whole(%x: tensor<3x2xf32>, %v: tensor<20x2xf32>, %s: tensor<3x20xf32>
   } -> tensor<3x20xf32>
   return %y : tensor<3x20xf32>
 }
+
+// A table that is read at computed indices comes in pieces, to whose rows the indices are relative.
+// CHECK-LABEL: func.func @table
+// CHECK-SAME: %[[I:[a-z0-9]+]]: tensor<4xi64>, %[[S:[a-z0-9]+]]: tensor<4x2xf32>
+// CHECK: %[[Y0:.*]] = linalg.generic {{.*}} ins(%{{.*}}, %[[I]], %{{.*}} : tensor<5x2xf32>, tensor<4xi64>, tensor<5xi64>) outs(%[[S]] : tensor<4x2xf32>)
+// CHECK: %[[J:.*]] = linalg.generic {{.*}} ins(%[[I]] : tensor<4xi64>)
+// CHECK: arith.subi
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[J]], %{{.*}} : tensor<5x2xf32>, tensor<4xi64>, tensor<5xi64>) outs(%[[Y0]] : tensor<4x2xf32>)
+func.func @table(%i: tensor<4xi64>, %s: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %w = arith.constant dense<[[0., 1.], [2., 3.], [4., 5.], [6., 7.], [8., 9.], [10., 11.], [12., 13.], [14., 15.], [16., 17.], [18., 19.]]> : tensor<10x2xf32>
+  %n = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]> : tensor<10xi64>
+  %z = arith.constant 0.0 : f32
+  %y = linalg.generic {indexing_maps = [affine_map<(m, n, v) -> (v, n)>, affine_map<(m, n, v) -> (m)>, affine_map<(m, n, v) -> (v)>, affine_map<(m, n, v) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%w, %i, %n : tensor<10x2xf32>, tensor<4xi64>, tensor<10xi64>) outs(%s : tensor<4x2xf32>) attrs = {mncore.chosen = 1 : i64} {
+  ^bb0(%a: f32, %b: i64, %c: i64, %o: f32):
+    %h = arith.cmpi eq, %b, %c : i64
+    %p = arith.select %h, %a, %z : f32
+    %t = arith.addf %p, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<4x2xf32>
+  return %y : tensor<4x2xf32>
+}
