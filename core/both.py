@@ -1,15 +1,19 @@
-"""Two independent pieces of work, the second in a process of its own where that is possible."""
+"""Independent pieces of work on two processors: the second in a process of its own where that is possible."""
 
 import gc
 import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 A = TypeVar("A")
 B = TypeVar("B")
+T = TypeVar("T")
+_TICKET = 2  # bytes
+MOST_ITEMS = 2048
+"""So many tickets fit into a pipe on every system; on some it holds no more than 4096 bytes."""
 
 
 def both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
@@ -36,6 +40,26 @@ def both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
     finally:
         _, status = os.waitpid(child, 0)
     return result, pickle.loads(answer) if status == 0 else second()
+
+
+def share_out(items: Sequence[T], work: Callable[[Iterator[T]], A]) -> tuple[A, A]:
+    """`both` for one kind of work on many items: each item comes to one of the two calls of `work`, the next one to the
+    call that asks first. Where there is one process only, the first call gets all. Raises ValueError for more items
+    than a pipe holds."""
+    if len(items) > MOST_ITEMS:
+        raise ValueError(f"{len(items)} items; at most {MOST_ITEMS} can be shared out")
+    receiving, sending = os.pipe()
+    os.write(sending, b"".join(number.to_bytes(_TICKET) for number in range(len(items))))
+    os.close(sending)
+
+    def own() -> Iterator[T]:
+        while ticket := os.read(receiving, _TICKET):
+            yield items[int.from_bytes(ticket)]
+
+    try:
+        return both(lambda: work(own()), lambda: work(own()))
+    finally:
+        os.close(receiving)
 
 
 def _may_fork() -> bool:

@@ -91,17 +91,17 @@ class Layout:
                 made.append(Field(digit.axis, digit.stride, digit.size, dim, weight))
         return tuple(f for f in made if f.size > 1)
 
-    @property
+    @cached_property
     def local_size(self) -> int:
         """Long words per PE."""
-        return 1 + sum((f.size - 1) * f.stride for f in self.fields if f.axis is Axis.ADDRESS)
+        return 1 + self._selected.get(Axis.ADDRESS, 0)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Elements of the tensor."""
         return prod(self.shape)
 
-    @property
+    @cached_property
     def padded_shape(self) -> tuple[int, ...]:
         return tuple(prod(d.size for d in digits) for digits in self.dims)
 
@@ -116,7 +116,14 @@ class Layout:
 
     def selected_bits(self, axis: Axis) -> int:
         """Bit mask of the coordinate bits of a hardware axis that some digit selects."""
-        return sum((f.size - 1) * f.stride for f in self.fields if f.axis is axis)
+        return self._selected.get(axis, 0)
+
+    @cached_property
+    def _selected(self) -> dict[Axis, int]:
+        bits: dict[Axis, int] = {}
+        for field in self.fields:
+            bits[field.axis] = bits.get(field.axis, 0) + (field.size - 1) * field.stride
+        return bits
 
     def replicated_bits(self, axis: Axis) -> int:
         """Bit mask of the coordinate bits of a hardware axis along which the tensor is replicated."""

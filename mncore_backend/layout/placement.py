@@ -88,8 +88,7 @@ class PlaceCode:
 
     def shift(self, axis: Axis) -> int:
         """Lowest bit of the field of an axis."""
-        below = _CODE_ORDER[: _CODE_ORDER.index(axis)]
-        return sum(self.address_bits if a is Axis.ADDRESS else _bits(a) for a in below)
+        return _SHIFTS[axis] + (self.address_bits if axis in _ABOVE_ADDRESS else 0)
 
     def field(self, axis: Axis) -> int:
         """Bit mask of the field of an axis, in place."""
@@ -105,6 +104,14 @@ class PlaceCode:
 
 def _bits(axis: Axis) -> int:
     return AXIS_SIZE[axis].bit_length() - 1
+
+
+_ABOVE_ADDRESS = _CODE_ORDER[_CODE_ORDER.index(Axis.ADDRESS) + 1 :]
+_SHIFTS = {
+    axis: sum(_bits(below) for below in _CODE_ORDER[:i] if below is not Axis.ADDRESS)
+    for i, axis in enumerate(_CODE_ORDER)
+}
+"""Lowest bit of every field where addresses take none."""
 
 
 @lru_cache(maxsize=16)

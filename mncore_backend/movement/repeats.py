@@ -6,7 +6,7 @@ So what it emitted once is emitted again with other buffers in their place, inst
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Set
 from copy import copy
 from dataclasses import dataclass, replace
 
@@ -49,6 +49,9 @@ def _renamed(op: MachineOp, buffers: Mapping[Buffer, Buffer], location: str) -> 
     return MachineOp(op.opcode, sources, destinations, op.modifier, op.zero_flush, op.literal, op.size, location)
 
 
+Entries = list[tuple[Hashable, _Recorded]]
+
+
 class Repeats:
     """Plans by what they depend on."""
 
@@ -62,6 +65,21 @@ class Repeats:
         with self._lock:
             self._known.clear()
             self._operations = 0
+
+    def keys(self) -> set[Hashable]:
+        """What is known."""
+        with self._lock:
+            return set(self._known)
+
+    def entries(self, without: Set[Hashable]) -> Entries:
+        """Plans that are not in `without`, for `learn` of another process."""
+        with self._lock:
+            return [(key, recorded) for key, recorded in self._known.items() if key not in without]
+
+    def learn(self, entries: Entries) -> None:
+        """Remember plans that were made elsewhere."""
+        for key, recorded in entries:
+            self._remember(key, recorded)
 
     def emit(
         self, builder: Builder, key: Hashable, source: Buffer, target: Buffer, plan: Callable[[], Plan]

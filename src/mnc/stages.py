@@ -37,7 +37,13 @@ SPMD = (
 )
 """Whole tensors become the share of one PE: loops over local memory, matrix kernels, transfers."""
 
-AFFINE = ("canonicalize", "cse", "sink-reductions", "fuse-addends")
+AFFINE = (
+    "canonicalize",
+    "cse",
+    "plan-movements",  # before the first that wants plans
+    "sink-reductions",
+    "fuse-addends",
+)
 """Loops over the local share: clean-up, sums over L2Bs left to the stores, additions left to the matrix unit."""
 
 MACHINE = ("select-instructions", "allocate-buffers", "schedule", "verify-schedule")

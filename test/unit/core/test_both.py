@@ -3,12 +3,13 @@
 import os
 import signal
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from mnc.core import both as module
-from mnc.core.both import both
+from mnc.core.both import MOST_ITEMS, both, share_out
 
 
 @pytest.fixture(params=[True, False], ids=["forked", "serial"])
@@ -69,3 +70,25 @@ def test_other_threads_keep_the_work_here() -> None:
     finally:
         release.set()
         other.join()
+
+
+@pytest.mark.usefixtures("_mode")
+@pytest.mark.parametrize("count", [0, 1, 5, MOST_ITEMS])
+def test_every_item_comes_to_one(count: int) -> None:
+    here, there = share_out(range(100, 100 + count), list)
+    assert sorted([*here, *there]) == list(range(100, 100 + count))
+
+
+def test_items_go_to_whoever_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is busy with its first item leaves the others to the other one."""
+    monkeypatch.setattr(module, "_may_fork", lambda: True)
+
+    def work(items: Iterator[float]) -> int:
+        return sum(1 for item in items if not time.sleep(item))
+
+    assert sorted(share_out([2.0, *([0.0] * 9)], work)) == [1, 9]
+
+
+def test_more_than_a_pipe_holds_is_refused() -> None:
+    with pytest.raises(ValueError, match="can be shared out"):
+        share_out(range(MOST_ITEMS + 1), list)

@@ -1,0 +1,56 @@
+"""The pass `plan-movements`: the movements between placements are planned before anybody wants the plans.
+
+Nothing changes but the time of the passes behind it. Planning takes a large part of the time that a program takes to
+compile; movements do not depend on each other, so that two processors can plan them at the same time.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from mnc.core.bindings import ir
+from mnc.core.both import share_out
+from mnc.core.pass_base import Pass
+from mnc.dialects.graph.attributes import to_numpy
+from mnc.dialects.mncore.attributes import placement_of
+from mnc.mncore_backend.movement.ahead import Request, plan_ahead
+
+
+@dataclass(frozen=True)
+class PlanMovements(Pass):
+    """Plan relayouts and gathers of large tensors ahead, on two processors; what is planned is remembered.
+
+    The program stays as it is.
+    """
+
+    name: ClassVar[str] = "plan-movements"
+
+    def run(self, module: ir.Module) -> None:
+        """Plan the movements of every function."""
+        with module.context:
+            for op in module.body.operations:
+                if op.operation.name == "func.func":
+                    plan_ahead(_requests(op.operation), share_out)
+
+
+def _requests(function: Any) -> Iterator[Request]:
+    """The movements of a function, each once."""
+    operations = [op.operation for op in function.regions[0].blocks[0].operations]
+    keep = any(op.name == "mncore.resident" for op in operations)
+    found = set()
+    for op in operations:
+        if op.name not in ("mncore.relayout", "mncore.gather"):
+            continue
+        layouts = [placement_of(value.type).layout for value in op.operands]
+        given = {name: op.attributes[name] for name in ("index_map", "padding", "onto") if name in op.attributes}
+        key = (*layouts, *given.items())
+        if key not in found:
+            found.add(key)
+            yield _request(layouts, given, keep)
+
+
+def _request(layouts: list[Any], given: dict[str, Any], keep: bool) -> Request:
+    if "index_map" not in given:
+        return Request(layouts[0], layouts[1], keep=keep)
+    padding = None if "onto" in given else ir.IntegerAttr(given["padding"]).value & 0xFFFFFFFF
+    return Request(layouts[0], layouts[1], to_numpy(given["index_map"]), padding, keep)
