@@ -90,7 +90,8 @@ def restricted(ops: Sequence[MachineOp], operand: BufferOperand) -> tuple[tuple[
     return None
 
 
-_Key = Buffer | Memory
+_Key = tuple[Buffer, tuple[Memory, Memory]] | Memory
+"""A buffer as long as it lives in one of these two, or one of them."""
 
 
 @dataclass(slots=True)
@@ -111,7 +112,7 @@ class TwoMemories:
         """Let `a` and `b` differ (parity 1) or agree (0). Returns the roots that have got a parent, None if it
         contradicts what is known."""
         (x, px), (y, py) = self._find(a), self._find(b)
-        if x is y:
+        if x == y:
             return [] if px ^ py == parity else None
         self.parent[x] = (y, px ^ py ^ parity)
         return [x]
@@ -125,7 +126,7 @@ class TwoMemories:
         """`buffer` may live in `memories` only."""
         kind = kind_of(buffer)
         if kind is not None and len(memories) == 1:
-            self.relate(buffer, kind[0], int(memories[0] is kind[1]))
+            self.relate((buffer, kind), kind[0], int(memories[0] is kind[1]))
 
     def add(self, found: Iterable[Conflict]) -> list[_Key] | None:
         """Take in conflicts. Returns what to `forget` if they are to be taken back, None if they cannot be met."""
@@ -139,7 +140,7 @@ class TwoMemories:
             elif conflict.a is conflict.b:
                 roots = None
             else:
-                roots = self.relate(conflict.a, conflict.b, 1)
+                roots = self.relate((conflict.a, a), (conflict.b, b), 1)
             if roots is None:
                 self.forget(trail)
                 return None

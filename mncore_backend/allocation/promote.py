@@ -12,7 +12,7 @@ from mnc.mncore_backend.allocation.ports import Ports, operands_of
 from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, Program
 
-SIZE = 16  # long words of a buffer at most
+SIZE = 64  # long words of a buffer at most
 SPAN = 256  # operations from its first use to its last at most
 FULL = 3 / 4  # of the register files: more does not pack
 

@@ -100,8 +100,10 @@ def plan_loads(builder: Builder, requests: Sequence[tuple[Layout, Buffer]]) -> l
     arrivals = [prepare(builder, layout, buffer) for layout, buffer in requests]
     finishes: dict[int, Finish] = {}
     riders: dict[int, list[int]] = {}
-    for number, group in enumerate(_groups(arrivals)):
-        hosts = _hosts(arrivals, group)
+    groups = _groups(arrivals)
+    for number, group in enumerate(groups):
+        # where there are several groups, a rider would wait in L2BM for long while other tensors pass
+        hosts = _hosts(arrivals, group) if len(groups) == 1 else [None] * len(group)
         forms = choose_forms(
             [(arrivals[i].spread, arrivals[i].l2bm_total) for i in group],
             [
