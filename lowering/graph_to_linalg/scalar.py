@@ -143,7 +143,7 @@ def cast(a: Scalar, source: ir.Type, target: ir.Type) -> Scalar:
         return (arith.FPToUIOp(out, a) if is_unsigned(target) else arith.FPToSIOp(out, a)).result
     if is_float(target):
         return (arith.UIToFPOp(out, a) if is_unsigned(source) else arith.SIToFPOp(out, a)).result
-    return _cast_integer(a, source, out)
+    return _cast_integer(a, source, target)
 
 
 def _cast_float(a: Scalar, source: ir.Type, out: ir.Type) -> Scalar:
@@ -158,9 +158,14 @@ def _cast_float(a: Scalar, source: ir.Type, out: ir.Type) -> Scalar:
     return (arith.ExtFOp(out, a) if after > before else arith.TruncFOp(out, a)).result
 
 
-def _cast_integer(a: Scalar, source: ir.Type, out: ir.Type) -> Scalar:
+def _cast_integer(a: Scalar, source: ir.Type, target: ir.Type) -> Scalar:
+    out = signless(target)
     before, after = ir.IntegerType(source).width, ir.IntegerType(out).width
     if before == after:
+        if is_unsigned(source) and not is_unsigned(target):
+            # The same bits; but where values lie in wider words, arithmetic is what gives them the sign of the type.
+            smallest = arith.ConstantOp(out, ir.IntegerAttr.get(out, -(1 << (before - 1)))).result
+            return arith.SubIOp(arith.XOrIOp(a, smallest).result, smallest).result
         return a
     if after < before:
         return arith.TruncIOp(out, a).result

@@ -86,3 +86,8 @@ def test_unsigned_results_have_no_sign(operator: str) -> None:
     x = np.array([0, 1, 100, 127, 128, 200, 255], np.uint8)
     inputs = {"x": x, "f": x[::-1].astype(np.float32)}
     check(f"g (uint8[7] x, float[7] f) => (uint8[7] y) {{ c = Cast <to = 2> (f) y = {operator} (x, c) }}", inputs)
+
+
+def test_unsigned_inputs_get_a_sign_with_the_type() -> None:
+    x = np.array([0, 1, 127, 128, 200, 255], np.uint8)
+    check("g (uint8[6] x) => (int8[6] y, int32[6] z) { y = Cast <to = 3> (x) z = Cast <to = 6> (y) }", {"x": x})
