@@ -37,6 +37,7 @@ from mnc.lowering.onnx_to_graph.ops import (
     trigonometry,
 )
 from mnc.lowering.onnx_to_graph.ops.elementwise import binary, unary, variadic, with_floats
+from mnc.lowering.onnx_to_graph.ops.grid_sample import grid_sample
 from mnc.lowering.onnx_to_graph.ops.reduction import arg_reduce, global_pool, reduce, softmax
 
 
@@ -111,6 +112,7 @@ OPERATORS: dict[str, Operator] = {
     "GlobalMaxPool": Operator(global_pool("max"), (1, 22)),
     "Greater": Operator(binary(graph.Greater), (7, 9, 13)),
     "GreaterOrEqual": Operator(binary(graph.GreaterOrEqual), (12, 16)),
+    "GridSample": Operator(grid_sample, (16, 20, 22)),
     "GroupNormalization": Operator(normalization.group_norm, (18, 21)),
     "GatherND": Operator(scatter.gather_nd, (11, 12, 13)),
     "HardSigmoid": Operator(with_floats(graph.HardSigmoid, alpha=0.2, beta=0.5), (6, 22)),

@@ -262,6 +262,13 @@ REGRESSIONS = {
         a = Constant <value_ints = [0]> () g = Gather (x, i) r = Relu (g) s = Relu (r)
         y = ReduceSum <keepdims = 0> (s, a)
     }""",
+    "cubic samples of several images by reflection": """g (float[2, 3, 5, 4] x, float[2, 3, 2, 2] f)
+    => (float[2, 3, 3, 2] y) {
+        y = GridSample <mode = "cubic", padding_mode = "reflection", align_corners = 1> (x, f)
+    }""",
+    "linear samples of a line": """g (float[2, 3, 7] x, float[2, 5, 1] f) => (float[2, 3, 5] y) {
+        y = GridSample <mode = "linear", padding_mode = "border"> (x, f)
+    }""",
     "sum of rows chosen by reshaped indices": """g (float[5, 4] x, float[2, 1, 3] f) => (float[2, 4] y)
     <int64[2] n = {2, 3}, int64[1] a = {1}> {
         i = Cast <to = 7> (f) j = Reshape (i, n) r = Gather (x, j) y = ReduceSum <keepdims = 0> (r, a)
