@@ -15,9 +15,9 @@ RUNS: dict[str, dict[str, Any]] = {
     "1024-16-16 batch 256 lr 0.01, 60,000 images": {
         "widths": [1024, 16, 16], "batch": 256, "epochs": 10, "side": 32, "load": load_augmented_digits,
     },
-    "784-16-10 batch 50 lr 0.01": {"widths": [784, 16, 10], "batch": 50, "epochs": 2, "side": 28},
-    "784-16-10 batch 100 lr 0.01": {"widths": [784, 16, 10], "batch": 100, "epochs": 2, "side": 28},
-    "784-16-10 batch 256 lr 0.01": {"widths": [784, 16, 10], "batch": 256, "epochs": 2, "side": 28},
+    "784-16-10 batch 50 lr 0.01": {"widths": [784, 16, 10], "batch": 50, "epochs": 10, "side": 28},
+    "784-16-10 batch 100 lr 0.01": {"widths": [784, 16, 10], "batch": 100, "epochs": 10, "side": 28},
+    "784-16-10 batch 256 lr 0.01": {"widths": [784, 16, 10], "batch": 256, "epochs": 10, "side": 28},
     "64-32-10 batch 64 lr 0.1": {"widths": [64, 32, 10], "batch": 64, "epochs": 20, "side": 8, "rate": 0.1},
 }  # fmt: skip
 
