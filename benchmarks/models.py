@@ -2,6 +2,9 @@
 
     python -m benchmarks.models [NAME ...] [--run NAME] [--iree] [--seconds N] [--memory N]
 
+CPU seconds are those of all processes. `compile_copy_peak_megabytes` is the peak of the copies that the compiler makes
+of its process (`mnc.core.both`); most of it is memory that the original shares with them and counts as well.
+
 Results are those of ONNX Runtime where it is installed; `--iree` adds what IREE takes for the same model on the CPU
 (`benchmarks/iree.py`).
 
@@ -29,7 +32,7 @@ from onnx import numpy_helper
 import mnc
 from benchmarks.iree import compile_with_iree, is_installed
 from benchmarks.resnet import resnet18
-from benchmarks.results import DIRECTORY, write_results
+from benchmarks.results import DIRECTORY, cpu_seconds, write_results
 from mnc.accuracy import probable, worst_case
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
@@ -137,12 +140,13 @@ def _agreement(model: onnx.ModelProto, executable: Any, images: int) -> dict[str
 def measure(name: str, images: int) -> dict[str, float]:
     """Figures of one model, in this process."""
     model = build(name)
-    start = time.perf_counter(), time.process_time()
+    start = time.perf_counter(), cpu_seconds()
     executable = mnc.compile(model)
     figures = {
         "compile_seconds": time.perf_counter() - start[0],
-        "compile_cpu_seconds": time.process_time() - start[1],
+        "compile_cpu_seconds": cpu_seconds() - start[1],
         "compile_peak_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "compile_copy_peak_megabytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
         "text_megabytes": len(executable.text) / 1e6,
     }
     total = report(executable)["total"]

@@ -3,11 +3,18 @@
 import json
 import os
 import platform
+import resource
 import subprocess
 from pathlib import Path
 from typing import Any
 
 DIRECTORY = Path(__file__).parent / "results"
+
+
+def cpu_seconds() -> float:
+    """Processor time that this process and the finished ones it started have used."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def _commit() -> str:
