@@ -57,13 +57,11 @@ def spread_bits(extents: Sequence[int], bits: Bits, units: Sequence[int] | None 
 
 def with_addresses(extent: int, hardware: Digits, lanes: Digits = (), *, block: int = 1) -> Digits:
     """Hardware digits outermost, then as many addresses as the extent needs, then the lanes. Address strides are not
-    meant yet; `project` numbers them. Every L1B gets whole blocks of `block`, unless that leaves most of them free.
+    meant yet; `project` numbers them. Every place gets whole blocks of `block`, unless that leaves most of them free.
     """
     rest = -(-extent // (prod(d.size for d in hardware) * prod(d.size for d in lanes)))
-    inside = prod(d.size for d in hardware if d.axis is Axis.MAB)
-    unit = max(1, block // inside)
-    if hardware and 2 * rest * inside > block:
-        rest = -(-rest // unit) * unit
+    if hardware and 2 * rest > block:
+        rest = -(-rest // block) * block
     address = (Digit(rest),) if rest > 1 else ()
     return (*hardware, *address, *lanes)
 
