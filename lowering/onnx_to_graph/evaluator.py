@@ -2,6 +2,7 @@
 
 - BatchNormalization before operator set 14: a node with one output is inference, the reference trains.
 - Softmax, LogSoftmax, Hardmax before operator set 13: the tensor is taken as a matrix, cut at `axis`, 1 by default.
+- LogSoftmax: the reference takes the logarithm of what has become 0.
 - ConvTranspose with groups: the reference drops most channels of a group.
 - LRN: the reference normalizes as many channels as the batch has images, and takes four dimensions only.
 - GatherElements with 32 and more indices along the axis: the reference takes the first ones only.
@@ -42,6 +43,17 @@ class GroupedConvTranspose(ConvTranspose):
         result = np.concatenate(results, axis=1)
         bias = 0 if B is None else B.reshape(-1, *[1] * (X.ndim - 2))
         return ((result + bias).astype(X.dtype),)
+
+
+class DirectLogSoftmax(LogSoftmax):
+    """Logarithm of softmax without the softmax, which underflows where the logarithm is still a number."""
+
+    def _run(self, x: np.ndarray, axis: int | None = None) -> Any:
+        along = self.axis if axis is None else axis  # pyright: ignore[reportAttributeAccessIssue]
+        if x.size == 0:
+            return (x,)
+        below = x - x.max(axis=along, keepdims=True)
+        return ((below - np.log(np.exp(below).sum(axis=along, keepdims=True))).astype(x.dtype),)
 
 
 class EveryChannelLRN(OpRun):
@@ -90,17 +102,18 @@ def _along_rows(operator: type[Softmax] | type[LogSoftmax] | type[Hardmax]) -> t
 GroupedConvTranspose.__name__ = "ConvTranspose"  # the evaluator knows operators by their names
 EveryChannelLRN.__name__ = "LRN"
 InferredBatchNormalization.__name__ = "BatchNormalization"
+DirectLogSoftmax.__name__ = "LogSoftmax"
 WholeGatherElements.__name__ = "GatherElements"
 
 
 def evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
     """An evaluator of the model, which ignores attributes that an operator does not have."""
     version = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
-    corrected: list[type[OpRun]] = [GroupedConvTranspose, EveryChannelLRN, WholeGatherElements]
+    corrected: list[type[OpRun]] = [GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax]
     if version < TRAINING_MODE:
         corrected.append(InferredBatchNormalization)
     if version < ALONG_ONE_DIMENSION:
-        corrected += [_along_rows(operator) for operator in (Softmax, LogSoftmax, Hardmax)]
+        corrected += [_along_rows(operator) for operator in (Softmax, DirectLogSoftmax, Hardmax)]
     return ReferenceEvaluator(_with_known_attributes(model, version), new_ops=corrected)
 
 

@@ -94,3 +94,10 @@ def test_training_before_it_had_an_attribute_is_refused() -> None:
     node = helper.make_node("BatchNormalization", list(feeds), ["y", "mean"])
     with pytest.raises(NotImplementedError, match="trains"):
         evaluator(single_node(node, 9, feeds)).run(None, feeds)
+
+
+def test_logarithms_of_small_probabilities_are_numbers() -> None:
+    node = helper.make_node("LogSoftmax", ["x"], ["y"], axis=0)
+    feeds = {"x": np.array([[120.0, -3.0], [0.0, 4.0]], np.float32)}
+    result: Any = evaluator(single_node(node, 13, feeds)).run(None, feeds)
+    np.testing.assert_allclose(result[0], [[0.0, -7.000911], [-120.0, -0.000911]], rtol=1e-4, atol=1e-4)
