@@ -49,8 +49,11 @@ def _check_matmul(op: Any) -> None:
             raise ValueError(f"dims {names} do not fit a tensor of rank {len(layout.shape)}")
     _one_of(op, "precision", PRECISIONS)
     sizes: dict[str, int] = {}
+    cut = ir.DictAttr(op.operation.attributes["part"]) if "part" in op.operation.attributes else {}
     for layout, names in zip(layouts, dims, strict=True):
         for name, extent in zip(names, layout.shape, strict=True):
+            if name in cut:
+                continue
             if sizes.setdefault(name, extent) != extent:
                 raise ValueError(f"dimension {name} is {sizes[name]} in one operand and {extent} in another")
 
@@ -64,6 +67,10 @@ class Matmul(Mncore.Operation, name="matmul"):
 
     With ``x_steps`` x is read through windows: per dimension of the product the sizes and strides (long words) of its
     address digits take the place of ``x_dims``. Strides of several dimensions may overlap.
+
+    With ``part`` the operand that ``part_of`` names ("x" or "w") is a part of a larger one: per dimension the numbers
+    of some of its address digits, each with the first value and their count. The others are used in that range only.
+    An ``init`` must be y itself: the product is added to what is there.
     """
 
     x: ext.Operand[ir.MemRefType]

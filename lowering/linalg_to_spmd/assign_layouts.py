@@ -8,7 +8,8 @@ of rows, columns and the contracted dimension over L2B, L1B and MAB, model input
 first used. An operation that carries the attributes already keeps them, so a schedule can be written by hand.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from mnc.core.bindings import ir
@@ -27,6 +28,8 @@ from mnc.lowering.linalg_to_spmd.reading import (
     transposition_order,
 )
 from mnc.lowering.linalg_to_spmd.rearranging import REARRANGEMENTS, RESHAPES, pieces_of
+from mnc.lowering.linalg_to_spmd.streaming import PARTS, may_come_in_parts
+from mnc.lowering.linalg_to_spmd.strides import StridesAfter, contractions_that_read, strides_of_result
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, is_read_through, tiled_operands
 from mnc.mncore_backend.distribution import (
     Access,
@@ -41,6 +44,7 @@ from mnc.mncore_backend.distribution import (
     project,
     roomy_iteration,
 )
+from mnc.mncore_backend.distribution.contraction import WHOLE
 from mnc.mncore_backend.distribution.reshapes import reshaped
 from mnc.mncore_backend.distribution.space import reduce_inside, resized, scattered
 from mnc.mncore_backend.layout import Axis, Layout, LayoutError, parse, permute, reshape
@@ -77,7 +81,8 @@ def factor_of(
 ) -> Operand:
     """A factor of a contraction as plans see it; `layout` is where it is, or what it is read from."""
     if tiled is None:
-        return Operand(iteration_access(operand), layout, kept=kept)
+        in_parts = layout is None and operand.access is not None and may_come_in_parts(operand.value)
+        return Operand(iteration_access(operand), layout, kept=kept, in_parts=in_parts)
     return Operand(operand.dims, layout, tiled.windows, shape_of(tiled.source))
 
 
@@ -100,9 +105,11 @@ def contracted_elsewhere(generic: Generic) -> frozenset[int]:
 class _Assignment:
     """Layouts decided so far. Values without one are still in DRAM and can arrive in any layout."""
 
-    def __init__(self, precision: str, homes: Homes) -> None:
+    def __init__(self, precision: str, homes: Homes, whole: int) -> None:
         self.precision = precision
+        self.whole = whole
         self.homes = homes
+        self.strides = StridesAfter()
         self.layouts: dict[Any, Layout] = {}
         self.waiting: dict[Any, Any] = {}  # result -> element-wise operation on free operands
 
@@ -185,13 +192,15 @@ class _Assignment:
         given = op.operation.attributes.get(PRECISION)
         precision = self.precision if given is None else ir.StringAttr(given).value
         home = self.layouts.get(self.homes.updated_by(op.operation.results[0]))
-        problem = Contraction(
-            generic.extents, left, right, generic.result, precision, contracted_elsewhere(generic), home
-        )
-        plan = plan_contraction(problem, movement_steps)
-        for operand, layout in zip(generic.inputs, (plan.left, plan.right), strict=True):
+        strides = strides_of_result(generic, self.strides.of(op.operation.results[0]))
+        blocks = contracted_elsewhere(generic)
+        problem = Contraction(generic.extents, left, right, generic.result, precision, blocks, home, strides)
+        plan = plan_contraction(problem, movement_steps, self.afterwards(op.operation.results[0]))
+        for number, (operand, layout) in enumerate(zip(generic.inputs, (plan.left, plan.right), strict=True)):
             if operand.access is not None:
                 self.settle(operand.value, layout)
+            if (left, right)[number].in_parts and layout.local_size > self.whole:
+                op.operation.attributes[PARTS] = ir.DenseI64ArrayAttr.get([number, max(1, self.whole // 2)])
         op.operation.attributes[PRECISION] = ir.StringAttr.get(precision)
         op.operation.attributes["mncore.matrix"] = ir.StringAttr.get("left" if plan.swapped else "right")
         result = plan.result
@@ -199,6 +208,36 @@ class _Assignment:
             op.operation.attributes[PARTIAL] = ir.StringAttr.get(str(result))
             result = self.kept_share(op, result)
         self.annotate(op, [None if tiled else plan.left, plan.right], result)
+
+    def afterwards(self, value: Any) -> Callable[[Layout], float] | None:
+        """What contractions that read a result, itself or after element-wise work, pay for its layout; None if there
+        are none."""
+        readers = [
+            (problem, side)
+            for op, read in contractions_that_read(value)
+            for problem, side in [self.problem_of(op, read)]
+        ]
+        if not readers:
+            return None
+
+        def price(layout: Layout) -> float:
+            total = 0.0
+            for problem, side in readers:
+                placed = replace(problem, **{side: replace(getattr(problem, side), layout=layout)})
+                total += plan_contraction(placed).cost
+            return total
+
+        return price
+
+    def problem_of(self, op: Any, read: Any) -> tuple[Contraction, str]:
+        """A contraction that comes later, and which of its factors is `read`."""
+        generic = read_generic(op.opview)
+        tiled = tiled_operands(generic)
+        left, right = (self.factor(operand, tiled.get(i)) for i, operand in enumerate(generic.inputs))
+        sources = [tiled[i].source if i in tiled else operand.value for i, operand in enumerate(generic.inputs)]
+        strides = strides_of_result(generic, self.strides.of(op.results[0]))
+        problem = Contraction(generic.extents, left, right, generic.result, self.precision, strides)
+        return problem, "left" if sources[0] == read else "right"
 
     def kept_share(self, op: Any, result: Layout) -> Layout:
         """All PEs that held parts get a sum, and each needs to keep its share only, unless it updates what all hold."""
@@ -323,11 +362,15 @@ def can_wait(generic: Generic) -> bool:
 
 @dataclass(frozen=True)
 class AssignLayouts(Pass):
-    """Decide where every tensor lives on the chip and annotate the linalg operations with it."""
+    """Decide where every tensor lives on the chip and annotate the linalg operations with it.
+
+    Constant factors that take more than ``whole`` long words of a PE come in parts of half of it.
+    """
 
     name = "assign-layouts"
     precision: Literal["single", "pseudo-single"] = "pseudo-single"
     resident: Literal["nothing", "state", "batch"] = "nothing"
+    whole: int = WHOLE
 
     def run(self, module: Any) -> None:
         """Annotate every function of the module."""
@@ -336,7 +379,7 @@ class AssignLayouts(Pass):
                 if function.operation.name != "func.func":
                     continue
                 homes = Homes({}) if self.resident == "nothing" else Homes.of_function(function.operation)
-                assignment = _Assignment(self.precision, homes)
+                assignment = _Assignment(self.precision, homes, self.whole)
                 for op in function.regions[0].blocks[0].operations:
                     assignment.visit(op)
                 assignment.finish()

@@ -1,17 +1,16 @@
 """linalg.generic -> loops over the local share, matrix kernels and reductions across PEs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
 
 from mnc.core.bindings import arith, ir
 from mnc.core.context import error_at
-from mnc.dialects.mncore import Matmul, Reduce
+from mnc.dialects.mncore import Reduce
 from mnc.lowering.linalg_to_spmd.assign_layouts import (
     HARDWARE_COMBINERS,
     PARTIAL,
-    PRECISION,
     combines_across_pes,
     iteration_access,
     operand_shape,
@@ -19,19 +18,19 @@ from mnc.lowering.linalg_to_spmd.assign_layouts import (
 from mnc.lowering.linalg_to_spmd.lookups import Choice, Lookups, choices_of
 from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body, combination_of, combine, is_bare
 from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, default_layout, gather, make_local, moved, retyped
+from mnc.lowering.linalg_to_spmd.products import access_of, digits_of, emit_products, strings
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import window_map
+from mnc.lowering.linalg_to_spmd.streaming import streamed_factor
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, windowed
 from mnc.lowering.linalg_to_spmd.words import word_attribute, word_bits, word_type
 from mnc.mncore_backend.distribution import (
     Access,
     Digits,
-    iteration_digits,
     project,
     same_places,
     source_layout,
     tile,
-    with_addresses,
 )
 from mnc.mncore_backend.layout import Axis, Layout, parse
 
@@ -42,30 +41,10 @@ NEUTRAL = {
 }  # fmt: skip
 
 
-def _strings(texts: Sequence[str]) -> Any:
-    return ir.ArrayAttr.get([ir.StringAttr.get(text) for text in texts])
-
-
-def _access(operand: Input, source: Local | Splat) -> Access:
-    """The iteration dimension that each dimension of an operand's layout follows."""
-    tiled = source.access if isinstance(source, Local) else None
-    return iteration_access(operand) if tiled is None else tiled
-
-
 def _reads(sources: Sequence[Local | Splat], accesses: Sequence[Access]) -> list[Buffered]:
     """Operands of a loop nest that lie in memory."""
     pairs = zip(sources, accesses, strict=True)
     return [Buffered(s.buffer, s.layout, access, s.strides) for s, access in pairs if isinstance(s, Local)]
-
-
-def _steps(strides: Mapping[int, Sequence[int]], digits: Sequence[Digits], names: Mapping[int, str]) -> Any:
-    """The attribute `x_steps` of a matrix product: size and stride of every address digit, by name of dimension."""
-    result = {}
-    for d, own in strides.items():
-        visible = [x for x in digits[d] if x.size > 1]
-        pairs = [(x.size, step) for x, step in zip(visible, own, strict=False) if x.axis is Axis.ADDRESS]
-        result[names[d]] = ir.DenseI64ArrayAttr.get([number for pair in pairs for number in pair])
-    return ir.DictAttr.get(result)
 
 
 class GenericWriter:
@@ -101,28 +80,17 @@ class GenericWriter:
             for i, text in zip(generic.inputs, texts, strict=True)
         ]
         if generic.kind == "contraction":
-            digits = self._digits(generic, wanted, self._partial(generic, layout))
-            sources = [self._source(generic, i, want, digits) for i, want in enumerate(wanted)]
-            factors: list[Local] = []
+            digits = digits_of(generic, wanted, self._partial(generic, layout))
+            number, _ = streamed_factor(generic.op)
+            sources = [self._source(generic, i, want, digits) if i != number else None for i, want in enumerate(wanted)]
+            factors: list[Local | None] = []
             for operand, source, want in zip(generic.inputs, sources, wanted, strict=True):
                 if isinstance(source, Splat):
                     shape = operand_shape(operand, generic.extents)
                     source = self.operand(operand.value, want or default_layout(shape))
                 factors.append(source)
-            return self.contraction(generic, factors, layout)
+            return self.contraction(generic, factors, wanted, layout)
         return self.loops(generic, wanted, layout)
-
-    @staticmethod
-    def _digits(generic: Generic, wanted: Sequence[Layout | None], layout: Layout) -> list[Digits]:
-        """Digits of the iteration dimensions, read off the result and the operands that are not read in tiles."""
-        pairs = [(layout, generic.result)]
-        pairs += [(w, iteration_access(i)) for w, i in zip(wanted, generic.inputs, strict=True) if w is not None]
-        if generic.kind == "contraction":  # the matrix holds lanes of the result as addresses
-            digits = [iteration_digits(len(generic.extents), [pair]) for pair in pairs]
-            found = [next((own for own in choices if own), ()) for choices in zip(*digits, strict=True)]
-        else:
-            found = iteration_digits(len(generic.extents), pairs)
-        return [own or with_addresses(extent, ()) for own, extent in zip(found, generic.extents, strict=True)]
 
     def _source(self, generic: Generic, number: int, want: Layout | None, digits: Sequence[Digits]) -> Local | Splat:
         """An operand where the loops need it: as it is, as tiles with halos, or as a copy for every iteration."""
@@ -146,12 +114,12 @@ class GenericWriter:
 
     def loops(self, generic: Generic, wanted: Sequence[Layout | None], layout: Layout) -> Local:
         """Element-wise work and reductions."""
-        digits = self._digits(generic, wanted, layout)
+        digits = digits_of(generic, wanted, layout)
         choices = choices_of(generic, digits, wanted[0] if wanted else None)
         if choices is not None:
             return self._across(generic, digits, self._lookup(generic, digits, choices, wanted, layout))
         sources = [self._source(generic, i, want, digits) for i, want in enumerate(wanted)]
-        accesses = [_access(operand, source) for operand, source in zip(generic.inputs, sources, strict=True)]
+        accesses = [access_of(operand, source) for operand, source in zip(generic.inputs, sources, strict=True)]
         if all(generic.parallel):
             return self._nest(generic, digits, sources, accesses, layout, None)
         return self._reduction(generic, digits, sources, accesses, layout)
@@ -318,7 +286,7 @@ class GenericWriter:
         result comes to `layout`, or stays where the parts are."""
         assert kind in HARDWARE_COMBINERS
         target = make_local(layout or partial.layout, partial.buffer.type.element_type)
-        op = Reduce(partial.buffer, target.buffer, ir.StringAttr.get(kind), _strings([axis.value for axis in axes]))
+        op = Reduce(partial.buffer, target.buffer, ir.StringAttr.get(kind), strings([axis.value for axis in axes]))
         op.operation.attributes["bits"] = ir.DenseI64ArrayAttr.get(list(axes.values()))
         return target
 
@@ -336,27 +304,22 @@ class GenericWriter:
         nest.emit([read], Buffered(target.buffer, target.layout, access), body)
         return target
 
-    def contraction(self, generic: Generic, factors: Sequence[Local], layout: Layout) -> Local:
-        """A matrix kernel per MAB, and the sum of the parts where the contracted dimension is split."""
-        attributes = generic.op.operation.attributes
-        swapped = ir.StringAttr(attributes["mncore.matrix"]).value == "left"
-        names = self._dim_names(generic, swapped)
-        for factor in factors:
-            self.values.fill_padding(factor, 0)
+    def contraction(
+        self, generic: Generic, factors: Sequence[Local | None], wanted: Sequence[Layout | None], layout: Layout
+    ) -> Local:
+        """A matrix kernel per MAB, and the sum of the parts where the contracted dimension is split. A factor that is
+        None comes in parts."""
         target = make_local(self._partial(generic, layout), ir.F32Type.get())
-        accesses = [_access(operand, factor) for operand, factor in zip(generic.inputs, factors, strict=True)]
-        order = (1, 0) if swapped else (0, 1)
-        x, w = (factors[i] for i in order)
-        dims = [[names.get(d, "one") for d in accesses[i]] for i in order]
-        dims.append([names.get(d, "one") for d in generic.result])
-        precision = attributes[PRECISION]
-        op = Matmul(x.buffer, w.buffer, target.buffer, *(_strings(d) for d in dims), ir.StringAttr(precision))
-        if x.strides is not None:
-            digits = self._digits(generic, [None, w.layout], target.layout)
-            op.operation.attributes["x_steps"] = _steps(x.strides, digits, names)
+        pairs = zip(factors, wanted, strict=True)
+        layouts = [held for f, want in pairs if (held := want if f is None else f.layout) is not None]
+        accesses = [
+            iteration_access(operand) if factor is None else access_of(operand, factor)
+            for operand, factor in zip(generic.inputs, factors, strict=True)
+        ]
+        emit_products(self.values, generic, factors, layouts, accesses, target)
         axes: dict[Axis, int] = {}
-        for access, factor in zip(accesses, factors, strict=True):
-            for d, own in zip(access, factor.layout.dims, strict=True):
+        for access, held in zip(accesses, layouts, strict=True):
+            for d, own in zip(access, held.dims, strict=True):
                 for x_ in own if d is not None and not generic.parallel[d] else ():
                     if x_.axis in (Axis.L2B, Axis.L1B, Axis.MAB) and x_.size > 1:
                         axes[x_.axis] = axes.get(x_.axis, 0) | (x_.size - 1) * x_.stride
@@ -372,15 +335,6 @@ class GenericWriter:
         """Layout of the partial sums of a contraction with this result."""
         attributes = generic.op.operation.attributes
         return parse(ir.StringAttr(attributes[PARTIAL]).value, layout.shape) if PARTIAL in attributes else layout
-
-    @staticmethod
-    def _dim_names(generic: Generic, swapped: bool) -> dict[Any, str]:
-        left, right = (iteration_access(i) for i in generic.inputs)
-        names: dict[Any, str] = {}
-        for d, is_parallel in enumerate(generic.parallel):
-            role = "k" if not is_parallel else "b" if d in left and d in right else "m" if d in left else "n"
-            names[d] = f"{ {'m': 'n', 'n': 'm'}.get(role, role) if swapped else role }{d}"
-        return names
 
     def _with_init(self, generic: Generic, product: Local) -> Local:
         """Add the tensor that the contraction accumulates onto, unless it is zero."""

@@ -142,10 +142,7 @@ class Values:
         if isinstance(state, View):
             state = self._resolve_view(value, state, layout)
         if isinstance(state, Dram):
-            local = make_local(layout, word_type(state.buffer.type.element_type))
-            Dl(state.buffer, local.buffer)
-            if not state.kept:
-                self._padding[local.root] = 0  # the host fills the image with zeros
+            local = self.load(state.buffer, layout, kept=state.kept)
             self.states[value] = local
             return local
         if isinstance(state, Splat):
@@ -156,6 +153,14 @@ class Values:
         if key not in self._copies:
             self._copies[key] = moved(state, layout)
         return self._copies[key]
+
+    def load(self, memory: Any, layout: Layout, *, kept: bool = False) -> Local:
+        """A tensor in DRAM, brought to a new buffer."""
+        local = make_local(layout, word_type(memory.type.element_type))
+        Dl(memory, local.buffer)
+        if not kept:
+            self._padding[local.root] = 0  # the host fills the image with zeros
+        return local
 
     def tiles(self, source: Any, tiled: Tiled, places: Layout | None, padding: int) -> Local:
         """The tiles of a tensor, with the word `padding` around it. A tensor on the chip that has other lanes goes to

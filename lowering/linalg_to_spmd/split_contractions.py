@@ -1,13 +1,13 @@
-"""split-contractions: products with constants larger than a share of local memory become several, one after the other.
+"""split-contractions: products with constants whose results do not fit local memory become several, one by one.
 
 before:  %y = linalg.generic {multiply-add} ins(%x, %w : tensor<1x9216xf32>, tensor<4096x9216xf32>)
 after:   %y0 = linalg.generic {multiply-add} ins(%x, %w0 : tensor<1x9216xf32>, tensor<456x9216xf32>)
          ...
          %y = tensor.concat dim(1) %y0, %y1, ...
 
-Each piece of the constant arrives when it is wanted and leaves when it has been used, so that a product needs no more
-memory than two of them. Products whose smallest plan does not fit local memory are cut in the same way: their results
-come piece by piece as well. Constant tables that are read at computed indices are cut likewise.
+The results come piece by piece, each with its own part of the constant. A constant that is too large for local memory
+is no reason to cut: it comes in parts anyway (see `streaming`). Constant tables that are read at computed indices are
+cut where they are too large.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,26 +25,25 @@ from mnc.lowering.linalg_to_spmd.reading import Generic, Input, read_generic, sh
 from mnc.lowering.linalg_to_spmd.split_tables import pieces_of_table, read_in_pieces
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan, plan_contraction
-from mnc.mncore_backend.distribution.contraction import arrival_steps
+from mnc.mncore_backend.distribution.contraction import WHOLE, arrival_steps
 from mnc.mncore_backend.distribution.space import LANE_COUNT
 from mnc.mncore_backend.layout import AXIS_SIZE
 from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import LOCAL_MEMORY
 
 PART = 8
-"""Part of all local memory that one constant may take. Kernels hold it twice while it is converted for the matrix unit,
-the next one arrives meanwhile, and few tensors can be spread over the chip without a remainder."""
+"""Part of all local memory that one constant table may take."""
+
+
+def local_words() -> int:
+    """32-bit words of local memory on the chip."""
+    return int(np.prod(list(AXIS_SIZE.values()))) * sum(MEMORIES[memory].longs for memory in LOCAL_MEMORY)
 
 
 SCRATCH = 512
 """Long words of an LM that movements need beside the operands of a product."""
 LONGS = sum(MEMORIES[memory].longs - SCRATCH for memory in LOCAL_MEMORY)
 """Long words of a PE that the factors and results of a product may take together, and half of it each."""
-
-
-def local_words() -> int:
-    """32-bit words of local memory on the chip."""
-    return int(np.prod(list(AXIS_SIZE.values()))) * sum(MEMORIES[memory].longs for memory in LOCAL_MEMORY)
 
 
 def _constant_of(value: Any) -> Any | None:
@@ -79,30 +78,31 @@ def _plan(generic: Generic, extents: Sequence[int]) -> ContractionPlan:
     return plan_contraction(Contraction(tuple(extents), left, right, generic.result, "pseudo-single"))
 
 
-def _fits(plan: ContractionPlan, longs: int) -> bool:
-    """Whether factors and results, and sums of partial results, fit local memory."""
+def _fits(plan: ContractionPlan, constant: int, longs: int) -> bool:
+    """Whether factors and results, and sums of partial results, fit local memory. The constant comes in parts."""
     sizes = [plan.left.local_size, plan.right.local_size, plan.result.local_size]
+    sizes[constant] = min(sizes[constant], WHOLE, longs // 2)
     sums = plan.result.local_size if plan.partial else 0
     return max(sizes) <= longs // 2 and sum(sizes) + sums <= longs
 
 
-def _pieces_that_fit(generic: Generic, dim: int, pieces: int, longs: int) -> int:
-    """How many pieces of a dimension it takes, at least `pieces`; those, if none are small enough.
+def _pieces_that_fit(generic: Generic, dim: int, constant: int, longs: int) -> int:
+    """How many pieces of a dimension it takes; one, if none are small enough.
 
     Where the whole does not fit, the cheapest number is taken: the other factor comes once, all else piece by piece.
     """
-    extents, tried = list(generic.extents), pieces
+    extents, tried = list(generic.extents), 1
     prices: dict[int, float] = {}
     while True:
         extents[dim] = -(-generic.extents[dim] // tried)
         plan = _plan(generic, extents)
         once = arrival_steps(plan.left)
-        if _fits(plan, longs):
+        if _fits(plan, constant, longs):
             prices[tried] = once + tried * (plan.cost - once)
-            if tried == pieces:
-                return pieces
+            if tried == 1:
+                return 1
         if extents[dim] <= LANE_COUNT:
-            return min(prices, key=lambda count: prices[count], default=pieces)
+            return min(prices, key=lambda count: prices[count], default=1)
         tried *= 2
 
 
@@ -112,15 +112,14 @@ def _own_dims(generic: Generic, operand: Input) -> list[int]:
     return [d for d in operand.access or () if d is not None and d in generic.result and d not in others]
 
 
-def _cut(generic: Generic, words: int, longs: int) -> _Cut | None:
+def _cut(generic: Generic, longs: int) -> _Cut | None:
     """How to cut a product; None if it is small enough or no dimension is that of a constant and the result alone."""
     for number, operand in enumerate(generic.inputs):
         own = _own_dims(generic, operand)
         if operand.access is None or not own or _constant_of(operand.value) is None:
             continue
         d = max(own, key=lambda d: generic.extents[d])
-        size = int(np.prod(shape_of(operand.value)))
-        pieces = _pieces_that_fit(generic, d, -(-size // words), longs)
+        pieces = _pieces_that_fit(generic, d, number, longs)
         if pieces > 1:
             places = operand.access.index(d), generic.result.index(d)
             return _Cut(number, *places, generic.extents[d], pieces)
@@ -166,9 +165,10 @@ def _pieces(op: Any, generic: Generic, cut: _Cut) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class SplitContractions(Pass):
-    """Cut products with constants that are too large for local memory into several.
+    """Cut products with constants whose results are too large for local memory into several.
 
-    A constant may have ``words`` elements on the chip; what a product needs in a PE, ``longs`` long words.
+    What a product needs in a PE may have ``longs`` long words, a table that is read at computed indices ``words``
+    elements on the chip.
     """
 
     name = "split-contractions"
@@ -205,7 +205,7 @@ class SplitContractions(Pass):
             self._read_in_pieces(op)
             return
         generic = read_generic(op.opview)
-        cut = _cut(generic, self.words, self.longs) if generic.kind == "contraction" else None
+        cut = _cut(generic, self.longs) if generic.kind == "contraction" else None
         if cut is None:
             return
         constant = generic.inputs[cut.number].value

@@ -2,11 +2,19 @@
 operand becomes the matrix. All assignments of L2B, L1B and MAB are costed and the cheapest is taken.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 
+from mnc.mncore_backend.distribution.costs import (
+    SPLIT_AXES,
+    arrival_steps,
+    outlook,
+    reduce_steps,
+    relayout_steps,
+    summed_by_update,
+)
 from mnc.mncore_backend.distribution.space import (
     LANE_COUNT,
     LANES,
@@ -15,15 +23,24 @@ from mnc.mncore_backend.distribution.space import (
     Digits,
     bits_of,
     project,
-    same_places,
     spread_bits,
     with_addresses,
 )
-from mnc.mncore_backend.distribution.tiles import follow_operand, halo_steps, tile_digits
+from mnc.mncore_backend.distribution.tiles import (
+    aligned_digits,
+    follow_operand,
+    halo_steps,
+    straddling_steps,
+    tile_digits,
+)
 from mnc.mncore_backend.distribution.windows import Windows, kernel_dims, source_layout, tiled_layout
 from mnc.mncore_backend.layout import Axis, Digit, Layout
+from mnc.mncore_backend.machine import MV_LATENCY_STEPS
 
-SPLIT_AXES = (Axis.L2B, Axis.L1B, Axis.MAB)
+WHOLE = 1024
+"""Long words of a PE that a factor or result should not exceed: half of a local memory. Factors that come in parts of
+half of it are held twice, the one that is used and the one that arrives."""
+
 
 
 @dataclass(frozen=True)
@@ -32,7 +49,8 @@ class Operand:
 
     A factor with `windows` is read through them: `access` lists the iteration dimensions that they mention, `layout`
     and `shape` are those of the tensor behind them. One that is `kept` on the chip between runs does not arrive, but
-    what updates it, a sum as a rule, has to come to all its replicas.
+    what updates it, a sum as a rule, has to come to all its replicas. One that comes `in_parts` may be larger than
+    local memory.
     """
 
     access: Access
@@ -40,6 +58,7 @@ class Operand:
     windows: Windows | None = None
     shape: tuple[int, ...] = ()
     kept: bool = False
+    in_parts: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,6 +72,8 @@ class Contraction:
         blocks: iteration dimensions that another contraction of the same factor contracts. There they fill lanes; so
             a place gets whole blocks of them, which stay where they are.
         home: where the result has to come in the end, if that is known.
+        strides: of windows through which the result is read afterwards, by iteration dimension: the next of them, and
+            the product of all.
     """
 
     extents: tuple[int, ...]
@@ -62,6 +83,7 @@ class Contraction:
     precision: str = "pseudo-single"
     blocks: frozenset[int] = frozenset()
     home: Layout | None = None
+    strides: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def inner(self) -> set[int]:
@@ -138,7 +160,11 @@ def _plans(problem: Contraction) -> Iterator[tuple[ContractionPlan, dict[str, in
     for assignment in product(apart, choices, choices):
         axes = {role: [a for a, r in zip(SPLIT_AXES, assignment, strict=True) if r == role] for role in "bmnk"}
         for swapped in (False, True) if problem.left.windows is None else (False,):
-            yield _plan(problem, by_role, axes, swapped)
+            digits = _digits(problem, by_role, axes, swapped)
+            yield _assemble(problem, by_role, digits, swapped)
+            aligned = aligned_digits(digits, {d: every for d, (_, every) in problem.strides.items()})
+            if aligned != digits:
+                yield _assemble(problem, by_role, aligned, swapped)
     if (digits := _digits_where_left_is(problem, by_role)) is not None:
         yield _assemble(problem, by_role, digits, False)
 
@@ -164,9 +190,10 @@ def _digits_where_left_is(problem: Contraction, by_role: dict[str, list[int]]) -
     return digits
 
 
-def _plan(
+def _digits(
     problem: Contraction, by_role: dict[str, list[int]], axes: dict[str, list[Axis]], swapped: bool
-) -> tuple[ContractionPlan, dict[str, int]]:
+) -> dict[int, Digits]:
+    """Digits of all iteration dimensions where the roles take the given axes."""
     column = "m" if swapped else "n"
     lane_dim = _lane_dims(problem, by_role, column)
     bits = {role: bits_of(axes[role]) for role in "bmnk"}
@@ -179,7 +206,7 @@ def _plan(
     digits: dict[int, Digits] = {}
     for role in "bmnk":
         digits.update(_role_digits(problem, by_role[role], bits[role], lane_dim[role])[0])
-    return _assemble(problem, by_role, digits, swapped)
+    return digits
 
 
 def _assemble(
@@ -222,91 +249,12 @@ def _compute_steps(counts: dict[str, int], precision: str) -> float:
     return blocks * (rows + 1) + convert
 
 
-def _distinct_mabs(layout: Layout) -> int:
-    """MABs of an L1B that get data of their own on the way down: none, one of each quad, or all of them, because only
-    the broadcasts to all MABs and to quads make replicas."""
-    bits = layout.selected_bits(Axis.MAB)
-    return 1 if bits == 0 else 4 if bits & 3 == 0 else 16
-
-
-def arrival_steps(layout: Layout) -> float:
-    """Steps to bring a tensor from DRAM: MV at 64 long words per cycle over the chip (half of that when groups share),
-    L2BM to L1BM, L1BM to PE."""
-    mabs = _distinct_mabs(layout)
-    l1bs = 1 << layout.selected_bits(Axis.L1B).bit_count()
-    l2b_bits = layout.selected_bits(Axis.L2B)
-    per_l1b = layout.local_size * 4 * mabs
-    from_l2bm, per_l2b = min((per_l1b * l1bs / 64, per_l1b * l1bs), (per_l1b / 32, per_l1b * 8))
-    l2bs = 8 if l2b_bits & 1 and l2b_bits & 6 else 4 if l2b_bits & 6 else 2 if l2b_bits else 1
-    transfer = per_l2b * l2bs / (256 if l2bs > 2 else 128)
-    return transfer + from_l2bm + layout.local_size / (4 if mabs == 16 else 8)
-
-
-def relayout_steps(source: Layout, target: Layout) -> float:
-    """A rough price of moving a tensor on the chip; the highest level that changes decides.
-
-    Inside an L1B a trip through L1BM costs a few steps per long word. Between L1Bs everything passes L2BM; between L2Bs
-    it passes PDM, one transfer per L2B with its latency, and one per piece where L2Bs exchange different pieces. The
-    numbers are fitted to plans of layouts that occur in convolutional networks.
-    """
-    if same_places(source, target):
-        return 0.0
-    steps = 10 + (source.local_size + target.local_size) / 2
-    largest = max(source.local_size, target.local_size)
-    changed = [axis for axis in (Axis.PE, *SPLIT_AXES) if _changes(source, target, axis)]
-    elements = source.size / (1 << source.selected_bits(Axis.L2B).bit_count())  # of one L2B
-    if all(target.selected_bits(axis) == 0 for axis in changed):  # everything arrives everywhere: nothing to pick
-        prices = {Axis.PE: largest, Axis.MAB: 20, Axis.L1B: 40 + elements / 64, Axis.L2B: 300 + source.size / 18}
-    else:  # every L1B gets all of its L2B, every L2B what it needs, and each PE picks
-        exchanged = {Axis.L1B: 60 + elements / 12, Axis.L2B: 2000 + source.size / 12}
-        prices = {Axis.PE: largest, Axis.MAB: 20 + 4 * largest, **exchanged}
-    steps += sum(prices[axis] for axis in changed)
-    return steps
-
-
-def _changes(source: Layout, target: Layout, axis: Axis) -> bool:
-    """Whether an axis selects other digits afterwards. Spreading replicas over an axis is a matter of choosing."""
-    before = [(f.dim, f.weight, f.size, f.stride) for f in source.fields if f.axis is axis]
-    after = [(f.dim, f.weight, f.size, f.stride) for f in target.fields if f.axis is axis]
-    return bool(before) and before != after
-
-
-def reduce_steps(result: Layout, partial: Sequence[Axis]) -> float:
-    """Steps to add partial sums and give the total to everyone who held a part."""
-    local = result.local_size
-    in_l1bm = local * 4 * _distinct_mabs(result)
-    in_l2bm = in_l1bm * (1 << result.selected_bits(Axis.L1B).bit_count())
-    mabs = result.replicated_bits(Axis.MAB)
-    # All MABs, or those of quads, are added on the way up; others exchange bit by bit, four long words at a time.
-    climbing = local / 4 + 12 if mabs in (3, 15) else 2 + mabs.bit_count() * (local + 3)
-    prices = {
-        Axis.MAB: climbing,
-        Axis.L1B: local / 2 + in_l1bm / 32 + 40,
-        Axis.L2B: local / 2 + in_l2bm / 12 + 300,  # two transfers of 8 long words per cycle, and the way to them
-    }
-    return sum(prices[axis] for axis in partial)
-
-
-def _outlook(result: Layout) -> float:
-    """What the consumers are likely to pay: most reduce or contract the last dimension, and that is dear across L1Bs
-    and dearer across L2Bs."""
-    last = dict.fromkeys(SPLIT_AXES, 0)
-    for field in result.fields:
-        if field.dim == len(result.shape) - 1 and field.axis in last:
-            last[field.axis] |= (field.size - 1) * field.stride
-    # All L2Bs exchange by a transfer that reduces and one that broadcasts, some of them by a transfer each.
-    l2b = 0 if not last[Axis.L2B] else 400 if last[Axis.L2B] == 7 else 2000
-    return l2b + 15 * (last[Axis.L1B] != 0)
-
-
-def _summed_by_update(kept: Layout, other: Layout) -> list[Axis]:
-    """Axes over which a gradient of the kept factor is a sum that is worth avoiding: the L2Bs, if the other factor is
-    spread over them and every one has a replica. Sums inside an L2B are cheap, and other plans have theirs."""
-    return [Axis.L2B] if kept.replicated_bits(Axis.L2B) == 7 and other.selected_bits(Axis.L2B) else []
-
-
 Price = Callable[[Layout, Layout], float]
 """Steps to bring a tensor from one layout to another."""
+FUTURES = 6
+"""Layouts of a result for which it is found out what its readers pay."""
+CLEARLY = 0.5
+"""Part of a price to which it has to fall to count: prices of what comes later are rough."""
 FINALISTS = 5
 """Plans whose relayouts are priced exactly: planning a movement takes long, guessing its price goes wrong."""
 
@@ -325,29 +273,51 @@ def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], p
     factors = (problem.left, plan.left, plan.right), (problem.right, plan.right, plan.left)
     for operand, layout, other in factors:
         if operand.layout is None and operand.kept:
-            steps += reduce_steps(layout, _summed_by_update(layout, other))
+            steps += reduce_steps(layout, summed_by_update(layout, other))
         elif operand.layout is None:
             steps += arrival_steps(layout)
         elif operand.windows is not None:
             steps += _tiling_steps(problem.extents, operand, plan)
         else:
             steps += price(operand.layout, layout)
-        steps += layout.local_size / 1000  # of two equal plans the one with more room
+        held = layout.local_size
+        if operand.in_parts and held > WHOLE:  # parts wait for each other, with their latencies (OPEN-38)
+            steps += MV_LATENCY_STEPS * held / (WHOLE // 2)
+            held = WHOLE
+        steps += held / 1000 + 1e6 * max(0, held - WHOLE)  # of two equal plans the one with more room
     if plan.swapped:  # the result's lanes run along its rows; what comes next mostly wants its columns there
         steps += 20 + 2 * plan.result.local_size
-    steps += _outlook(plan.result) if problem.home is None else price(plan.result, problem.home)
-    steps += 1e6 * sum(max(0, x.local_size - 1024) for x in (plan.left, plan.right, plan.result))
-    return steps
+    steps += outlook(plan.result) if problem.home is None else price(plan.result, problem.home)
+    following = {problem.result.index(d): following for d, (following, _) in problem.strides.items()}
+    steps += straddling_steps(plan.result, following)
+    return steps + 1e6 * max(0, plan.result.local_size - WHOLE)
 
 
-def plan_contraction(problem: Contraction, exact: Price | None = None) -> ContractionPlan:
+def _looking_ahead(plans: Sequence[tuple[Layout, float]], afterwards: Callable[[Layout], float]) -> Layout | None:
+    """The layout of the result with which this and what follows is clearly cheaper than with the first; None if there
+    is none. `plans`: results and costs, the cheapest first."""
+    totals: dict[Layout, float] = {}
+    for result, cost in plans:
+        if result not in totals and len(totals) < FUTURES:
+            totals[result] = cost + afterwards(result)
+    best = min(totals, key=lambda result: totals[result])
+    return best if totals[best] < CLEARLY * totals[plans[0][0]] else None
+
+
+def plan_contraction(
+    problem: Contraction, exact: Price | None = None, afterwards: Callable[[Layout], float] | None = None
+) -> ContractionPlan:
     """The cheapest plan by the estimates of this module; ties go to the first assignment.
 
-    With `exact` the best few are compared again at its prices.
+    With `exact` the best few are compared again at its prices. `afterwards` says what those who read the result pay for
+    its layout.
     """
     candidates = list(_plans(problem))
     costs = [_cost(problem, plan, counts, relayout_steps) for plan, counts in candidates]
     order = sorted(range(len(candidates)), key=lambda i: (costs[i], i))
+    if afterwards is not None:
+        chosen = _looking_ahead([(candidates[i][0].result, costs[i]) for i in order], afterwards)
+        order = [i for i in order if candidates[i][0].result == chosen] if chosen is not None else order
     if exact is not None and any(o.layout is not None for o in (problem.left, problem.right)):
         finalists = order[:FINALISTS]
         for i in finalists:

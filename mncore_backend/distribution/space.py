@@ -142,11 +142,14 @@ def reduce_inside(extents: Sequence[int], parallel: Sequence[bool]) -> list[Digi
 def resized(layout: Layout, shape: Sequence[int]) -> list[Digits]:
     """Digits of a tensor of another shape of the same rank: hardware digits stay, addresses grow or shrink.
 
-    Where it takes no more addresses, the outermost digit alone does, as an address, and no element changes its place:
-    neither when equal parts are joined nor when one of them is taken out again.
+    A dimension whose extent stays keeps its digits. Where it takes no more addresses, the outermost digit alone changes
+    and no element changes its place: neither when equal parts are joined nor when one of them is taken out again.
     """
     result: list[Digits] = []
-    for digits, extent in zip(layout.dims, shape, strict=True):
+    for digits, extent, before in zip(layout.dims, shape, layout.shape, strict=True):
+        if extent == before:
+            result.append(digits)
+            continue
         hardware = [d for d in digits if d.axis is not Axis.ADDRESS]
         rest = -(-extent // prod(d.size for d in hardware))
         inner = digits[1:] if digits and digits[0].axis is Axis.ADDRESS else digits

@@ -1,6 +1,6 @@
 """How the outputs of windows are cut into tiles over the chip, and what their halos cost."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from mnc.mncore_backend.distribution.space import (
@@ -13,8 +13,8 @@ from mnc.mncore_backend.distribution.space import (
     spread,
     with_addresses,
 )
-from mnc.mncore_backend.distribution.windows import Window, Windows, follow, reach
-from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.distribution.windows import Window, Windows, follow, is_tileable, reach
+from mnc.mncore_backend.layout import Axis, Digit, Layout
 
 
 def _splits(extents: Sequence[int], count: int) -> Iterator[tuple[int, ...]]:
@@ -49,6 +49,36 @@ def tile_digits(
         digits[d] = with_addresses(extents[d], merge_bits(bits[:taken]))
         bits = bits[taken:]
     return digits, bits
+
+
+MOST_SPARE = 4 / 3
+"""How much larger than needed tiles may be in one dimension for the sake of windows that follow."""
+
+
+def aligned_digits(digits: dict[int, Digits], strides: Mapping[int, int]) -> dict[int, Digits]:
+    """The same tiles with sizes that are multiples of `strides`, or of as large a power of two in them as costs little,
+    so that what windows with these strides read lies in the tile. Some places may remain empty."""
+    result = dict(digits)
+    for d, stride in strides.items():
+        size = prod(x.size for x in digits.get(d, ()) if x.axis is Axis.ADDRESS)
+        hardware = tuple(x for x in digits.get(d, ()) if x.axis is not Axis.ADDRESS)
+        while stride > 1 and -(-size // stride) * stride > MOST_SPARE * size:
+            stride //= 2
+        if hardware and stride > 1 and size % stride and is_tileable(digits[d]):
+            result[d] = (*hardware, Digit(-(-size // stride) * stride))
+    return result
+
+
+def straddling_steps(layout: Layout, dims: Mapping[int, int]) -> float:
+    """A rough price of windows that straddle tiles: the whole tensor moves along the axes of dimensions whose tiles are
+    no multiple of the stride. `dims`: dimension of the layout -> stride."""
+    steps = 0.0
+    for dim, stride in dims.items():
+        size = prod(x.size for x in layout.dims[dim] if x.axis is Axis.ADDRESS)
+        if size % stride:
+            axes = {x.axis for x in layout.dims[dim] if x.size > 1 and x.axis in _EXCHANGE}
+            steps += sum(_EXCHANGE[axis][0] + _EXCHANGE[axis][1] * layout.local_size for axis in axes)
+    return steps
 
 
 def follow_operand(

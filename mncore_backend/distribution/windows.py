@@ -64,6 +64,13 @@ def is_tileable(digits: Digits) -> bool:
     return axes in ([False] * len(axes), [*[False] * (len(axes) - 1), True])
 
 
+def tiled_digits(extent: int, hardware: Digits, size: int) -> Digits:
+    """Tiles of `size` elements, if that many are enough for the places, else of as few as are enough."""
+    fewest = with_addresses(extent, hardware)
+    places = prod(d.size for d in hardware)
+    return (*hardware, Digit(size)) if size > 1 and size * places >= extent else fewest
+
+
 def _places(digits: Digits) -> tuple[Digits, int]:
     """Hardware digits of a tiled dimension, and the outputs of one tile."""
     hardware = tuple(d for d in digits if d.size > 1 and d.axis is not Axis.ADDRESS)
@@ -151,7 +158,8 @@ def source_layout(windows: Windows, digits: Sequence[Digits], source: Sequence[i
         if window.stride == 1 and window.kernel is None and not window.low:
             own.append(held)
         elif is_tileable(held):
-            own.append(with_addresses(extent, _places(held)[0]))
+            hardware, outputs = _places(held)
+            own.append(tiled_digits(extent, hardware, outputs * window.stride))
         else:
             return None
     return project(source, own, tuple(range(len(source))))
@@ -169,8 +177,9 @@ def follow(windows: Windows, extents: Sequence[int], layout: Layout) -> dict[int
         if window.stride == 1 and window.kernel is None and not window.low:
             digits[window.out] = own
         elif is_tileable(own):
-            hardware = _places(own)[0]
-            digits[window.out] = with_addresses(extents[window.out], hardware)
+            hardware, size = _places(own)
+            whole = size % window.stride == 0
+            digits[window.out] = tiled_digits(extents[window.out], hardware, size // window.stride if whole else 0)
         else:
             return None
     return digits

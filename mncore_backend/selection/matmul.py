@@ -1,6 +1,6 @@
 """``mncore.matmul`` -> the offsets that the matrix kernel generator works on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,31 @@ def _sizes(digits: dict[str, list[Digit]], role: str) -> list[tuple[str, int]]:
     return [(name, d.size) for name, own in digits.items() if name.startswith(role) for d in own]
 
 
+def _one_part(
+    op: Any, operands: Mapping[str, dict[str, list[Digit]]]
+) -> tuple[dict[str, dict[str, list[Digit]]], dict[str, int]]:
+    """Address digits of the operands of a product whose attribute `part` says that one of them, `part_of`, is a part of
+    what would fit the others: ranges of digits, of which the others use as much; and where they begin in them."""
+    starts = dict.fromkeys(operands, 0)
+    if "part" not in op.attributes:
+        return dict(operands), starts
+    cut = ir.StringAttr(op.attributes["part_of"]).value
+    result = {operand: {name: list(own) for name, own in digits.items()} for operand, digits in operands.items()}
+    for item in ir.DictAttr(op.attributes["part"]):
+        numbers = list(ir.DenseI64ArrayAttr(item.attr))
+        for digit, start, size in sorted(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)):
+            for operand, digits in result.items():
+                own = digits.get(item.name)
+                if own is None:
+                    continue
+                if operand != cut:
+                    starts[operand] += start * own[digit].stride
+                    own[digit] = Digit(size, Axis.ADDRESS, own[digit].stride)
+                elif size == 1:  # no digit of the layout, but one of the product
+                    own.insert(digit, Digit(1, Axis.ADDRESS, 0))
+    return result, starts
+
+
 def matmul_specs(
     op: Any, layouts: Sequence[Layout], buffers: Sequence[Buffer], precision: str, initial: Buffer | None = None
 ) -> list[MatmulSpec]:
@@ -79,6 +104,8 @@ def matmul_specs(
     x, w, y = (_address_digits(layout, own) for layout, own in zip(layouts, dims, strict=True))
     if "x_steps" in op.attributes:
         x = _stepped_digits(op.attributes["x_steps"])
+    operands, starts = _one_part(op, {"x": x, "w": w, "y": y})
+    x, w, y = operands["x"], operands["w"], operands["y"]
     lane = next((n for n in dims[2] if n.startswith("n") and _has_lanes(layouts[2], dims[2], n)), None)
     column_sizes = _sizes(w, "n")
     if lane is not None:
@@ -91,7 +118,8 @@ def matmul_specs(
     in_block = np.arange(LANE_COUNT) * lanes_of_w.stride if lane is not None else np.zeros(LANE_COUNT, np.int64)
     w_rows = (columns.offsets(w)[:, None] + in_block).reshape(-1)
     specs = []
-    for bx, bw, by in zip(batch.offsets(x), batch.offsets(w), batch.offsets(y), strict=True):
+    batches = (batch.offsets(digits) + starts[operand] for operand, digits in operands.items())
+    for bx, bw, by in zip(*batches, strict=True):
         y_offset = by + rows.offsets(y)[:, None] + columns.offsets(y)
         specs.append(
             MatmulSpec(

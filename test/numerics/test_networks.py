@@ -88,17 +88,35 @@ def test_channels_are_shuffled_between_grouped_convolutions() -> None:
     check(b.model([1, 3, 19, 17], x), image(1, 3, 19, 17))
 
 
-def test_constants_larger_than_local_memory_go_piece_by_piece() -> None:
-    b = NetworkBuilder()
-    model = b.model([3, 40], b.relu(b.dense("x", 40, 60)))
+def with_constants_in_parts(whole: int) -> Pipeline:
+    """The default pipeline, where a constant factor may take `whole` long words of a PE."""
     text = str(mnc.default_pipeline())
-    assert "split-contractions" in text
-    pipeline = Pipeline.parse(text.replace("split-contractions", "split-contractions{words=1000}"))
-    program = mnc.compile(model, pipeline=pipeline)
-    x = image(3, 40)
+    assert "assign-layouts" in text
+    return Pipeline.parse(text.replace("assign-layouts", f"assign-layouts{{whole={whole}}}"))
+
+
+@pytest.mark.parametrize("whole", [2, 8])
+def test_constants_larger_than_local_memory_come_in_parts(whole: int) -> None:
+    b = NetworkBuilder()
+    model = b.model([3, 400], b.relu(b.dense("x", 400, 600)))
+    program = mnc.compile(model, pipeline=with_constants_in_parts(whole))
+    x = image(3, 400)
     agree(model, x, program.run({"x": x}))
-    parts = [tensor for tensor in program.tensors if "[" in tensor.name]
-    assert len(parts) == 3 and sum(part.value.size for part in parts if part.value is not None) == 40 * 60
+    parts = [tensor for tensor in program.tensors if "[part" in tensor.name]
+    assert len(parts) > 1 and sum(part.value.size for part in parts if part.value is not None) >= 400 * 600
+
+
+@pytest.mark.parametrize("whole", [16, 60])
+def test_weights_of_convolutions_come_in_parts(whole: int) -> None:
+    """Parts of the channels, of the rows and columns of the window, of the results: none changes where the product
+    takes place."""
+    b = NetworkBuilder()
+    x = b.relu(b.conv(b.relu(b.conv("x", (12, 40), 3)), (40, 44), 3, stride=2))
+    model = b.model([1, 12, 21, 19], b.conv(x, (44, 17), 1))
+    program = mnc.compile(model, pipeline=with_constants_in_parts(whole))
+    x = image(1, 12, 21, 19)
+    agree(model, x, program.run({"x": x}))
+    assert len([tensor for tensor in program.tensors if "[part" in tensor.name]) > 3
 
 
 def test_convolutions_larger_than_local_memory_go_piece_by_piece() -> None:

@@ -42,9 +42,9 @@ ALLOWED = {
     ("lowering.onnx_to_graph.control_flow", 13): "operator set in which Unsqueeze changed",
     ("lowering.onnx_to_graph.evaluator", 13): "operator set in which Softmax changed",
     ("lowering.onnx_to_graph.evaluator", 14): "operator set in which BatchNormalization changed",
-    ("mncore_backend.distribution.contraction", 10): "steps of a product beside its transfers",
-    ("mncore_backend.distribution.contraction", 12): "steps of a sum over MABs, beside its data",
-    ("mncore_backend.distribution.contraction", 40): "steps of a sum over L1Bs, beside its data",
+    ("mncore_backend.distribution.costs", 10): "steps of a product beside its transfers",
+    ("mncore_backend.distribution.costs", 12): "steps of a sum over MABs, beside its data",
+    ("mncore_backend.distribution.costs", 40): "steps of a sum over L1Bs, beside its data",
     ("mncore_backend.distribution.contraction", 1000): "weight of memory that decides between equal plans",
     ("mncore_backend.kernels.math.approximations", 12): "terms of a series",
     ("mncore_backend.distribution.tiles", 14): "steps per long word of an exchange between L1Bs, as measured",
@@ -70,7 +70,7 @@ ALLOWED_COMPARISONS = {
     ("lowering.linalg_to_spmd.scalars", 32): "width of a type",
     ("lowering.graph_to_linalg.scalar", 16): "bits of a float type",
     ("lowering.graph_to_linalg.scalar", 64): "bits of a float type",
-    ("mncore_backend.distribution.contraction", 16): "MABs of an L1B",
+    ("mncore_backend.distribution.costs", 16): "MABs of an L1B",
     ("passes.affine.promote_to_local", 1024): "bytes below which promoting is not worth it, an option",
 }
 """Powers of two that something is compared with: (module, number) -> what it is."""

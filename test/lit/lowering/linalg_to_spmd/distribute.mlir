@@ -74,3 +74,26 @@ func.func @joined(%x: tensor<2xf32>, %y: tensor<1xf32>) -> tensor<3xf32> {
   %r = tensor.concat dim(0) %x, %y : (tensor<2xf32>, tensor<1xf32>) -> tensor<3xf32>
   return %r : tensor<3xf32>
 }
+
+// -----
+
+// A constant that comes in parts: the contracted dimension is cut, and the second product is added to the first.
+// CHECK-LABEL: func.func @parts
+// CHECK: %[[W0:.*]] = "mncore.constant"() {onnx.name = "w[part 0]"{{.*}} memref<8x8xf32
+// CHECK: "mncore.dl"(%[[W0]], %[[P0:[a-z_0-9]+]])
+// CHECK: "mncore.matmul"(%[[X:[a-z_0-9]+]], %[[P0]], %[[Y:[a-z_0-9]+]]) {operandSegmentSizes = array<i32: 1, 1, 1, 0>, part = {k2 = array<i64: 0, 0, 1>}, part_of = "w"
+// CHECK: %[[W1:.*]] = "mncore.constant"() {onnx.name = "w[part 1]"
+// CHECK: "mncore.dl"(%[[W1]], %[[P1:[a-z_0-9]+]])
+// CHECK: "mncore.matmul"(%[[X]], %[[P1]], %[[Y]], %[[Y]]) {{.*}}part = {k2 = array<i64: 0, 1, 1>}
+// CHECK: "mncore.ul"(%[[Y]]
+func.func @parts(%x: tensor<4x16xf32> {onnx.name = "x"}) -> tensor<4x8xf32> {
+  %w = arith.constant {onnx.name = "w"} dense<[[0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12., 13., 14., 15.], [16., 17., 18., 19., 20., 21., 22., 23., 24., 25., 26., 27., 28., 29., 30., 31.], [32., 33., 34., 35., 36., 37., 38., 39., 40., 41., 42., 43., 44., 45., 46., 47.], [48., 49., 50., 51., 52., 53., 54., 55., 56., 57., 58., 59., 60., 61., 62., 63.], [64., 65., 66., 67., 68., 69., 70., 71., 72., 73., 74., 75., 76., 77., 78., 79.], [80., 81., 82., 83., 84., 85., 86., 87., 88., 89., 90., 91., 92., 93., 94., 95.], [96., 97., 98., 99., 100., 101., 102., 103., 104., 105., 106., 107., 108., 109., 110., 111.], [112., 113., 114., 115., 116., 117., 118., 119., 120., 121., 122., 123., 124., 125., 126., 127.]]> : tensor<8x16xf32>
+  %z = arith.constant dense<0.0> : tensor<4x8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<4x16xf32>, tensor<8x16xf32>) outs(%z : tensor<4x8xf32>) attrs = {mncore.operands = ["((4_L2B:2,), (2:1, 4_PE:1, 2_W:1))", "((8:2,), (2:1, 4_PE:1, 2_W:1))"], mncore.result = "((4_L2B:2,), (4_PE:1, 2_W:1))", mncore.matrix = "right", mncore.precision = "pseudo-single", mncore.parts = array<i64: 1, 8>} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.mulf %a, %b : f32
+    %t = arith.addf %p, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}

@@ -1,0 +1,91 @@
+"""What arrivals, relayouts and sums of tensors cost, roughly, as far as layouts tell."""
+
+from collections.abc import Sequence
+
+from mnc.mncore_backend.distribution.space import same_places
+from mnc.mncore_backend.layout import Axis, Layout
+
+SPLIT_AXES = (Axis.L2B, Axis.L1B, Axis.MAB)
+
+
+def _distinct_mabs(layout: Layout) -> int:
+    """MABs of an L1B that get data of their own on the way down: none, one of each quad, or all of them, because only
+    the broadcasts to all MABs and to quads make replicas."""
+    bits = layout.selected_bits(Axis.MAB)
+    return 1 if bits == 0 else 4 if bits & 3 == 0 else 16
+
+
+def arrival_steps(layout: Layout) -> float:
+    """Steps to bring a tensor from DRAM: MV at 64 long words per cycle over the chip (half of that when groups share),
+    L2BM to L1BM, L1BM to PE."""
+    mabs = _distinct_mabs(layout)
+    l1bs = 1 << layout.selected_bits(Axis.L1B).bit_count()
+    l2b_bits = layout.selected_bits(Axis.L2B)
+    per_l1b = layout.local_size * 4 * mabs
+    from_l2bm, per_l2b = min((per_l1b * l1bs / 64, per_l1b * l1bs), (per_l1b / 32, per_l1b * 8))
+    l2bs = 8 if l2b_bits & 1 and l2b_bits & 6 else 4 if l2b_bits & 6 else 2 if l2b_bits else 1
+    transfer = per_l2b * l2bs / (256 if l2bs > 2 else 128)
+    return transfer + from_l2bm + layout.local_size / (4 if mabs == 16 else 8)
+
+
+def relayout_steps(source: Layout, target: Layout) -> float:
+    """A rough price of moving a tensor on the chip; the highest level that changes decides.
+
+    Inside an L1B a trip through L1BM costs a few steps per long word. Between L1Bs everything passes L2BM; between L2Bs
+    it passes PDM, one transfer per L2B with its latency, and one per piece where L2Bs exchange different pieces. The
+    numbers are fitted to plans of layouts that occur in convolutional networks.
+    """
+    if same_places(source, target):
+        return 0.0
+    steps = 10 + (source.local_size + target.local_size) / 2
+    largest = max(source.local_size, target.local_size)
+    changed = [axis for axis in (Axis.PE, *SPLIT_AXES) if _changes(source, target, axis)]
+    elements = source.size / (1 << source.selected_bits(Axis.L2B).bit_count())  # of one L2B
+    if all(target.selected_bits(axis) == 0 for axis in changed):  # everything arrives everywhere: nothing to pick
+        prices = {Axis.PE: largest, Axis.MAB: 20, Axis.L1B: 40 + elements / 64, Axis.L2B: 300 + source.size / 18}
+    else:  # every L1B gets all of its L2B, every L2B what it needs, and each PE picks
+        exchanged = {Axis.L1B: 60 + elements / 12, Axis.L2B: 2000 + source.size / 12}
+        prices = {Axis.PE: largest, Axis.MAB: 20 + 4 * largest, **exchanged}
+    steps += sum(prices[axis] for axis in changed)
+    return steps
+
+
+def _changes(source: Layout, target: Layout, axis: Axis) -> bool:
+    """Whether an axis selects other digits afterwards. Spreading replicas over an axis is a matter of choosing."""
+    before = [(f.dim, f.weight, f.size, f.stride) for f in source.fields if f.axis is axis]
+    after = [(f.dim, f.weight, f.size, f.stride) for f in target.fields if f.axis is axis]
+    return bool(before) and before != after
+
+
+def reduce_steps(result: Layout, partial: Sequence[Axis]) -> float:
+    """Steps to add partial sums and give the total to everyone who held a part."""
+    local = result.local_size
+    in_l1bm = local * 4 * _distinct_mabs(result)
+    in_l2bm = in_l1bm * (1 << result.selected_bits(Axis.L1B).bit_count())
+    mabs = result.replicated_bits(Axis.MAB)
+    # All MABs, or those of quads, are added on the way up; others exchange bit by bit, four long words at a time.
+    climbing = local / 4 + 12 if mabs in (3, 15) else 2 + mabs.bit_count() * (local + 3)
+    prices = {
+        Axis.MAB: climbing,
+        Axis.L1B: local / 2 + in_l1bm / 32 + 40,
+        Axis.L2B: local / 2 + in_l2bm / 12 + 300,  # two transfers of 8 long words per cycle, and the way to them
+    }
+    return sum(prices[axis] for axis in partial)
+
+
+def outlook(result: Layout) -> float:
+    """What the consumers are likely to pay: most reduce or contract the last dimension, and that is dear across L1Bs
+    and dearer across L2Bs."""
+    last = dict.fromkeys(SPLIT_AXES, 0)
+    for own in result.fields:
+        if own.dim == len(result.shape) - 1 and own.axis in last:
+            last[own.axis] |= (own.size - 1) * own.stride
+    # All L2Bs exchange by a transfer that reduces and one that broadcasts, some of them by a transfer each.
+    l2b = 0 if not last[Axis.L2B] else 400 if last[Axis.L2B] == 7 else 2000
+    return l2b + 15 * (last[Axis.L1B] != 0)
+
+
+def summed_by_update(kept: Layout, other: Layout) -> list[Axis]:
+    """Axes over which a gradient of the kept factor is a sum that is worth avoiding: the L2Bs, if the other factor is
+    spread over them and every one has a replica. Sums inside an L2B are cheap, and other plans have theirs."""
+    return [Axis.L2B] if kept.replicated_bits(Axis.L2B) == 7 and other.selected_bits(Axis.L2B) else []
