@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis
@@ -18,7 +19,6 @@ from mnc.mncore_backend.movement.paths import Path
 from mnc.mncore_backend.movement.routes import ABSENT, Route, Wanted
 from mnc.mncore_backend.movement.scope import Index, Need
 from mnc.mncore_backend.movement.staging import (
-    ALIGNMENT,
     emit_down,
     emit_l2bm_down,
     emit_l2bm_up,
@@ -74,22 +74,34 @@ def _in_order_of_use(addresses: Index) -> Index:
 
 
 def _arrivals(builder: Builder, route: Route, source: Buffer, scratch: Buffer, chunk: list[int]) -> Iterator[Portion]:
-    way, position = route.way, route.position
+    way = route.way
     l1bm, total = _collect(builder, route, source, chunk)
-    granule = way.granule
-    eight = 1 if way.family is PE_FAMILIES[0] else 8  # whole 2-long steps
-    for start in range(0, total, way.room * granule):
-        inside = (position >= start) & (position < min(total, start + way.room * granule))
-        if not inside.any():
-            continue
-        places = position[inside] // granule
-        first = int(places.min()) // eight * eight
-        count = -(-(int(places.max()) - first + 1) // eight) * eight
+    for inside, places, first, count in _deliveries(route, total):
         _deliver(builder, way, l1bm, first, count, scratch)
         arrived = places - first
         if way.family is PE_FAMILIES[3]:  # the second long words of a 2-long l1bmp follow those of all four cycles
             arrived = arrived // 8 * 8 + 2 * (arrived % 4) + arrived // 4 % 2
         yield _finish(builder, way, route.wanted.only(inside), arrived, count, scratch)
+
+
+def _deliveries(route: Route, total: int) -> Iterator[tuple[NDArray[np.bool_], Index, int, int]]:
+    """What comes down at a time of `total` long words of L1BM: which positions, their places in the view of a PE, the
+    first place and the number of places."""
+    way, position = route.way, route.position
+    whole = 1 if way.family is PE_FAMILIES[0] else 8  # 2-long steps
+    for start in range(0, total, way.room * way.granule):
+        inside = (position >= start) & (position < min(total, start + way.room * way.granule))
+        if inside.any():
+            places = position[inside] // way.granule
+            first = int(places.min()) // whole * whole
+            yield inside, places, first, -(-(int(places.max()) - first + 1) // whole) * whole
+
+
+def _extent(route: Route, total: int) -> int:
+    """Long words of L1BM that the deliveries of `total` touch: a step reads four cycles, whether it wants them or
+    not."""
+    ends = [first + -(-count // CYCLES) * CYCLES for _, _, first, count in _deliveries(route, total)]
+    return max([total, *(end * route.way.granule for end in ends)])
 
 
 def _collect(builder: Builder, route: Route, source: Buffer, chunk: list[int]) -> tuple[Buffer, int]:
@@ -124,8 +136,9 @@ def _exchange(builder: Builder, route: Route, up: Buffer) -> tuple[Buffer, int]:
         for block, row in (divmod(MV_UNIT * unit, size) for unit in wanted):
             origin, place = upper(up, row), upper(l2bm, block * size + row)
             builder.emit("l2bm", [origin], [place], modifier=f"@{way.blocks[block]}")
-        down = staging(builder, Memory.L1BM, route.arriving, "gathered")
-        _hand_out(builder, l2bm, down, route.shares)
+        extent = _extent(route, route.arriving)
+        down = staging(builder, Memory.L1BM, extent, "gathered")
+        _hand_out(builder, l2bm, down, route.shares, extent)
         return down, route.arriving
     emit_l2bm_up(builder, ascent, up, l2bm, size)
     if way.lefts:
@@ -134,15 +147,16 @@ def _exchange(builder: Builder, route: Route, up: Buffer) -> tuple[Buffer, int]:
         l2bm, wide = gathered, gathered.size
     descent = Path(PE_FAMILIES[0], None if kept_distinct else (0,), 7)
     total = wide // 8 if kept_distinct else wide
-    extent = -(-total // ALIGNMENT) * ALIGNMENT if way.family is PE_FAMILIES[0] else total
+    extent = _extent(route, total)
     down = staging(builder, Memory.L1BM, extent, "gathered")
     emit_l2bm_down(builder, descent, l2bm, down, total, extent)
     return down, total
 
 
-def _hand_out(builder: Builder, l2bm: Buffer, l1bm: Buffer, shares: list[list[int]]) -> None:
-    """L2BM -> L1BM: unit `shares[L1B][i]` to place i of that L1B. All places are written in all L1Bs: the unit of a
-    place that most want goes to everyone."""
+def _hand_out(builder: Builder, l2bm: Buffer, l1bm: Buffer, shares: list[list[int]], extent: int) -> None:
+    """L2BM -> L1BM: unit `shares[L1B][i]` to place i of that L1B. All places up to `extent` long words are written in
+    all L1Bs: the unit of a place that most want goes to everyone, behind the last one anything."""
+    common = 0
     for i in range(max(map(len, shares))):
         wants = [(b, own[i]) for b, own in enumerate(shares) if i < len(own)]
         common = Counter(unit for _, unit in wants).most_common(1)[0][0]
@@ -150,6 +164,8 @@ def _hand_out(builder: Builder, l2bm: Buffer, l1bm: Buffer, shares: list[list[in
         for b, unit in wants:
             if unit != common:
                 builder.emit("l2bmb", [upper(l2bm, MV_UNIT * unit)], [upper(l1bm, MV_UNIT * i)], modifier=f"@{b}")
+    for place in range(MV_UNIT * max(map(len, shares)), extent, MV_UNIT):
+        builder.emit("l2bmb", [upper(l2bm, MV_UNIT * common)], [upper(l1bm, place)])
 
 
 def _deliver(builder: Builder, way: Crossing, l1bm: Buffer, first: int, count: int, scratch: Buffer) -> None:
