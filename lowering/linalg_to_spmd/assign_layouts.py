@@ -299,7 +299,7 @@ class _Assignment:
             home = self.layouts.get(self.homes.replaced_by(op.operation.results[0]))
             digits = choose_iteration(generic.extents, held if home is None else [*held, (home, generic.result)])
             free = [access for layout, access in held if layout is None]
-            chosen = chosen_dims(generic) if known[0] is None else ()
+            chosen = chosen_dims(generic) if known and known[0] is None else ()
             digits = roomy_iteration(digits, generic.extents, [*free, generic.result], ROOM, chosen)
         else:
             digits = reduce_inside(generic.extents, generic.parallel)

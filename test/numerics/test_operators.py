@@ -273,6 +273,9 @@ REGRESSIONS = {
     <int64[1] a = {0}, int64[3] n = {7, 1, 11}, float z = {0}, int64[6] p = {0, 0, 2, 0, 0, 0}> {
         s = ReduceSum <keepdims = 0> (x, a) r = Reshape (s, n) y = Pad (r, p, z)
     }""",
+    "what stands before the only element": """g (float[1] x) => (float[1] y) <int64 a = {0}> {
+        y = CumSum <exclusive = 1> (x, a)
+    }""",
     "sum of rows chosen by reshaped indices": """g (float[5, 4] x, float[2, 1, 3] f) => (float[2, 4] y)
     <int64[2] n = {2, 3}, int64[1] a = {1}> {
         i = Cast <to = 7> (f) j = Reshape (i, n) r = Gather (x, j) y = ReduceSum <keepdims = 0> (r, a)
