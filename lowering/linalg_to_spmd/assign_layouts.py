@@ -333,6 +333,7 @@ class _Assignment:
         first = next((self.layouts[s] for s in sources if s in self.layouts and len(shape_of(s)) == len(shape)), None)
         digits: list[Digits] = default_digits(shape) if first is None else resized(first, shape)
         identity = tuple(range(len(shape)))
+        digits = roomy_iteration(digits, shape, [identity] * 2, 4 * ROOM)  # a few elements may stand where little fits
         for source in sources:
             if len(shape_of(source)) == len(shape):
                 own = resized(project(shape, digits, identity), shape_of(source))

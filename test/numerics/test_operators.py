@@ -276,6 +276,11 @@ REGRESSIONS = {
     "what stands before the only element": """g (float[1] x) => (float[1] y) <int64 a = {0}> {
         y = CumSum <exclusive = 1> (x, a)
     }""",
+    "a few elements padded to a large tensor": """g (float[2,7] x) => (float[3,9,7,4,7] y)
+    <int64[1] a = {1}, int64[5] n = {1, 1, 2, 1, 1}, float z = {0}, int64[10] p = {0, 2, 0, 1, 1, 1, 2, 2, 1, 2},
+     int64[10] q = {0, 2, 2, 1, 1, 1, 2, 1, 0, 2}> {
+        s = ReduceMean (x, a) r = Reshape (s, n) t = Pad (r, p, z) y = Pad (t, q, z)
+    }""",
     "sum of rows chosen by reshaped indices": """g (float[5, 4] x, float[2, 1, 3] f) => (float[2, 4] y)
     <int64[2] n = {2, 3}, int64[1] a = {1}> {
         i = Cast <to = 7> (f) j = Reshape (i, n) r = Gather (x, j) y = ReduceSum <keepdims = 0> (r, a)
