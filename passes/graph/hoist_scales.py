@@ -115,7 +115,7 @@ class _Hoisting:
 
     def _source(self, value: ir.Value) -> ir.Value | None:
         """The operand that carries the factor to `value`: of two the smaller one."""
-        if isinstance(value.owner, ir.Block):
+        if isinstance(value.owner, ir.Block) or value.owner.operation in self.multiples:
             return None
         op = value.owner.operation
         able = [v for i, v in enumerate(op.operands) if _is_linear(op, i) and v in self.wanted]
@@ -126,7 +126,9 @@ class _Hoisting:
         for value in made:
             for use in value.uses:
                 user = use.owner.operation
-                if user not in self.multiples and self._source(user.results[0]) != value:
+                if user in self.multiples:
+                    continue
+                if user.results[0] not in made or self._source(user.results[0]) != value:
                     return False
         return True
 

@@ -107,3 +107,24 @@ func.func @square(%g: tensor<2x4xf32>, %x: tensor<8x2xf32>, %w: tensor<8x4xf32>)
   %2 = "graph.sub"(%w, %1) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
   return %2 : tensor<8x4xf32>
 }
+
+// -----
+
+// Both factors of a product are multiples of one constant, of which only one may take the factor of the product; a
+// multiple of a multiple is the square.
+// CHECK-LABEL: func.func @twice
+// CHECK: %[[A:.*]] = "graph.mul"(%arg0, %{{.*}})
+// CHECK: %[[B:.*]] = "graph.mul"(%arg1, %{{.*}})
+// CHECK: %[[P:.*]] = "graph.matmul"(%[[A]], %[[B]])
+// CHECK: %[[T:.*]] = "graph.mul"(%[[P]], %{{.*}})
+// CHECK: "graph.mul"(%[[T]], %{{.*}})
+func.func @twice(%q: tensor<4x2xf32>, %k: tensor<2x4xf32>) -> tensor<4x4xf32> {
+  %c = "graph.constant"() {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %f = "graph.constant"() {value = dense<3.0> : tensor<f32>} : () -> tensor<f32>
+  %a = "graph.mul"(%q, %c) : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x2xf32>
+  %b = "graph.mul"(%k, %c) : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %0 = "graph.matmul"(%a, %b) : (tensor<4x2xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+  %1 = "graph.mul"(%0, %f) : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+  %2 = "graph.mul"(%1, %f) : (tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
