@@ -171,9 +171,9 @@ def _is_linear(op: Any, number: int) -> bool:
         return ir.StringAttr(op.attributes["kind"]).value in ("sum", "mean")
     if kind == "where":
         return number > 0 and splat_of(op.operands[3 - number]) == 0
-    if kind == "mul":
-        return op.operands[0] != op.operands[1]
-    return kind == "matmul" or (kind == "div" and number == 0)
+    if kind in ("mul", "matmul"):
+        return op.operands[0] != op.operands[1]  # a square takes the square of a factor
+    return kind == "div" and number == 0 and op.operands[0] != op.operands[1]
 
 
 def _following(op: Any) -> Any:
