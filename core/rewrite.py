@@ -120,3 +120,10 @@ def apply_once(module: ir.Module, patterns: Sequence[Pattern]) -> None:
     """Apply `patterns` in one walk; about twice as fast when one sweep is enough."""
     with module.context:
         drivers.walk_and_apply_patterns(module.operation, _frozen(patterns))
+
+
+def attributes_of(op: Any) -> dict[str, ir.Attribute]:
+    """Attributes of an operation by name, for building a changed copy."""
+    attributes = op.operation.attributes
+    names = [entry if isinstance(entry, str) else entry.name for entry in attributes]
+    return {name: attributes[name] for name in names}

@@ -188,20 +188,14 @@ class _Assignment:
 
     def contraction(self, op: Any, generic: Generic) -> None:
         tiled = tiled_operands(generic)
-        left, right = (self.factor(operand, tiled.get(i)) for i, operand in enumerate(generic.inputs))
-        given = op.operation.attributes.get(PRECISION)
-        precision = self.precision if given is None else ir.StringAttr(given).value
-        home = self.layouts.get(self.homes.updated_by(op.operation.results[0]))
-        strides = strides_of_result(generic, self.strides.of(op.operation.results[0]))
-        blocks = contracted_elsewhere(generic)
-        problem = Contraction(generic.extents, left, right, generic.result, precision, blocks, home, strides)
+        problem = self.problem(op.operation, generic, tiled)
         plan = plan_contraction(problem, movement_steps, self.afterwards(op.operation.results[0]))
         for number, (operand, layout) in enumerate(zip(generic.inputs, (plan.left, plan.right), strict=True)):
             if operand.access is not None:
                 self.settle(operand.value, layout)
-            if (left, right)[number].in_parts and layout.local_size > self.whole:
+            if (problem.left, problem.right)[number].in_parts and layout.local_size > self.whole:
                 op.operation.attributes[PARTS] = ir.DenseI64ArrayAttr.get([number, max(1, self.whole // 2)])
-        op.operation.attributes[PRECISION] = ir.StringAttr.get(precision)
+        op.operation.attributes[PRECISION] = ir.StringAttr.get(problem.precision)
         op.operation.attributes["mncore.matrix"] = ir.StringAttr.get("left" if plan.swapped else "right")
         result = plan.result
         if plan.partial:
@@ -215,7 +209,7 @@ class _Assignment:
         readers = [
             (problem, side)
             for op, read in contractions_that_read(value)
-            for problem, side in [self.problem_of(op, read)]
+            for problem, side in [self.read_by(op, read)]
         ]
         if not readers:
             return None
@@ -229,15 +223,27 @@ class _Assignment:
 
         return price
 
-    def problem_of(self, op: Any, read: Any) -> tuple[Contraction, str]:
+    def read_by(self, op: Any, read: Any) -> tuple[Contraction, str]:
         """A contraction that comes later, and which of its factors is `read`."""
         generic = read_generic(op.opview)
         tiled = tiled_operands(generic)
-        left, right = (self.factor(operand, tiled.get(i)) for i, operand in enumerate(generic.inputs))
         sources = [tiled[i].source if i in tiled else operand.value for i, operand in enumerate(generic.inputs)]
-        strides = strides_of_result(generic, self.strides.of(op.results[0]))
-        problem = Contraction(generic.extents, left, right, generic.result, self.precision, strides)
-        return problem, "left" if sources[0] == read else "right"
+        return self.problem(op, generic, tiled), "left" if sources[0] == read else "right"
+
+    def problem(self, op: Any, generic: Generic, tiled: dict[int, WindowedOperand]) -> Contraction:
+        """What is known of a contraction by now."""
+        left, right = (self.factor(operand, tiled.get(i)) for i, operand in enumerate(generic.inputs))
+        given = op.attributes.get(PRECISION)
+        return Contraction(
+            generic.extents,
+            left,
+            right,
+            generic.result,
+            precision=self.precision if given is None else ir.StringAttr(given).value,
+            blocks=contracted_elsewhere(generic),
+            home=self.layouts.get(self.homes.updated_by(op.results[0])),
+            strides=strides_of_result(generic, self.strides.of(op.results[0])),
+        )
 
     def kept_share(self, op: Any, result: Layout) -> Layout:
         """All PEs that held parts get a sum, and each needs to keep its share only, unless it updates what all hold."""

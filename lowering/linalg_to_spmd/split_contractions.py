@@ -75,7 +75,7 @@ def _plan(generic: Generic, extents: Sequence[int]) -> ContractionPlan:
     """How a contraction would be done with these extents, if its factors were free."""
     tiled = tiled_operands(generic)
     left, right = (factor_of(operand, tiled.get(i)) for i, operand in enumerate(generic.inputs))
-    return plan_contraction(Contraction(tuple(extents), left, right, generic.result, "pseudo-single"))
+    return plan_contraction(Contraction(tuple(extents), left, right, generic.result, precision="pseudo-single"))
 
 
 def _fits(plan: ContractionPlan, constant: int, longs: int) -> bool:

@@ -3,7 +3,7 @@ operand becomes the matrix. All assignments of L2B, L1B and MAB are costed and t
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import product
 from math import prod
 
@@ -80,6 +80,7 @@ class Contraction:
     left: Operand
     right: Operand
     result: Access
+    _: KW_ONLY
     precision: str = "pseudo-single"
     blocks: frozenset[int] = frozenset()
     home: Layout | None = None

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from mnc.mncore_backend.assembly.records import Literal, Memory
+from mnc.mncore_backend.assembly.records import Literal, Memory, Operand
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, local
 
 WORD, LONG = 1, 2
+T = Operand(Memory.T, LONG)
+"""The T register, a long word in each cycle."""
 _PASS = {WORD: "ipassa", LONG: "lpassa"}
 
 

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mnc.mncore_backend.assembly.records import Memory, Operand
-from mnc.mncore_backend.movement.local import LONG, WORD, access, constant
+from mnc.mncore_backend.movement.local import LONG, WORD, T, access, constant
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import Buffer, Builder
 
-T = Operand(Memory.T, LONG)
 _READ = {WORD: "ipassa", LONG: "lpassa"}
 
 Point = tuple[int, int, int]

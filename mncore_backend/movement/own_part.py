@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.layout import AXIS_SIZE, CHIP_SHAPE, Axis, Layout, addresses_in_use
 from mnc.mncore_backend.movement.lanes import Emit
-from mnc.mncore_backend.movement.local import LONG, access, constant, may_clash
+from mnc.mncore_backend.movement.local import LONG, T, access, constant, may_clash
 from mnc.mncore_backend.movement.scope import LEVELS, Index, analyse
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import COORDINATE, REGISTER_FILE, Buffer, BufferOperand, Builder, local
-
-_T = Operand(Memory.T, LONG)
 
 Term = tuple[Axis, int, int]
 """Consecutive bits of a coordinate (as a mask), and the power of two that moves them to their place in the sum."""
@@ -105,12 +103,12 @@ def _emit_sum(builder: Builder, terms: list[Term]) -> None:
         for i, (opcode, value) in enumerate(operations):
             is_done = i == len(operations) - 1
             goal = (
-                _T if is_last and is_done and total is None else _scalar(builder, added=is_done and total is not None)
+                T if is_last and is_done and total is None else _scalar(builder, added=is_done and total is not None)
             )
             builder.emit(opcode, [term, local(constant(builder, value), [0])], [goal])
             term = goal
         if total is not None:
-            goal = _T if is_last else _scalar(builder)
+            goal = T if is_last else _scalar(builder)
             builder.emit("iadd", [total, term], [goal])
             term = goal
         total = term if isinstance(term, BufferOperand) else None

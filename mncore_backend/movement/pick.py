@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.assembly.records import Memory, Operand
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import AXIS_SIZE, CHIP_SHAPE, Axis, Digit, Layout
 from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.load import plan_load
-from mnc.mncore_backend.movement.local import LONG, WORD, access, constant, copy
+from mnc.mncore_backend.movement.local import LONG, WORD, T, access, constant, copy
 from mnc.mncore_backend.movement.scope import Index, uniform
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, local
@@ -20,7 +20,6 @@ ZERO, PADDING = 0, LONG  # scratch words of the reserved long words
 # that bring each of them into the low word with nothing above it (an index beyond LM would wrap around).
 SLOTS = (("iand", 0xFFFF), ("uilsr", 16), ("ullsr", 32))
 ENTRIES = len(SLOTS)
-T = Operand(Memory.T, LONG)
 
 Constants = list[tuple[DramImage, NDArray[np.uint32]]]
 Kept = list[tuple[Buffer, Layout, NDArray[np.uint32]]]

@@ -66,6 +66,15 @@ def check_capacity(function: Any) -> None:
         raise CapacityError(LOCAL_MEMORY, worst, available, shown, operations[place].location)
 
 
+def fits(function: Any) -> bool:
+    """Whether `check_capacity` accepts a function."""
+    try:
+        check_capacity(function)
+    except CapacityError:
+        return False
+    return True
+
+
 def _writer(buffer: Any, uses: dict[Any, list[int]], operations: list[Any]) -> str:
     name = node_name(operations[uses[buffer][0]].location)
     return f"'{name}'" if name else "a value"

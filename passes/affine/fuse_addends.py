@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from mnc.core.bindings import ir, memref
 from mnc.core.pass_base import Pass
+from mnc.core.rewrite import attributes_of
 from mnc.passes.affine.linear_nest import buffers_of, innermost_operations
 from mnc.passes.affine.reading import outer_loops
 
@@ -119,20 +120,10 @@ def _nothing_between(product: Any, nest: Any) -> bool:
 def _start_from(product: Any, nest: Any, target: Any) -> None:
     """The product behind the nest, its sums started from `target` and left there."""
     x, w, y = product.operands
-    attributes = {name: product.attributes[name] for name in _names(product)}
+    attributes = attributes_of(product)
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, 1, 1])
-    following = _next(nest)
-    with ir.InsertionPoint(following), product.location:
+    with ir.InsertionPoint.after(nest), product.location:
         if target.type != y.type:
             target = memref.MemorySpaceCastOp(y.type, target).result
         ir.Operation.create("mncore.matmul", [], [x, w, target, target], attributes)
     product.erase()
-
-
-def _names(op: Any) -> list[str]:
-    return [entry if isinstance(entry, str) else entry.name for entry in op.attributes]
-
-
-def _next(op: Any) -> Any:
-    block = [other.operation for other in op.parent.regions[0].blocks[0].operations]
-    return block[block.index(op) + 1]

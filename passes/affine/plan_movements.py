@@ -14,13 +14,15 @@ from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.dialects.mncore.attributes import placement_of
 from mnc.mncore_backend.movement.ahead import Request, plan_ahead
+from mnc.mncore_backend.selection.capacity import fits
 
 
 @dataclass(frozen=True)
 class PlanMovements(Pass):
     """Plan relayouts and gathers of large tensors ahead, on two processors; what is planned is remembered.
 
-    The program stays as it is.
+    The program stays as it is. Of one that cannot fit local memory nothing is planned: its plans are as large as it is,
+    and `select-instructions` will refuse it.
     """
 
     name: ClassVar[str] = "plan-movements"
@@ -29,7 +31,7 @@ class PlanMovements(Pass):
         """Plan the movements of every function."""
         with module.context:
             for op in module.body.operations:
-                if op.operation.name == "func.func":
+                if op.operation.name == "func.func" and fits(op.operation):
                     plan_ahead(_requests(op.operation), share_out)
 
 

@@ -7,11 +7,11 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.core.pass_base import Pass
-from mnc.core.rewrite import Pattern, apply_greedily, refuse
+from mnc.core.rewrite import Pattern, apply_greedily, attributes_of, refuse
 from mnc.dialects import graph
 from mnc.passes.graph.algebra.common import representable
 from mnc.passes.graph.algebra.scaling import name_after_weight_of
-from mnc.passes.graph.matching import attributes_of, constant, constant_of, has_one_use, producer, shape_of
+from mnc.passes.graph.matching import constant, constant_of, has_one_use, producer, shape_of
 
 _PRODUCERS = ("conv", "conv_transpose", "gemm", "matmul")
 

@@ -32,8 +32,7 @@ class HoistScales(Pass):
         with module.context, ir.Location.unknown():
             for op in module.body.operations:
                 if op.operation.name == "func.func":
-                    for factor in _factors(op.operation):
-                        _Hoisting(op.operation, factor).run()
+                    _hoist(op.operation)
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,12 @@ class _Multiple:
     subtraction: Any
 
 
-def _factors(function: Any) -> list[float]:
-    return sorted({found.factor for found in _multiples(function)})
+def _hoist(function: Any) -> None:
+    """One factor after another: what is made of one changes what is multiplied by the next."""
+    found = list(_multiples(function))
+    for factor in sorted({multiple.factor for multiple in found}):
+        if _Hoisting({m.product: m for m in found if m.factor == factor}, factor).run():
+            found = list(_multiples(function))
 
 
 def _multiples(function: Any) -> Iterable[_Multiple]:
@@ -70,91 +73,115 @@ def _multiples(function: Any) -> Iterable[_Multiple]:
 
 @dataclass
 class _Hoisting:
-    """One factor in one function. `wanted`: values of which every use wants the multiple."""
+    """One factor in one function: first everything that may be a multiple is found, then all multiples are computed
+    beside the values themselves, so that no value ever stands for another.
 
-    function: Any
+    `wanted`: values of which every use wants the multiple. `made`: those of them whose multiples are computed, with the
+    operand each takes its factor from; None where it is multiplied.
+    """
+
+    multiples: dict[Any, _Multiple]
     factor: float
-    multiples: dict[Any, _Multiple] = field(default_factory=dict)
     wanted: set[Any] = field(default_factory=set)
+    made: dict[Any, ir.Value | None] = field(default_factory=dict)
 
-    def run(self) -> None:
-        """Find what may be computed multiplied, and where that begins; rewrite if it saves multiplications."""
-        self.multiples = {m.product: m for m in _multiples(self.function) if m.factor == self.factor}
-        for op in reversed([op.operation for op in self.function.regions[0].blocks[0].operations]):
-            self.wanted.update(value for value in op.results if is_tensor(value) and self._is_wanted(value))
-        made: set[Any] = set()
-        first = self._beginnings(made)
-        saved = sum(size_of(m.value) for m in self.multiples.values() if m.value in made)
-        if first and self._is_consistent(made) and sum(size_of(value) for value in first) < saved:
-            self._rewrite(made, first)
+    def run(self) -> bool:
+        """Rewrite if it saves multiplications; says whether it did."""
+        self._find_wanted()
+        self._find_made()
+        saved = sum(size_of(m.value) for m in self.multiples.values() if m.value in self.made)
+        spent = sum(size_of(value) for value, source in self.made.items() if source is None)
+        if spent >= saved or not all(self._dies(value) for value in self.made):
+            return False
+        self._rewrite()
+        return True
+
+    def _find_wanted(self) -> None:
+        """From the multiples towards their operands. A value is asked again for every use that turns out to want it."""
+        pending = [m.value for m in self.multiples.values()]
+        while pending:
+            value = pending.pop()
+            if value in self.wanted or isinstance(value.owner, ir.Block) or not self._is_wanted(value):
+                continue
+            self.wanted.add(value)
+            op = value.owner.operation
+            pending += [v for i, v in enumerate(op.operands) if _is_linear(op, i)]
 
     def _is_wanted(self, value: ir.Value) -> bool:
-        uses = [(use.owner.operation, use.operand_number) for use in value.uses]
-        return is_float(value) and bool(uses) and all(self._wants(user, number) for user, number in uses)
+        return is_float(value) and all(self._wants(use.owner.operation, use.operand_number) for use in value.uses)
 
     def _wants(self, user: Any, number: int) -> bool:
         if user in self.multiples:
             return number == 0
         return _is_linear(user, number) and user.results[0] in self.wanted
 
-    def _beginnings(self, made: set[Any]) -> list[Any]:
-        """Values whose multiples are computed from something that is none; `made` receives all that are multiples."""
-        first = []
+    def _find_made(self) -> None:
         pending = [m.value for m in self.multiples.values() if m.value in self.wanted]
         while pending:
             value = pending.pop()
-            if value in made:
+            if value in self.made:
                 continue
-            made.add(value)
-            source = self._source(value)
-            if source is None:
-                first.append(value)
-            else:
+            source = self.made[value] = self._source(value)
+            if source is not None:
                 pending.append(source)
-        return first
 
     def _source(self, value: ir.Value) -> ir.Value | None:
         """The operand that carries the factor to `value`: of two the smaller one."""
-        if isinstance(value.owner, ir.Block) or value.owner.operation in self.multiples:
-            return None
         op = value.owner.operation
+        if op in self.multiples:
+            return None
         able = [v for i, v in enumerate(op.operands) if _is_linear(op, i) and v in self.wanted]
         return min(able, key=size_of, default=None)
 
-    def _is_consistent(self, made: set[Any]) -> bool:
-        """Whether every use of a multiple takes its factor from there."""
-        for value in made:
-            for use in value.uses:
-                user = use.owner.operation
-                if user in self.multiples:
-                    continue
-                if user.results[0] not in made or self._source(user.results[0]) != value:
+    def _dies(self, value: ir.Value) -> bool:
+        """Whether nobody needs the value itself any more, so that its multiple comes in its place."""
+        for user in (use.owner.operation for use in value.uses):
+            if user in self.multiples:
+                if user.results[0] in self.made:
+                    return False
+            else:
+                source = self.made.get(user.results[0])
+                if source is None or source != value:
                     return False
         return True
 
-    def _rewrite(self, made: set[Any], first: list[Any]) -> None:
-        for value in first:
-            with ir.InsertionPoint(_following(value.owner.operation)):
-                multiple = _scaled(value, self.factor)
-            uses = [(use.owner.operation, use.operand_number) for use in value.uses]
-            for user, number in uses:
-                if multiple.owner.operation != user:
-                    user.operands[number] = multiple
+    def _rewrite(self) -> None:
+        multiple: dict[Any, ir.Value] = {}
+        for value in self._in_order():
+            op, source = value.owner.operation, self.made[value]
+            with ir.InsertionPoint.after(op) as behind, op.location:
+                if source is None:
+                    multiple[value] = _scaled(value, self.factor)
+                    continue
+                clone = op.clone(ip=behind)
+            clone.operands[list(op.operands).index(source)] = multiple[source]
+            multiple[value] = clone.results[0]
         for found in self.multiples.values():
-            if found.value in made:
-                self._drop(found)
+            if found.value in self.made:
+                _replace(found, multiple[found.value])
 
-    @staticmethod
-    def _drop(found: _Multiple) -> None:
-        """What was multiplied is the multiple already."""
-        value = found.product.operands[0]
-        found.product.results[0].replace_all_uses_with(value)
-        found.product.erase()
-        if found.subtraction is not None:
-            with ir.InsertionPoint(found.subtraction), found.subtraction.location:
-                total = build("add", *found.subtraction.operands)
-            found.subtraction.results[0].replace_all_uses_with(total)
-            found.subtraction.erase()
+    def _in_order(self) -> list[Any]:
+        """Values that are made, each behind the one it takes its factor from."""
+        ordered: dict[Any, None] = {}
+        for value in self.made:
+            chain = []
+            at: ir.Value | None = value
+            while at is not None and at not in ordered:
+                chain.append(at)
+                at = self.made[at]
+            ordered.update(dict.fromkeys(reversed(chain)))
+        return list(ordered)
+
+
+def _replace(found: _Multiple, multiple: ir.Value) -> None:
+    """The multiple in place of the product; a subtraction of it becomes an addition."""
+    found.product.results[0].replace_all_uses_with(multiple)
+    found.product.erase()
+    if found.subtraction is not None:
+        with ir.InsertionPoint(found.subtraction), found.subtraction.location:
+            total = build("add", *found.subtraction.operands)
+        found.subtraction.results[0].replace_all_uses_with(total)
+        found.subtraction.erase()
 
 
 def is_tensor(value: ir.Value) -> bool:
@@ -174,11 +201,6 @@ def _is_linear(op: Any, number: int) -> bool:
     if kind in ("mul", "matmul"):
         return op.operands[0] != op.operands[1]  # a square takes the square of a factor
     return kind == "div" and number == 0 and op.operands[0] != op.operands[1]
-
-
-def _following(op: Any) -> Any:
-    block = [other.operation for other in op.parent.regions[0].blocks[0].operations]
-    return block[block.index(op) + 1]
 
 
 def _is_free(value: ir.Value) -> bool:

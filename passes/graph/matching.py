@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mnc.core.bindings import ir
+from mnc.core.rewrite import attributes_of
 from mnc.dialects import graph
 
 
@@ -96,13 +97,6 @@ def broadcast_to(value: ir.Value, shape: Any) -> ir.Value:
     if shape_of(value) == tuple(shape):
         return value
     return graph.BroadcastTo.build(value, result_type=typed(shape, value)).operation.results[0]
-
-
-def attributes_of(op: Any) -> dict[str, ir.Attribute]:
-    """Attributes of an operation by name, for building a changed copy."""
-    attributes = op.operation.attributes
-    names = [entry if isinstance(entry, str) else entry.name for entry in attributes]
-    return {name: attributes[name] for name in names}
 
 
 def rebuilt(op: Any, *operands: ir.Value, result_type: Any = None) -> ir.Value:

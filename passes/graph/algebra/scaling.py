@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 
 from mnc.core.bindings import ir
-from mnc.core.rewrite import Pattern, Refusal, refuse
+from mnc.core.rewrite import Pattern, Refusal, attributes_of, refuse
 from mnc.passes.graph.algebra.common import SIGN_OF_ZERO, build, operands_of, replace, representable, result_of, wide
 from mnc.passes.graph.matching import (
-    attributes_of,
     constant,
     constant_of,
     has_one_use,

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mnc.core.bindings import ir
-from mnc.core.rewrite import Refusal, refuse
+from mnc.core.rewrite import Refusal, attributes_of, refuse
 from mnc.dialects.graph.attributes import int_array
 from mnc.passes.graph.decomposition.build import Handler, flag, value
-from mnc.passes.graph.matching import attributes_of, shape_of
+from mnc.passes.graph.matching import shape_of
 
 
 @dataclass(frozen=True)

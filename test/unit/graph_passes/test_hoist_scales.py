@@ -1,7 +1,7 @@
 """hoist-scales on graphs that share operands and constants: every value stays what it was."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mnc.core.bindings import func, ir
@@ -58,6 +58,7 @@ def _step(kind, a, b, factor, zero, mask):
 
 
 @settings(max_examples=300, deadline=None)
+@example([("scale", 0, 0, 0), ("scale", 2, 0, 2), ("scale", 3, 0, 2)], [0])  # a multiple of a multiple of a multiple
 @given(st.lists(STEP, min_size=2, max_size=9), st.lists(st.integers(0, 30), min_size=1, max_size=3))
 def test_values_stay(steps, results) -> None:
     module = _module(steps, [-1 - r % 3 for r in results])
