@@ -2,6 +2,7 @@
 
 PASSES: dict[str, str] = {
     "allocate-buffers": "mnc.mncore_backend.allocate:AllocateBuffers",
+    "plan-movements": "mnc.mncore_backend.selection.plan_movements:PlanMovements",
     "schedule": "mnc.mncore_backend.schedule:Schedule",
     "select-instructions": "mnc.mncore_backend.selection.select:SelectInstructions",
     "verify-schedule": "mnc.mncore_backend.verify:VerifySchedule",

@@ -14,7 +14,6 @@ PASSES: dict[str, str] = {
     "fuse-addends": "mnc.passes.affine.fuse_addends:FuseAddends",
     "normalize-loops": "mnc.passes.affine.normalize_loops:NormalizeLoops",
     "promote-to-local": "mnc.passes.affine.promote_to_local:PromoteToLocal",
-    "plan-movements": "mnc.passes.affine.plan_movements:PlanMovements",
     "sink-reductions": "mnc.passes.affine.sink_reductions:SinkReductions",
     "sliding-window": "mnc.passes.affine.sliding_window:SlidingWindow",
     "unroll": "mnc.passes.affine.unroll:Unroll",
