@@ -1,6 +1,8 @@
 """What every command shares: errors without tracebacks, exit codes, reading and writing files."""
 
 import contextlib
+import errno
+import io
 import os
 import sys
 import tempfile
@@ -8,10 +10,13 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 from mnc.core.diagnostics import CompileError, InternalError, exit_code_of
 
 STANDARD_STREAM = "-"
+_NO_ROOM = frozenset([errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO])
+"""Nothing of ours: the place where the output goes does not take it."""
 
 
 @contextlib.contextmanager
@@ -21,6 +26,7 @@ def errors_to_exit_codes() -> Iterator[None]:
 
     With the environment variable MNC_TRACEBACK set, the traceback of our own mistakes is shown.
     """
+    _print_any_text()
     shown = warnings.formatwarning
     warnings.formatwarning = _one_line
     try:
@@ -28,19 +34,41 @@ def errors_to_exit_codes() -> Iterator[None]:
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output went away, as `head` does; there is nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         sys.exit(1)
     except (CompileError, InternalError) as error:
         if isinstance(error, InternalError):
             _show_traceback()
         print(error.render(), file=sys.stderr)
         sys.exit(exit_code_of(error))
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            _leave_with_our_mistake(error)
+        _discard_output()
+        what = f"'{error.filename}'" if error.filename else "the output"
+        print(CompileError(f"cannot write {what}: {error.strerror}").render(), file=sys.stderr)
+        sys.exit(CompileError.exit_code)
     except Exception as error:
-        _show_traceback()
-        print(InternalError(f"{type(error).__name__}: {error}").render(), file=sys.stderr)
-        sys.exit(exit_code_of(error))
+        _leave_with_our_mistake(error)
     finally:
         warnings.formatwarning = shown
+
+
+def _leave_with_our_mistake(error: Exception) -> NoReturn:
+    _show_traceback()
+    print(InternalError(f"{type(error).__name__}: {error}").render(), file=sys.stderr)
+    sys.exit(InternalError.exit_code)
+
+
+def _print_any_text() -> None:
+    """Names of the user's model may not exist in the encoding of the terminal: they are escaped, as on stderr."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _discard_output() -> None:
+    """Python flushes standard output once more when it ends; that must not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _one_line(message: Warning | str, *_where: object) -> str:

@@ -41,13 +41,13 @@ def _list_passes(context: click.Context, _: click.Parameter, value: bool) -> Non
 @click.option(
     "--list-passes", help="List our passes.", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes
 )
-def main(
+def command(
     input_file: str, pipeline: str | None, output: str, split_input_file: bool, verify_diagnostics: bool,
     verify_each: bool, allow_unregistered_dialect: bool, print_after: bool, timing: bool, generic: bool,
     debug_info: bool, explain: bool, large_elements_limit: int | None, reproducer_dir: Path,
 ) -> None:  # fmt: skip
     """Read MLIR from INPUT_FILE (default: standard input), run passes, print the result."""
-    with errors_to_exit_codes(), explaining() as explanation:
+    with explaining() as explanation:
         text = read_text(input_file)
         timer = Timing()
         hooks: list[Instrumentation] = [timer] if timing else []
@@ -72,6 +72,12 @@ def main(
                 print(*explanation.lines, sep="\n", file=sys.stderr)
             if timing:
                 print(timer.report(), file=sys.stderr)
+
+
+def main() -> None:
+    """Entry point: errors become one message and an exit code."""
+    with errors_to_exit_codes():
+        command()
 
 
 if __name__ == "__main__":

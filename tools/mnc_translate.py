@@ -49,7 +49,7 @@ def _emit_cpp(path: str) -> str:
 @click.option("--shape", "shapes", multiple=True, help="Shape of a model input: x=1,64. May be repeated.")
 @click.option("--large-elements-limit", type=int, help="Elide constants with more elements than this.")
 @click.option("--mlir-print-debuginfo", "debug_info", is_flag=True, help="Print locations.")
-def main(
+def command(
     input_file: str,
     action: str | None,
     output: str,
@@ -58,16 +58,21 @@ def main(
     debug_info: bool,
 ) -> None:
     """Translate INPUT_FILE between formats; exactly one direction must be chosen."""
+    if action == "import":
+        text = _import_onnx(input_file, parse_shapes(shapes), large_elements_limit, debug_info)
+    elif action == "emit":
+        text = _emit_vsm(input_file)
+    elif action == "cpp":
+        text = _emit_cpp(input_file)
+    else:
+        raise CompileError("nothing to do", hint="choose --import-onnx, --emit-vsm or --emit-cpp")
+    write_text(output, text)
+
+
+def main() -> None:
+    """Entry point: errors become one message and an exit code."""
     with errors_to_exit_codes():
-        if action == "import":
-            text = _import_onnx(input_file, parse_shapes(shapes), large_elements_limit, debug_info)
-        elif action == "emit":
-            text = _emit_vsm(input_file)
-        elif action == "cpp":
-            text = _emit_cpp(input_file)
-        else:
-            raise CompileError("nothing to do", hint="choose --import-onnx, --emit-vsm or --emit-cpp")
-        write_text(output, text)
+        command()
 
 
 if __name__ == "__main__":

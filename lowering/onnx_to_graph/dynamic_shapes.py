@@ -8,9 +8,14 @@ import onnx.numpy_helper
 
 from mnc.core.diagnostics import CompileError
 
+LARGEST_EXTENT = 2**31 - 1
+"""Indices and addresses are 32-bit words."""
+
 
 def _shape_hint(value: onnx.ValueInfoProto) -> str:
     dims = value.type.tensor_type.shape.dim
+    if value.type.tensor_type.HasField("shape") and not dims:
+        return f"'{value.name}' is a scalar: leave --shape out"
     extents = [d.dim_value if d.HasField("dim_value") else 1 for d in dims]
     hint = f"give it with --shape {value.name}={','.join(map(str, extents))}"
     named = dict.fromkeys(d.dim_param for d in dims if d.dim_param)
@@ -32,6 +37,7 @@ def _bind_input(value: onnx.ValueInfoProto, shape: tuple[int, ...], bound: dict[
             wanted = f"{dim.dim_param} = {fixed}" if dim.dim_param else str(fixed)
             message = f"input '{value.name}': {extent} was given for a dimension of extent {wanted}"
             raise CompileError(message, location=file_name, hint=_shape_hint(value))
+        _check_extent(extent, value.name, file_name)
         if dim.dim_param:
             bound[dim.dim_param] = extent
         dim.dim_value = extent
@@ -108,8 +114,23 @@ def _named_extents(
             raise CompileError(f"a shape was given for '{name}', which is no input", location=file_name, hint=hint)
         if len(shape) != 1 or shape[0] < 0:
             raise CompileError(f"'{name}' is one extent", location=file_name, hint=f"give it with --shape {name}=1")
+        _check_extent(shape[0], name, file_name)
         bound[name] = shape[0]
     return bound
+
+
+def _check_extent(extent: int, name: str, file_name: str) -> None:
+    if extent > LARGEST_EXTENT:
+        message = f"the extent {extent} given for '{name}' is larger than {LARGEST_EXTENT}"
+        raise CompileError(message, location=file_name, hint="give a smaller one")
+
+
+def _open_negative(values: Iterable[onnx.ValueInfoProto]) -> None:
+    """Some exporters write -1 for an extent that is open."""
+    for value in values:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.HasField("dim_value") and dim.dim_value < 0:
+                dim.ClearField("dim_value")
 
 
 def bind_shapes(
@@ -123,6 +144,7 @@ def bind_shapes(
     Raises:
         CompileError: a shape does not fit, names no input, or an extent stays dynamic.
     """
+    _open_negative((*graph.input, *graph.output, *graph.value_info))
     initializers = {*weights, *(tensor.name for tensor in graph.initializer)}
     inputs = {value.name: value for value in graph.input if value.name not in initializers}
     bound = _named_extents(inputs, shapes, file_name)

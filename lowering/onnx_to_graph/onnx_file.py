@@ -24,6 +24,7 @@ NEWEST_OPSET = onnx.defs.onnx_opset_version()
 STANDARD_DOMAINS = ("", "ai.onnx")
 
 _LOAD_HINT = "check that it is a complete ONNX file, for instance with onnx.checker"
+_MODEL_HINT = "the onnx package refuses the model, too: correct the node, or export the model again"
 
 
 LARGE = 1 << 16
@@ -56,6 +57,11 @@ class LoadedModel:
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
+
+
+def _one_line(error: Exception) -> str:
+    """All that ONNX says: the node often stands in its later lines."""
+    return " ".join(str(error).replace("==> Context:", "").split()) or type(error).__name__
 
 
 def read_proto(path: str | os.PathLike[str]) -> onnx.ModelProto:
@@ -138,7 +144,7 @@ def _check(model: onnx.ModelProto, weights: Iterable[onnx.TensorProto], file_nam
         for tensor in weights:
             onnx.checker.check_tensor(tensor)
     except onnx.checker.ValidationError as error:
-        raise CompileError(f"the model is invalid: {_first_line(error)}", location=file_name, hint=_LOAD_HINT) from None
+        raise CompileError(f"the model is invalid: {_one_line(error)}", location=file_name, hint=_MODEL_HINT) from None
 
 
 def infer_shapes(model: onnx.ModelProto, file_name: str) -> onnx.ModelProto:
@@ -150,9 +156,8 @@ def infer_shapes(model: onnx.ModelProto, file_name: str) -> onnx.ModelProto:
     try:
         return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
     except onnx.shape_inference.InferenceError as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        text = lines[-1] if lines else "unknown reason"
-        raise CompileError(f"shape inference failed: {text}", location=file_name, hint=_LOAD_HINT) from None
+        text = _one_line(error).replace("[ShapeInferenceError] ", "").replace("[TypeInferenceError] ", "")
+        raise CompileError(f"shape inference failed: {text}", location=file_name, hint=_MODEL_HINT) from None
 
 
 def _copy_fields(source: Any, target: Any, but: str) -> None:
@@ -215,6 +220,8 @@ def load_model(
     name = file_name or ("<model>" if isinstance(source, onnx.ModelProto) else os.fspath(Path(source)))
     whole = source if isinstance(source, onnx.ModelProto) else read_proto(source)
     model, weights = without_weights(without_old_operators(whole, name), constants or {})
+    if not model.graph.output:
+        raise CompileError("the model has no outputs", location=name, hint="declare what it computes in graph.output")
     opset = find_opset(model, name)
     drop_unknown_attributes(model, opset, name)
     _check(model, weights.values(), name)

@@ -9,10 +9,13 @@ Where tensors stay in local memory between runs, the directories ``initialise`` 
 fill them and bring those back that runs update.
 """
 
+import contextlib
+import fcntl
 import json
 import os
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +55,7 @@ def memory_map(executable: Executable) -> dict[str, Any]:
         "format": FORMAT,
         "tensors": [_entry(i, tensor) for i, tensor in enumerate(executable.tensors)],
         "line_nodes": list(executable.line_nodes),
+        "unread": list(executable.unread),
         "companions": [name for name in COMPANIONS if getattr(executable, name) is not None],
     }
 
@@ -67,6 +71,31 @@ def _write(executable: Executable, report: dict[str, Any] | None, directory: Pat
     np.savez_compressed(directory / TENSORS, **arrays)
     if report is not None:
         (directory / REPORT).write_text(json.dumps(report, indent=1) + "\n")
+    for name in COMPANIONS:
+        if (companion := getattr(executable, name)) is not None:
+            (directory / name).mkdir()
+            _write(companion, None, directory / name)
+
+
+@contextlib.contextmanager
+def _locked(directory: Path, how: int) -> Iterator[None]:
+    """Two compilations into one directory must not mix their files, nor a run read some of each."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # file systems without locks
+            fcntl.flock(handle, how)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _move(source: Path, target: Path) -> None:
+    for path in sorted(source.iterdir()):
+        if path.is_dir():
+            (target / path.name).mkdir(exist_ok=True)
+            _move(path, target / path.name)
+        else:
+            os.replace(path, target / path.name)
 
 
 def save(executable: Executable, directory: Path | str, report: dict[str, Any] | None = None) -> None:
@@ -76,15 +105,12 @@ def save(executable: Executable, directory: Path | str, report: dict[str, Any] |
         CompileError: the directory cannot be written.
     """
     target = Path(directory)
-    for name in COMPANIONS:
-        if (companion := getattr(executable, name)) is not None:
-            save(companion, target / name)
     try:
         target.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             _write(executable, report, Path(scratch))
-            for path in sorted(Path(scratch).iterdir()):
-                os.replace(path, target / path.name)
+            with _locked(target, fcntl.LOCK_EX):
+                _move(Path(scratch), target)
     except OSError as error:
         message = f"cannot write {target}: {error.strerror}"
         raise CompileError(message, hint="choose another directory with -o") from None
@@ -98,18 +124,24 @@ def load(directory: Path | str) -> Executable:
     """
     source = Path(directory)
     try:
-        described = json.loads((source / MEMORY_MAP).read_text())
-        if described["format"] != FORMAT:
-            message = f"{source} has format {described['format']}, this version reads {FORMAT}"
-            raise CompileError(message, hint=_HINT)
-        text = (source / PROGRAM).read_text()
-        with np.load(source / TENSORS) as arrays:
-            tensors = tuple(_tensor(entry, arrays) for entry in described["tensors"])
-        companions = {name: load(source / name) for name in COMPANIONS if name in described.get("companions", ())}
-        return Executable(text, tensors, tuple(described["line_nodes"]), str(source / PROGRAM), **companions)
+        with _locked(source, fcntl.LOCK_SH):
+            return _read(source)
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
         reason = f"there is no {error}" if isinstance(error, KeyError) else str(error)
         raise CompileError(f"{source} is no build directory: {reason}", hint=_HINT) from None
+
+
+def _read(source: Path) -> Executable:
+    described = json.loads((source / MEMORY_MAP).read_text())
+    if described["format"] != FORMAT:
+        message = f"{source} has format {described['format']}, this version reads {FORMAT}"
+        raise CompileError(message, hint=_HINT)
+    text = (source / PROGRAM).read_text()
+    with np.load(source / TENSORS) as arrays:
+        tensors = tuple(_tensor(entry, arrays) for entry in described["tensors"])
+    companions = {name: _read(source / name) for name in COMPANIONS if name in described.get("companions", ())}
+    nodes, unread = tuple(described["line_nodes"]), tuple(described.get("unread", ()))
+    return Executable(text, tensors, nodes, str(source / PROGRAM), unread=unread, **companions)
 
 
 def _tensor(entry: dict[str, Any], arrays: Any) -> HostTensor:

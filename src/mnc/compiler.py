@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.mncore_backend.emit import emit_unit, line_nodes
 from mnc.mncore_backend.program_ir import read_images, read_unit
 from mnc.options import Options
+from mnc.passes.autodiff.signature import Signature, find_main
 from mnc.residency import companion_modules, note_updates
 from mnc.stages import STAGES, default_pipeline, stage_pipeline
 
@@ -80,11 +82,14 @@ def compile(
     try:
         module = import_model(model, context, shapes={**chosen.shapes, **(shapes or {})})
         note_updates(module, chosen.updates)
+        names = Signature(find_main(module)).argument_names()
         if pipeline is not None:
             pipeline.run(module)
         else:
             run_stages(module, chosen)
-        return to_executable(module)
+        executable = to_executable(module)
+        read = {tensor.name for tensor in executable.inputs}
+        return replace(executable, unread=tuple(name for name in names if name not in read))
     except CompileError as error:
         if error.location is None and isinstance(model, str | os.PathLike):
             error.location = os.fspath(model)

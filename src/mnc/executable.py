@@ -67,7 +67,7 @@ def check_input(tensor: HostTensor, value: Any) -> np.ndarray:
 @dataclass(frozen=True)
 class Executable:
     """A program and its host tensors. `line_nodes` names the ONNX nodes of every line of the text, `source` the text
-    itself in messages.
+    itself in messages, `unread` inputs of the model that nothing reads: values are accepted and left aside.
 
     Where tensors stay in local memory between runs, `initialise` fills them and `read_back` brings those that runs
     update to DRAM; both are programs of their own, for the same machine.
@@ -79,6 +79,7 @@ class Executable:
     source: str = "<program>"
     initialise: "Executable | None" = None
     read_back: "Executable | None" = None
+    unread: tuple[str, ...] = ()
 
     @property
     def parts(self) -> tuple["Executable", ...]:
@@ -140,8 +141,9 @@ class Executable:
 
     def _check_names(self, inputs: Mapping[str, Any]) -> None:
         names = {tensor.name for tensor in self.inputs}
-        if surplus := sorted(set(inputs) - names):
-            raise CompileError(f"there is no input '{surplus[0]}'", hint=f"the inputs are: {', '.join(sorted(names))}")
+        if surplus := sorted(set(inputs) - names - set(self.unread)):
+            hint = f"the inputs are: {', '.join(sorted(names)) or 'none'}"
+            raise CompileError(f"there is no input '{surplus[0]}'", hint=hint)
 
     def load(self, machine: Any, inputs: Mapping[str, Any]) -> None:
         """Write constants and inputs of this program to the DRAM of a machine."""

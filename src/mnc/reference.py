@@ -33,7 +33,8 @@ class Comparison:
 
 
 def random_inputs(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], seed: int) -> dict[str, np.ndarray]:
-    """Seeded values for every input without initializer: normal for floats, small for integers, fair for booleans."""
+    """Seeded values for every input without initializer: normal for floats, rounded
+    to what the machine reads, small for integers, fair for booleans."""
     rng = np.random.default_rng(seed)
     initialized = {tensor.name for tensor in model.graph.initializer}
     values = {}
@@ -44,7 +45,7 @@ def random_inputs(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]],
         shape = shapes.get(entry.name) or tuple(d.dim_value for d in tensor.shape.dim)
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
         if dtype.kind == "f":
-            values[entry.name] = rng.standard_normal(shape).astype(dtype)
+            values[entry.name] = rng.standard_normal(shape).astype(np.float32).astype(dtype)
         else:
             values[entry.name] = rng.integers(0, 2 if dtype.kind == "b" else 8, shape).astype(dtype)
     return values

@@ -55,7 +55,8 @@ def _prepare_mncore(model: Any, options: Options) -> Prepared:
         result = executable.run_with_statistics(inputs)
         return result.outputs, statistics_line(result.statistics)
 
-    return Prepared(tuple(tensor.name for tensor in executable.inputs), run, options.precision)
+    names = (*(tensor.name for tensor in executable.inputs), *executable.unread)
+    return Prepared(names, run, options.precision)
 
 
 def _prepare_cpp(model: Any, options: Options) -> Prepared:

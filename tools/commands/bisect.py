@@ -41,13 +41,18 @@ def command(
     table = comparison_table("node", "operator", numbers=numbers)
     for verdict in found.verdicts:
         cells = [*_cells(verdict.alone), *_cells(verdict.accumulated)]
-        table.add_row(verdict.node.name, verdict.node.op_type, *cells, "pass" if verdict.passed else "[red]FAIL")
+        table.add_row(_name(verdict), verdict.node.op_type, *cells, "pass" if verdict.passed else "[red]FAIL")
     print_table(table)
     if found.culprit is None:
         _print_clean(found, run)
         return
     _print_culprit(found.culprit, output, target, precision)
     sys.exit(1)
+
+
+def _name(verdict: Any) -> str:
+    """Of a node without a name: what messages of the compiler call it."""
+    return verdict.node.name or f"{verdict.node.op_type}_{verdict.index}"
 
 
 def _cells(result: Any) -> list[str]:
@@ -72,7 +77,7 @@ def _print_culprit(culprit: Any, output: Path, target: str, precision: str) -> N
     how = "fed what was computed before; alone it is fine"
     if culprit.is_wrong_alone:
         how = "fed the values of the reference"
-    what = f"'{culprit.node.name}' ({culprit.node.op_type}), node {culprit.index}"
+    what = f"'{_name(culprit)}' ({culprit.node.op_type}), node {culprit.index}"
     result = culprit.failed
     if result.failure:
         click.echo(f"the first node that fails is {what}, {how}: {result.failure}")

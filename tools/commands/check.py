@@ -56,7 +56,7 @@ def _check_model(
     bind_shapes(proto.graph, options.shapes, (), model)
     if intermediates:
         proto = with_intermediates(proto)
-        prepared = prepare(proto, options, target)
+        prepared = prepare(proto, Options(precision), target)  # its shapes are bound
     values = random_inputs(proto, options.shapes, seed)
     values.update(read_arrays(inputs, list(prepared.inputs)))
     outputs, summary = prepared.run(values)

@@ -1,5 +1,7 @@
 """mnc run: a build directory or an assembly file on the emulator."""
 
+import itertools
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -7,6 +9,9 @@ import numpy as np
 
 from mnc.core.diagnostics import CompileError
 from mnc.tools.commands.shared import read_arrays
+
+_LONGEST = 200
+"""Bytes of a name of a file; file systems take 255, with what is put behind it."""
 
 
 @click.command()
@@ -18,10 +23,15 @@ from mnc.tools.commands.shared import read_arrays
 def command(program: Path, inputs: tuple[str, ...], output: Path | None, mode: str, dump: Path | None) -> None:
     """Run PROGRAM: a build directory of `mnc compile`, or a .vsm file."""
     if program.is_dir():
+        if dump is not None:
+            raise CompileError(f"{program} has no debug statements", hint="--dump belongs to assembly files")
         _run_build(program, inputs, output, mode)
         return
     if inputs or output:
         raise CompileError(f"{program} is no build directory", hint="--input and -o belong to compiled models")
+    if program.suffix == ".onnx":
+        hint = f"compile it first: mnc compile {program} -o build"
+        raise CompileError(f"{program} is a model, not a program", hint=hint)
     from mnc.tools.commands.run_vsm import run_vsm
 
     run_vsm(program, mode, dump)
@@ -41,11 +51,21 @@ def _run_build(program: Path, inputs: tuple[str, ...], output: Path | None, mode
     click.echo(statistics_line(result.statistics))
 
 
+def file_names(names: Iterable[str]) -> list[str]:
+    """A name of a file for every name of a tensor: without slashes, not too long, and different from all others."""
+    taken: list[str] = []
+    for name in names:
+        base = name.replace("/", "_").replace("\0", "_").encode()[:_LONGEST].decode(errors="ignore")
+        alternatives = (f"{base}_{number}" for number in itertools.count(2))
+        taken.append(base if base not in taken else next(other for other in alternatives if other not in taken))
+    return taken
+
+
 def _save(outputs: dict[str, np.ndarray], directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for name, value in outputs.items():
-            np.save(directory / f"{name.replace('/', '_')}.npy", value)
+        for name, value in zip(file_names(outputs), outputs.values(), strict=True):
+            np.save(directory / f"{name}.npy", value)
     except OSError as error:
         message = f"cannot write {directory}: {error.strerror}"
         raise CompileError(message, hint="choose another directory with -o") from None

@@ -9,6 +9,8 @@ import numpy as np
 
 from mnc.core.diagnostics import CompileError
 
+SHAPE_HELP = "Shape of an open input, or one open extent by its name."
+
 
 def parse_shapes(texts: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
     """``x=1,64`` or ``x=1x64`` to {"x": (1, 64)}; an empty right side is a scalar.
@@ -49,8 +51,7 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
         show_default=True,
         help="Precision of matrix products.",
     )
-    help = "Shape of an open input, or one open extent by its name."
-    shape = click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help=help)
+    shape = click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help=SHAPE_HELP)
     return precision(shape(command))
 
 
@@ -64,9 +65,20 @@ def read_arrays(texts: tuple[str, ...], names: list[str]) -> dict[str, np.ndarra
                 message = f"'{text}' does not say which input it is for"
                 raise CompileError(message, hint=f"write NAME={text}; the inputs are: {', '.join(names)}")
             name, path = names[0], text
-        try:
-            arrays[name] = np.load(Path(path), allow_pickle=False)
-        except (OSError, ValueError) as error:
-            message = f"cannot read '{path}' as a .npy array: {error}"
-            raise CompileError(message, hint="save it with numpy.save") from None
+        if name in arrays:
+            raise CompileError(f"input '{name}' is given twice", hint="leave one --input out")
+        arrays[name] = _read_array(path)
     return arrays
+
+
+def _read_array(path: str) -> np.ndarray:
+    try:
+        array = np.load(Path(path), allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:  # EOFError: an empty file
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        message = f"cannot read '{path}' as a .npy array: {reason}"
+        raise CompileError(message, hint="save it with numpy.save") from None
+    if not isinstance(array, np.ndarray):
+        message = f"'{path}' holds several arrays ({', '.join(array.files)})"
+        raise CompileError(message, hint="save one array with numpy.save")
+    return array

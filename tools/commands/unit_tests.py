@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from mnc.tools.commands.shared import parse_shapes, read_arrays
+from mnc.tools.commands.shared import SHAPE_HELP, parse_shapes, read_arrays
 
 
 @click.command()
@@ -13,7 +13,7 @@ from mnc.tools.commands.shared import parse_shapes, read_arrays
 @click.option("--cumulative", is_flag=True, help="Test the part of the model up to each node, not the nodes alone.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="Value of an input; else random.")
 @click.option("--seed", default=0, show_default=True, help="Seed of random inputs.")
-@click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help="Shape of an open input.")
+@click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help=SHAPE_HELP)
 def command(
     model: str, output: Path, cumulative: bool, inputs: tuple[str, ...], seed: int, shapes: tuple[str, ...]
 ) -> None:
