@@ -46,7 +46,7 @@ def command(**options: Any) -> None:
     if options["data"] != "mnist" and options["path"] is not None:
         raise CompileError("--path belongs to --data mnist", hint="leave it out, or add --data mnist")
     if options["epochs"] < 1:
-        raise CompileError(f"{options['epochs']} epochs are none", hint="give at least 1")
+        raise CompileError(f"--epochs {options['epochs']} is not possible", hint="give at least 1")
     for name, option, fits, wanted in _RANGES:
         if options[name] is not None and not fits(options[name]):
             raise CompileError(f"{option} {options[name]:g} is not possible", hint=f"give {wanted}")

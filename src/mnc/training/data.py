@@ -162,10 +162,13 @@ def load_npz(path: Path | str, image_size: int | None = None, seed: int = 0, tes
 
 
 def _split(name: str, images: np.ndarray, labels: np.ndarray, seed: int, share: float) -> dict[str, np.ndarray]:
-    count = len(images) if images.ndim else 0
-    if labels.shape != (count,):
-        raise CompileError(f"{name}: labels have shape {list(labels.shape)}, but there are {count} images")
+    images = _images(name, "images", images)  # before the order changes, so that messages count as the file does
+    count = len(images)
+    _labels(name, "labels", labels, count)
+    if count < 2:
+        message = f"{name}: {count} image cannot be split into training and test images"
+        raise CompileError(message, hint=f"give more images, or {', '.join(_KEYS)}")
     order = np.random.default_rng(seed).permutation(count)
-    cut = int(count * (1 - share))
+    cut = min(max(int(count * (1 - share)), 1), count - 1)
     return dict(zip(_KEYS, (images[order[:cut]], labels[order[:cut]], images[order[cut:]], labels[order[cut:]]),
                     strict=True))  # fmt: skip

@@ -1,6 +1,7 @@
 """A training run on the console: load, compile, progress bar, curve, report."""
 
 import math
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,7 @@ class Session:
     def run(self) -> None:
         """Train, show, save; raises CompileError for what the user can mend."""
         console = Console()
+        self._check_output()
         data = self._data(self._side())
         classes = int(max(data.train_labels.max(), data.test_labels.max(), 1)) + 1
         side = math.isqrt(data.elements)
@@ -59,10 +61,25 @@ class Session:
         console.print(f"{data.name}: {counts} of {data.elements} pixels")
         console.print(f"compiled {self.model} for backend {self.backend} in {seconds:.1f} s")
         if self.resume:
-            trainer.resume()
             console.print(f"continuing after {len(trainer.progress.losses)} steps")
-        self._train(trainer, console)
+        if trainer.progress.epoch < self.epochs:
+            self._train(trainer, console)
+        else:
+            console.print(f"all {trainer.progress.epoch} epochs are in the checkpoint; --epochs counts these, too")
         self._finish(trainer, model, console)
+
+    def _check_output(self) -> None:
+        """What would be in the way after hours of training is told at once."""
+        checkpoint = self.output / CHECKPOINT
+        if self.resume and not checkpoint.exists():
+            raise CompileError(f"there is no checkpoint '{checkpoint}'", hint="start without --resume")
+        try:
+            self.output.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.output):
+                pass
+        except OSError as error:
+            message = f"cannot write into '{self.output}': {error.strerror}"
+            raise CompileError(message, hint="choose another directory with -o") from None
 
     def _side(self) -> int | None:
         """Image size: what is asked for, or what the perceptron takes if that is a square and the data differ."""
@@ -92,9 +109,10 @@ class Session:
         step = training_step(
             model, batch=self.batch, optimizer=self.optimizer, learning_rate=self.learning_rate, **numbers
         )
-        checkpoint = self.output / CHECKPOINT
-        options = Options(self.precision)
-        return Trainer(step, data, seed=self.seed, backend=self.backend, options=options, checkpoint=checkpoint)
+        return Trainer(
+            step, data, seed=self.seed, backend=self.backend, options=Options(self.precision),
+            checkpoint=self.output / CHECKPOINT, resume=self.resume,
+        )  # fmt: skip
 
     def _train(self, trainer: Trainer, console: Console) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total} steps"),

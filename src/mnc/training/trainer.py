@@ -35,8 +35,13 @@ class Trainer:
         backend: str = "emulator",
         options: Options | None = None,
         checkpoint: Path | None = None,
+        resume: bool = False,
     ) -> None:
-        """Compile the step and its forward model; raises CompileError where data and model do not fit."""
+        """Compile the step and its forward model, with `resume` to continue from the checkpoint.
+
+        Raises:
+            CompileError: data, model and checkpoint do not fit; before anything is compiled.
+        """
         self.step, self.data, self.seed, self.checkpoint = step, data, seed, checkpoint
         self._check()
         chosen = options or Options()
@@ -47,6 +52,8 @@ class Trainer:
         self._progress = self._safe[1]  # of the stepper, which may be steps ahead
         self._orders: dict[int, np.ndarray] = {}  # of this epoch and the next one
         self._running = False  # whether the stepper holds the state that belongs to the progress
+        if resume:
+            self.resume()
         self._stepper = compile_step(step, backend, chosen)
         self._forward = compile_program(forward_module(step.forward), backend, chosen)
 
@@ -54,8 +61,8 @@ class Trainer:
         forward, data = self.step.forward, self.data
         wanted = int(np.prod(forward.shape[1:]))
         if data.elements != wanted:
-            shape = "x".join(map(str, forward.shape[1:]))
-            message = f"the model takes {shape} = {wanted} values per image, the images have {data.elements}"
+            shape = f"{'x'.join(map(str, forward.shape[1:]))} = " if len(forward.shape) > 2 else ""
+            message = f"the model takes {shape}{wanted} values per image, the images have {data.elements}"
             raise CompileError(message, hint="give a fitting --image-size, or a model of that input width")
         if self.step.settings["loss"] != "cross-entropy":
             raise CompileError("a data set of labels is trained with cross entropy", hint="use loss='cross-entropy'")

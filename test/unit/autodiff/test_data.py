@@ -163,3 +163,29 @@ def test_resize_keeps_linear_images() -> None:
     np.testing.assert_array_equal(resize(np.ones((1, 64), np.float32), 28), np.ones((1, 784)))
     with pytest.raises(CompileError, match="cannot scale images of 60 elements"):
         resize(np.zeros((1, 60), np.float32), 28)
+
+
+@pytest.mark.parametrize(
+    ("images", "labels", "message"),
+    [
+        (IMAGES[:0], [], r"images is uint8\[0, 3, 3\]"),
+        (IMAGES[:1], [0], "1 image cannot be split"),
+        (IMAGES[0, 0], [0, 1, 2], r"images is uint8\[3\]"),
+        (IMAGES, [0], r"labels has shape \[1\], but there are 2 images"),
+        (np.where(np.arange(18).reshape(2, 3, 3) == 13, np.nan, 0), [0, 1], "the first in image 1, element 4"),
+    ],
+)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_npz_that_cannot_be_split(
+    tmp_path: Path, images: np.ndarray, labels: list[int], message: str, seed: int
+) -> None:
+    """Whatever the order of the split: images are counted as in the file."""
+    np.savez(tmp_path / "data.npz", images=images, labels=np.array(labels, np.int64))
+    with pytest.raises(CompileError, match=message):
+        load_npz(tmp_path / "data.npz", seed=seed)
+
+
+def test_two_images_are_enough(tmp_path: Path) -> None:
+    np.savez(tmp_path / "data.npz", images=IMAGES, labels=np.array([0, 1]))
+    data = load_npz(tmp_path / "data.npz")
+    assert (len(data.train_images), len(data.test_images)) == (1, 1)

@@ -190,7 +190,7 @@ def test_diverging_loss_stops_the_run() -> None:
 
 def test_data_that_do_not_fit_the_model() -> None:
     data = small_data()
-    with pytest.raises(CompileError, match="takes 16 = 16 values per image, the images have 9"):
+    with pytest.raises(CompileError, match="takes 16 values per image, the images have 9"):
         Trainer(training_step(make_model("mlp:16-3", 4), batch=8), data)
     with pytest.raises(CompileError, match="classes 0 to 1"):
         Trainer(training_step(make_model("mlp:9-2", 3), batch=8), data)
@@ -250,8 +250,9 @@ def test_statistics_of_batch_normalization_are_no_parameters() -> None:
         (["--data", "cats"], "there is no data set 'cats'"),
         (["--model", "mlp:64-x"], "'mlp:64-x' is no perceptron"),
         (["--model", "lost.onnx"], "there is no model 'lost.onnx'"),
-        (["--image-size", "28"], "takes 64 = 64 values per image, the images have 784"),
-        (["--epochs", "0"], "0 epochs are none"),
+        (["--image-size", "28"], "takes 64 values per image, the images have 784"),
+        (["--resume"], "there is no checkpoint"),
+        (["--epochs", "0"], "--epochs 0 is not possible"),
         (["--batch", "0"], "a batch of 0 samples"),
         (["--lr", "nan"], "--lr nan is not possible"),
         (["--lr", "-0.1"], "--lr -0.1 is not possible"),
@@ -283,3 +284,36 @@ def test_command_writes_model_checkpoint_and_curve(tmp_path: Path) -> None:
         np.testing.assert_array_equal(trained["layer0.weight"], file["state/layer0.weight"])
     result = CliRunner().invoke(command, [*arguments, "--epochs", "3", "--resume"], catch_exceptions=False)
     assert "continuing after 44 steps" in result.output
+
+
+def test_what_stands_in_the_way_is_told_before_anything_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mnc.tools.commands.train import command
+
+    def fail(*_: object) -> None:
+        raise AssertionError("compiled")
+
+    file, damaged = tmp_path / "file", tmp_path / "damaged"
+    file.touch()
+    damaged.mkdir()
+    (damaged / "checkpoint.npz").touch()
+    monkeypatch.setattr("mnc.training.trainer.compile_step", fail)
+    for arguments, message in (
+        (["-o", str(file)], "cannot write into"),
+        (["-o", str(file / "inside")], "cannot write into"),
+        (["-o", str(damaged), "--resume"], "is damaged"),
+    ):
+        result = CliRunner().invoke(command, arguments)
+        assert isinstance(result.exception, CompileError) and message in result.exception.message, arguments
+
+
+def test_resuming_a_finished_run_trains_nothing(tmp_path: Path) -> None:
+    from mnc.tools.commands.train import command
+
+    arguments = ["--model", "mlp:64-10", "--backend", "cpu", "--epochs", "1", "--batch", "512", "-o", str(tmp_path)]
+    assert CliRunner().invoke(command, arguments).exit_code == 0
+    before = (tmp_path / "checkpoint.npz").read_bytes()
+    result = CliRunner().invoke(command, [*arguments, "--resume"])
+    assert result.exit_code == 0 and "all 1 epochs are in the checkpoint" in result.output
+    assert "nan" not in result.output and (tmp_path / "checkpoint.npz").read_bytes() == before
