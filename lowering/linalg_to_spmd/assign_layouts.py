@@ -44,7 +44,7 @@ from mnc.mncore_backend.distribution import (
     project,
     roomy_iteration,
 )
-from mnc.mncore_backend.distribution.contraction import WHOLE
+from mnc.mncore_backend.distribution.contraction import WHOLE, least_cost
 from mnc.mncore_backend.distribution.reshapes import reshaped
 from mnc.mncore_backend.distribution.space import reduce_inside, resized, scattered
 from mnc.mncore_backend.layout import Axis, Layout, LayoutError, parse, permute, reshape
@@ -218,7 +218,7 @@ class _Assignment:
             total = 0.0
             for problem, side in readers:
                 placed = replace(problem, **{side: replace(getattr(problem, side), layout=layout)})
-                total += plan_contraction(placed).cost
+                total += least_cost(placed)
             return total
 
         return price

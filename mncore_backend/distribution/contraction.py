@@ -2,8 +2,9 @@
 operand becomes the matrix. All assignments of L2B, L1B and MAB are costed and the cheapest is taken.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -84,7 +85,7 @@ class Contraction:
     precision: str = "pseudo-single"
     blocks: frozenset[int] = frozenset()
     home: Layout | None = None
-    strides: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    strides: Mapping[int, tuple[int, int]] = field(default_factory=dict, hash=False)
 
     @property
     def inner(self) -> set[int]:
@@ -149,25 +150,45 @@ def _used_axes(digits: dict[int, Digits]) -> set[Axis]:
     return {x.axis for own in digits.values() for x in own if x.size > 1 and x.axis in SPLIT_AXES}
 
 
-def _plans(problem: Contraction) -> Iterator[tuple[ContractionPlan, dict[str, int]]]:
+def _by_role(problem: Contraction) -> dict[str, list[int]]:
     roles = problem.roles()
-    by_role = {role: [d for d, r in roles.items() if r == role] for role in "bmnk"}
+    return {role: [d for d, r in roles.items() if r == role] for role in "bmnk"}
+
+
+Candidate = tuple[ContractionPlan, dict[str, int]]
+"""A plan, and how much of each role a PE has."""
+
+
+def _plans(problem: Contraction) -> list[Candidate]:
+    left, right = problem.left, problem.right
+    held = [operand.layout for operand in (left, right) if operand.layout is not None]
+    space = replace(problem, left=replace(left, layout=None), right=replace(right, layout=None), home=None)
+    found = list(_split_plans(space, apart=False))
+    if left.kept or right.kept or any(not layout.selected_bits(Axis.L2B) for layout in held):
+        found += _split_plans(space, apart=True)
+    by_role = _by_role(problem)
+    if (digits := _digits_where_left_is(problem, by_role)) is not None:
+        found.append(_assemble(problem, by_role, digits, False))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _split_plans(problem: Contraction, *, apart: bool) -> tuple[Candidate, ...]:
+    """All assignments of the axes, wherever the factors are; remembered, because the same is asked for every place from
+    which they may come. `apart`: those where all L2Bs do the same, which is slower, but nothing has to be exchanged
+    between them."""
+    by_role = _by_role(problem)
     choices = [role for role in "bmnk" if prod(problem.extents[d] for d in by_role[role]) > 1] or ["m"]
-    factors = problem.left, problem.right
-    held = [operand.layout for operand in factors if operand.layout is not None]
-    apart = list(choices)
-    if any(operand.kept for operand in factors) or any(not layout.selected_bits(Axis.L2B) for layout in held):
-        apart.append("")  # the same in all L2Bs: slower, but nothing has to be exchanged between them
-    for assignment in product(apart, choices, choices):
+    found = []
+    for assignment in product([""] if apart else choices, choices, choices):
         axes = {role: [a for a, r in zip(SPLIT_AXES, assignment, strict=True) if r == role] for role in "bmnk"}
         for swapped in (False, True) if problem.left.windows is None else (False,):
             digits = _digits(problem, by_role, axes, swapped)
-            yield _assemble(problem, by_role, digits, swapped)
+            found.append(_assemble(problem, by_role, digits, swapped))
             aligned = aligned_digits(digits, {d: every for d, (_, every) in problem.strides.items()})
             if aligned != digits:
-                yield _assemble(problem, by_role, aligned, swapped)
-    if (digits := _digits_where_left_is(problem, by_role)) is not None:
-        yield _assemble(problem, by_role, digits, False)
+                found.append(_assemble(problem, by_role, aligned, swapped))
+    return tuple(found)
 
 
 def _lane_dims(problem: Contraction, by_role: dict[str, list[int]], column: str) -> dict[str, int | None]:
@@ -212,7 +233,7 @@ def _digits(
 
 def _assemble(
     problem: Contraction, by_role: dict[str, list[int]], digits: dict[int, Digits], swapped: bool
-) -> tuple[ContractionPlan, dict[str, int]]:
+) -> Candidate:
     """The plan for given digits of all iteration dimensions."""
     extents = problem.extents
     column = "m" if swapped else "n"
@@ -305,6 +326,12 @@ def _looking_ahead(plans: Sequence[tuple[Layout, float]], afterwards: Callable[[
     return best if totals[best] < CLEARLY * totals[plans[0][0]] else None
 
 
+@lru_cache(maxsize=1024)
+def least_cost(problem: Contraction) -> float:
+    """What the cheapest plan costs by the estimates of this module; remembered, because blocks of networks repeat."""
+    return min(_cost(problem, plan, counts, relayout_steps) for plan, counts in _plans(problem))
+
+
 def plan_contraction(
     problem: Contraction, exact: Price | None = None, afterwards: Callable[[Layout], float] | None = None
 ) -> ContractionPlan:
@@ -313,7 +340,7 @@ def plan_contraction(
     With `exact` the best few are compared again at its prices. `afterwards` says what those who read the result pay for
     its layout.
     """
-    candidates = list(_plans(problem))
+    candidates = _plans(problem)
     costs = [_cost(problem, plan, counts, relayout_steps) for plan, counts in candidates]
     order = sorted(range(len(candidates)), key=lambda i: (costs[i], i))
     if afterwards is not None:
