@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
 
 from mnc.mncore_backend.scheduling.graph import Bundle
+from mnc.mncore_backend.scheduling.transfers import written_by
 
 Entry = tuple[int, int, Bundle]
 
@@ -21,6 +22,7 @@ class ReadyQueues:
         self._arrival = arrival
         self.later: list[Entry] = []
         self.stalled: list[Entry] = []
+        self._stalled_moves: dict[int, dict[int, Bundle]] = {}  # MVs among them: what they write -> index -> bundle
         self.units: dict[int, list[Entry]] = {}
         self.transfers: list[Entry] = []
         self.held: list[Bundle] = []
@@ -35,6 +37,8 @@ class ReadyQueues:
         arrival = self._arrival(bundle) if bundle.transfers or bundle.is_transfer else 0
         if arrival > now:
             heappush(self.stalled, (arrival, bundle.index, bundle))
+            if bundle.is_transfer:
+                self._stalled_moves.setdefault(written_by(bundle.rows[0][0]), {})[bundle.index] = bundle
         elif bundle.is_transfer:
             self._push_transfer(bundle)
         else:
@@ -64,7 +68,17 @@ class ReadyQueues:
             if not bundle.placed:
                 self.add(bundle, step, now)
         while self.stalled and self.stalled[0][0] <= now:
-            self.add(heappop(self.stalled)[2], step, now)
+            bundle = heappop(self.stalled)[2]
+            if bundle.is_transfer:
+                del self._stalled_moves[written_by(bundle.rows[0][0])][bundle.index]
+            self.add(bundle, step, now)
+
+    def stalled_moves(self, written: int | None = None) -> Iterator[Bundle]:
+        """MVs of `stalled`; those only that write an instance of the bit set `written`, if it is given. Hundreds may be
+        stalled, of a few kinds."""
+        for own, moves in self._stalled_moves.items():
+            if written is None or own & written:
+                yield from moves.values()
 
     def hold(self, bundles: list[Bundle]) -> None:
         """MVs that wait for others until the next step at least."""

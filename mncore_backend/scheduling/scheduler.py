@@ -23,7 +23,7 @@ from mnc.mncore_backend.scheduling.ready import ReadyQueues
 from mnc.mncore_backend.scheduling.statements import StatementWriter
 from mnc.mncore_backend.scheduling.steps import StepRecord, StepTable
 from mnc.mncore_backend.scheduling.timeline import Timeline
-from mnc.mncore_backend.scheduling.transfers import Transfers
+from mnc.mncore_backend.scheduling.transfers import Transfers, written_by
 from mnc.mncore_backend.scheduling.window import Window
 
 WINDOW = 2000
@@ -297,12 +297,16 @@ class _ListScheduler:
         return issued
 
     def _yields(self, bundle: Bundle, blocked: Sequence[Bundle]) -> bool:
-        """Whether an MV lets another one go first, which only waits for MVs."""
+        """Whether an MV lets another one go first, which only waits for MVs. In program order that is an earlier one
+        that has its operands and would have to wait for this one: a stream of MVs into parts of a memory would keep out
+        one that needs all of it."""
         if self.options.urgent_transfers:
-            stalled = [other for _, _, other in self.queues.stalled if other.is_transfer]
-            return any(self.transfers.should_wait(bundle, other) for other in (*stalled, *blocked))
-        earlier = (other for _, i, other in self.queues.stalled if i < bundle.index and other.is_transfer)
-        return any(self.transfers.is_kept_out_by(other, bundle) for other in earlier)
+            others = (*self.queues.stalled_moves(), *blocked)
+            return any(self.transfers.should_wait(bundle, other) for other in others)
+        if self.options.share_memories:
+            return False
+        meeting = self.queues.stalled_moves(written_by(bundle.rows[0][0]))
+        return any(other.index < bundle.index and self.transfers.has_operands(other) for other in meeting)
 
     def _may_issue(self, record: StepRecord, forced: bool) -> bool:
         """An MV may stand before the current step. Behind a wait of this step there is no place for one any more."""

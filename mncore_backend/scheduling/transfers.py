@@ -82,11 +82,8 @@ class Transfers:
         after = now + node.timing.duration + other.priority
         return arrival + following.timing.duration + bundle.priority < after
 
-    def is_kept_out_by(self, waiting: Bundle, other: Bundle) -> bool:
-        """Whether an MV has its operands, and would have to wait for `other` if that were issued now. If `other` did
-        not let it go first, a stream of MVs into parts of a memory would keep out one that needs all of it."""
-        if self._share_memories or not self._meet(waiting, other):
-            return False
+    def has_operands(self, waiting: Bundle) -> bool:
+        """Whether an MV waits for none of those whose results it needs."""
         return all(node.index not in self.finish for node in waiting.transfers)
 
     @staticmethod
