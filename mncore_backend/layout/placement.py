@@ -1,5 +1,6 @@
 """Layouts evaluated with numpy: the whole chip at once."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -21,26 +22,39 @@ def place(layout: Layout, local_size: int | None = None) -> NDArray[np.int32]:
     `local_size` (long words) extends or cuts the local memory that is looked at. Shared between callers: read only.
     """
     size = layout.local_size if local_size is None else local_size
-    extents = {**AXIS_SIZE, Axis.ADDRESS: size}
-    shape = tuple(extents[a] for a in _ORDER)
-    values = {a: np.arange(extents[a], dtype=np.int32) for a in _ORDER}
-    index = np.zeros(shape, np.int32)
-    valid = _address_valid(layout, values[Axis.ADDRESS]).reshape(1, 1, 1, 1, size, 1)
+    above = _grid(_ORDER[:4], CHIP_SHAPE)
+    below = _grid(_ORDER[4:], (size, AXIS_SIZE[Axis.W]))
+    # Digits of the PE and of its words are added up apart, so that the large array is made once.
+    outer, inner = np.zeros((prod(CHIP_SHAPE), 1), np.int32), np.zeros(2 * size, np.int32)
+    missing = [~np.repeat(_address_valid(layout, np.arange(size, dtype=np.int32)), 2)]
     weight = layout.size
     for dim, extent in enumerate(layout.shape):
         weight //= extent
-        part = np.zeros((1,) * 6, np.int32)
-        for field in layout.fields:
-            if field.dim == dim:
-                digit = values[field.axis] // field.stride % field.size * field.weight
-                position = _ORDER.index(field.axis)
-                part = part + digit.reshape(tuple(-1 if i == position else 1 for i in range(6)))
-        index += part * weight
+        parts = [_digits(layout, dim, grid) for grid in (above, below)]
+        outer[:, 0] += parts[0] * np.int32(weight)
+        inner += parts[1] * np.int32(weight)
         if layout.padded_shape[dim] > extent:
-            valid = valid & (part < extent)
-    held = np.where(valid, index, np.int32(-1)).reshape(*CHIP_SHAPE, 2 * size)
+            missing.append(parts[0].reshape(-1, 1) + parts[1] >= extent)
+    held = outer + inner
+    for places in missing:
+        np.copyto(held, np.int32(-1), where=places)
+    held = held.reshape(*CHIP_SHAPE, 2 * size)
     held.flags.writeable = False
     return held
+
+
+def _grid(axes: Sequence[Axis], shape: tuple[int, ...]) -> dict[Axis, NDArray[np.int32]]:
+    """Coordinates along each axis of all places of a grid, flat."""
+    return dict(zip(axes, np.indices(shape, np.int32).reshape(len(shape), -1), strict=True))
+
+
+def _digits(layout: Layout, dim: int, grid: Mapping[Axis, NDArray[np.int32]]) -> NDArray[np.int32]:
+    """What the coordinates of a grid add to the index of a dimension."""
+    result = np.zeros(len(next(iter(grid.values()))), np.int32)
+    for field in layout.fields:
+        if field.dim == dim and field.axis in grid:
+            result += grid[field.axis] // np.int32(field.stride) % np.int32(field.size) * np.int32(field.weight)
+    return result
 
 
 def addresses_in_use(layout: Layout) -> list[int]:
