@@ -17,6 +17,7 @@ from mnc.mncore_backend.machine import WRITABLE_MASKS
 
 LOCAL_MEMORY = (Memory.LM0, Memory.LM1)
 REGISTER_FILE = (Memory.GRF0, Memory.GRF1)
+PE_MEMORY = (*LOCAL_MEMORY, *REGISTER_FILE)
 COORDINATE = {"L2B": Memory.L2BID, "L1B": Memory.L1BID, "MAB": Memory.MABID, "PE": Memory.SUBPEID}
 """Operands that hold a PE's own coordinates, by the name of the axis."""
 
@@ -36,7 +37,7 @@ class Buffer:
 
     @property
     def is_pe_memory(self) -> bool:
-        return self.choices[0] in (*LOCAL_MEMORY, *REGISTER_FILE)
+        return self.choices[0] in PE_MEMORY
 
 
 class BufferOperand(NamedTuple):

@@ -51,8 +51,8 @@ def conflicts(ops: Sequence[MachineOp]) -> Iterator[Conflict]:
     """
     if ops[0].is_transfer:
         return
-    reads = [o for op in ops for o, written in operands_of(op) if not written and o.buffer.is_pe_memory]
-    writes = [o for op in ops for o, written in operands_of(op) if written and o.buffer.is_pe_memory]
+    reads = [o for op in ops for o in op.sources if isinstance(o, BufferOperand) and o.buffer.is_pe_memory]
+    writes = [o for op in ops for o in op.destinations if isinstance(o, BufferOperand) and o.buffer.is_pe_memory]
     if len(reads) + len(writes) < 2:
         return
     for i, a in enumerate(reads):
@@ -178,7 +178,8 @@ class Ports:
         if buffer.is_pe_memory:
             choices = (buffer.memory,) if buffer.memory is not None else buffer.choices
             away = restricted(ops, operand)
-            self._memories.fix(buffer, choices if away is None else tuple(m for m in choices if m not in away[0]))
+            if away is not None or len(choices) == 1:
+                self._memories.fix(buffer, choices if away is None else tuple(m for m in choices if m not in away[0]))
 
     def change(
         self, operations: Sequence[MachineOp | None], changed: Mapping[int, MachineOp], *, gone: int = -1

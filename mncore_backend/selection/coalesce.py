@@ -11,12 +11,13 @@ A copy stays where the producer is a transfer, where the target is in use betwee
 of memories would serve the ports of the producer.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from mnc.mncore_backend.allocation.ports import Ports
 from mnc.mncore_backend.assembly.records import LATCHES, Mask, Memory, Operand
 from mnc.mncore_backend.isa import OPCODES, Unit
-from mnc.mncore_backend.program import AnyOperand, BufferOperand, MachineOp, Program
+from mnc.mncore_backend.program import AnyOperand, Buffer, BufferOperand, MachineOp, Program
 from mnc.mncore_backend.scheduling.chains import produced_latch
 from mnc.mncore_backend.selection.values import DefUse, Value, plain, same_access
 
@@ -37,14 +38,14 @@ class _Coalescer:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.operations: list[MachineOp | None] = list(program.operations)
-        self.uses = DefUse(program.operations)
+        self.uses = DefUse(program.operations, _copied(program.operations))
         self.ports = Ports(program.operations)
         self.latched = _readers_of_latches(program.operations)
 
     def run(self) -> int:
         before = len(self.operations)
         for index, op in enumerate(self.program.operations):
-            if op.opcode in COPIES and len(op.sources) == 1 and len(op.destinations) == 1:
+            if _is_copy(op):
                 self._coalesce(index, op)
         self.program.operations[:] = [op for op in self.operations if op is not None]
         return before - len(self.program.operations)
@@ -94,6 +95,16 @@ class _Coalescer:
         mask: Mask | None = next(d.mask for d in op.destinations if same_access(d, source))
         rest = tuple(d for d in op.destinations if kept or not same_access(d, source))
         return replace(op, destinations=(*rest, target._replace(mask=mask)))
+
+
+def _is_copy(op: MachineOp) -> bool:
+    return op.opcode in COPIES and len(op.sources) == 1 and len(op.destinations) == 1
+
+
+def _copied(operations: Sequence[MachineOp]) -> set[Buffer]:
+    """Sources and targets of copies: what becomes of other buffers need not be known."""
+    ends = (o for op in operations if _is_copy(op) for o in (*op.sources, *op.destinations))
+    return {operand.buffer for operand in ends if isinstance(operand, BufferOperand)}
 
 
 def _without_latch(op: MachineOp, latch: Memory, place: BufferOperand) -> MachineOp:

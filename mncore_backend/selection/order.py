@@ -8,6 +8,7 @@ what is less urgent gets the banks only while nobody more urgent wants them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
 from mnc.mncore_backend.machine import MEMORIES
@@ -48,9 +49,10 @@ class Kernel:
 
 def ordered_kernels(runs: Sequence[Sequence[MachineOp]]) -> list[MachineOp]:
     """The operations of `runs`, whose given order is correct, in an order that serves the most urgent first."""
-    kernels = [_kernel(part) for run in runs for part in _parts(run)]
-    if len(kernels) > _KERNELS or not _fit_side_by_side(runs):
+    parts = list(islice((part for run in runs for part in _parts(run)), _KERNELS + 1))
+    if len(parts) > _KERNELS or not _fit_side_by_side(runs):
         return [op for run in runs for op in run]
+    kernels = [_kernel(part) for part in parts]
     _connect(kernels)
     for kernel in reversed(kernels):
         kernel.urgency = kernel.duration + max((k.urgency for k in kernel.after), default=0)

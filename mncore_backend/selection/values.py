@@ -1,7 +1,7 @@
 """Who writes and who reads the values of a program: chains of definitions and uses over the words of PE memory."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from mnc.mncore_backend.program import AnyOperand, Buffer, BufferOperand, MachineOp
@@ -49,18 +49,20 @@ class DefUse:
     """`read[index, operand]` is the value that a source is, if it is exactly one value; `written[index, operand]` the
     value that a destination makes or, masked, changes."""
 
-    def __init__(self, operations: Sequence[MachineOp]) -> None:
+    def __init__(self, operations: Sequence[MachineOp], buffers: Set[Buffer]) -> None:
+        """What happens to `buffers`, others are not followed."""
         self.read: dict[tuple[int, AnyOperand], Value] = {}
         self.written: dict[tuple[int, AnyOperand], Value] = {}
         self._values: dict[_Word, Value | None] = {}
         self._uses: dict[_Word, list[int]] = {}
         self._unknown: set[Buffer] = set()
+        followed = {buffer for buffer in buffers if buffer.is_pe_memory}
         for index, op in enumerate(operations):
             for operand in op.sources:
-                if isinstance(operand, BufferOperand) and operand.buffer.is_pe_memory:
+                if isinstance(operand, BufferOperand) and operand.buffer in followed:
                     self._note_read(index, operand)
             for operand in op.destinations:
-                if isinstance(operand, BufferOperand) and operand.buffer.is_pe_memory:
+                if isinstance(operand, BufferOperand) and operand.buffer in followed:
                     self._note_write(index, op, operand)
 
     def last_use_before(self, operand: BufferOperand, index: int) -> int:
@@ -82,36 +84,38 @@ class DefUse:
             uses = self._uses[word]
             uses[:] = sorted({*uses, *made.writers} - {copy})
 
-    def _value(self, operand: BufferOperand) -> Value | None:
-        words = words_of(operand)
+    def _value(self, operand: BufferOperand, words: Sequence[_Word]) -> Value | None:
         value = self._values.get(words[0])
-        same = value is not None and same_access(value.operand, operand)
-        return value if same and all(self._values.get(word) is value for word in words) else None
+        if value is None or not same_access(value.operand, operand):
+            return None
+        return value if all(self._values.get(word) is value for word in words) else None
 
-    def _note_use(self, index: int, operand: BufferOperand) -> None:
+    def _note_use(self, index: int, operand: BufferOperand) -> list[_Word]:
+        """The words of the operand."""
         if operand.t_indirect:
             self._unknown.add(operand.buffer)
-        for word in words_of(operand):
+        words = words_of(operand)
+        for word in words:
             uses = self._uses.setdefault(word, [])
             if not uses or uses[-1] != index:
                 uses.append(index)
+        return words
 
     def _note_read(self, index: int, operand: BufferOperand) -> None:
-        self._note_use(index, operand)
-        value = self._value(operand)
+        words = self._note_use(index, operand)
+        value = self._value(operand, words)
         if value is not None:
             self.read[index, operand] = value
             value.readers.add(index)
             return
-        for word in words_of(operand):
+        for word in words:
             part = self._values.get(word)
             if part is not None:
                 part.partly_read = True
 
     def _note_write(self, index: int, op: MachineOp, operand: BufferOperand) -> None:
-        self._note_use(index, operand)
-        words = words_of(operand)
-        value = self._value(operand) if operand.mask is not None else Value(operand)
+        words = self._note_use(index, operand)
+        value = self._value(operand, words) if operand.mask is not None else Value(operand)
         if not plain(operand) or len(set(words)) < len(words) or op.is_transfer:
             value = None
         if value is not None:
