@@ -3,7 +3,7 @@
 from mnc.dialects.mncore.attributes import Memory, Placed
 from mnc.dialects.mncore.base import Mncore as DIALECT
 from mnc.dialects.mncore.base import attach_memory_effects
-from mnc.dialects.mncore.kernels import FillPadding, Lookup, Matmul, Reduce
+from mnc.dialects.mncore.kernels import FillPadding, Lookup, Matmul, Reduce, reduced_axes
 from mnc.dialects.mncore.machine import Buffer, Image, Instruction, Kept, Statement
 from mnc.dialects.mncore.movement import Constant, Dl, Gather, Relayout, Resident, Ul, summed_axes
 
@@ -20,5 +20,5 @@ def attach_interfaces() -> None:
 __all__ = [
     "DIALECT", "Buffer", "Constant", "Dl", "FillPadding", "Gather", "Image", "Instruction", "Kept", "Lookup", "Matmul",
     "Memory", "Placed", "Reduce", "Relayout", "Resident", "Statement", "Ul",
-    "summed_axes",
+    "reduced_axes", "summed_axes",
 ]  # fmt: skip

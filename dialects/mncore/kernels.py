@@ -8,6 +8,7 @@ from typing import Any, Optional
 from mnc.core.bindings import ext, ir
 from mnc.dialects.mncore.attributes import check_placed_buffer
 from mnc.dialects.mncore.base import Mncore, verifier
+from mnc.mncore_backend.layout import Axis
 
 HARDWARE_AXES = ("L2B", "L1B", "MAB", "PE", "W")
 REDUCTION_KINDS = ("sum", "max", "min")
@@ -97,6 +98,12 @@ class Reduce(Mncore.Operation, name="reduce"):
     axes: ir.ArrayAttr
 
     verify_invariants = verifier(_check_reduce)
+
+
+def reduced_axes(op: Any) -> dict[Axis, int]:
+    """Coordinate bits of the places over which a `Reduce` combines."""
+    axes = [Axis(ir.StringAttr(item).value) for item in ir.ArrayAttr(op.attributes["axes"])]
+    return dict(zip(axes, ir.DenseI64ArrayAttr(op.attributes["bits"]), strict=True))
 
 
 def _check_lookup(op: Any) -> None:

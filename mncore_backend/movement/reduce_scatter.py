@@ -35,9 +35,8 @@ def plan_reduce_scatter(
 ) -> Plan:
     """`plan_reduce` of parts in `layout`, then `plan_relayout` of the result to `target_layout`; in one go where all
     L1Bs hold parts of a tensor that all MABs hold alike or in parts. Raises ValueError as these do."""
-    own = {axis: bits for axis, bits in axes.items() if bits}
-    if own.get(Axis.L1B) == 7 and own.get(Axis.MAB, 15) == 15 and not own.keys() - {Axis.L1B, Axis.MAB}:
-        ways = _ways(kind, layout, own.get(Axis.MAB, 0), target_layout, source.alignment % 2 == 0)
+    if may_go_at_once(axes):
+        ways = _ways(kind, layout, axes.get(Axis.MAB, 0), target_layout, source.alignment % 2 == 0)
         if ways:
             for emit in min(ways, key=lambda way: way[0])[1]:
                 emit(builder, source, target)
@@ -45,6 +44,12 @@ def plan_reduce_scatter(
     whole = builder.temporary(layout.local_size, LOCAL_MEMORY, "whole")
     plan_reduce(builder, kind, layout, source, axes, whole)
     return plan_relayout(builder, layout, whole, target_layout, target)
+
+
+def may_go_at_once(axes: Mapping[Axis, int]) -> bool:
+    """Whether a sum over these axes may come down like a load: over all L1Bs, and all MABs or none."""
+    own = {axis: bits for axis, bits in axes.items() if bits}
+    return own.get(Axis.L1B) == 7 and own.get(Axis.MAB, 15) == 15 and not own.keys() - {Axis.L1B, Axis.MAB}
 
 
 def _ways(kind: str, layout: Layout, mabs: int, target: Layout, two_long: bool) -> list[tuple[int, list[Emit]]]:

@@ -12,8 +12,11 @@ from mnc.core.bindings import ir
 from mnc.core.both import share_out
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
+from mnc.dialects.mncore import reduced_axes
 from mnc.dialects.mncore.attributes import placement_of
+from mnc.mncore_backend.layout import equivalent
 from mnc.mncore_backend.movement.ahead import Request, plan_ahead
+from mnc.mncore_backend.movement.reduce_scatter import may_go_at_once
 from mnc.mncore_backend.selection.capacity import fits
 
 
@@ -41,7 +44,7 @@ def _requests(function: Any) -> Iterator[Request]:
     keep = any(op.name == "mncore.resident" for op in operations)
     found = set()
     for op in operations:
-        if op.name not in ("mncore.relayout", "mncore.gather"):
+        if op.name not in ("mncore.relayout", "mncore.gather") and not _ends_in_relayout(op):
             continue
         layouts = [placement_of(value.type).layout for value in op.operands]
         given = {name: op.attributes[name] for name in ("index_map", "padding", "onto") if name in op.attributes}
@@ -49,6 +52,13 @@ def _requests(function: Any) -> Iterator[Request]:
         if key not in found:
             found.add(key)
             yield _request(layouts, given, keep)
+
+
+def _ends_in_relayout(op: Any) -> bool:
+    """Whether an operation is a sum that is made where the parts are, and moved then."""
+    if op.name != "mncore.reduce" or may_go_at_once(reduced_axes(op)):
+        return False
+    return not equivalent(*(placement_of(value.type).layout for value in op.operands))
 
 
 def _request(layouts: list[Any], given: dict[str, Any], keep: bool) -> Request:

@@ -18,7 +18,7 @@ from mnc.core.context import error_at
 from mnc.core.diagnostics import InternalError, node_name
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
-from mnc.dialects.mncore import summed_axes
+from mnc.dialects.mncore import reduced_axes, summed_axes
 from mnc.dialects.mncore.attributes import placed_attribute, placement_of
 from mnc.mncore_backend.allocation import load_again
 from mnc.mncore_backend.assembly.records import Memory
@@ -261,8 +261,7 @@ class _Selector:
 
     def reduce(self, op: Any) -> None:
         source, target = op.operands
-        names = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes["axes"])]
-        bits = {Axis(n): b for n, b in zip(names, ir.DenseI64ArrayAttr(op.attributes["bits"]), strict=True)}
+        bits = reduced_axes(op)
         kind = ir.StringAttr(op.attributes["kind"]).value
         layouts, buffers = [self.layout(v) for v in (source, target)], [self.buffers[v] for v in (source, target)]
         if equivalent(*layouts):

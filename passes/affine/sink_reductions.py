@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from mnc.core.bindings import ir
 from mnc.core.pass_base import Pass
-from mnc.dialects.mncore import summed_axes
+from mnc.dialects.mncore import reduced_axes, summed_axes
 from mnc.dialects.mncore.attributes import placement_of
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis, equivalent
 from mnc.mncore_backend.movement import crosses, plan_relayout
@@ -44,7 +44,7 @@ class SinkReductions(Pass):
 def _masks(function: Any, axis: Axis) -> set[int]:
     """Coordinate bits of the axis that reductions of the function sum over and a store can."""
     operations = [op.operation for op in function.regions[0].blocks[0].operations]
-    masks = {_axes(op).get(axis, 0) for op in operations if op.name == "mncore.reduce"} - {0}
+    masks = {reduced_axes(op).get(axis, 0) for op in operations if op.name == "mncore.reduce"} - {0}
     return masks if axis is Axis.L1B else masks & {AXIS_SIZE[axis] - 1}
 
 
@@ -63,7 +63,7 @@ class _Sinking:
                 self.reductions.append(operation)
 
     def _is_candidate(self, op: Any) -> bool:
-        axes = _axes(op)
+        axes = reduced_axes(op)
         outermost = next((axis for axis in LEVELS if axis in axes), None)
         same = equivalent(*(placement_of(value.type).layout for value in op.operands))
         return outermost is self.axis and axes[self.axis] == self.bits and _is_sum(op) and same
@@ -112,7 +112,8 @@ class _Sinking:
             return self._is_everywhere(op.operands[0]) and self.axis not in summed_axes(op)
         if op.name == "mncore.reduce":
             inner = (*LEVELS[LEVELS.index(self.axis) + 1 :], Axis.PE, Axis.W)
-            return _is_sum(op) and all(axis in inner for axis in _axes(op)) and self._is_everywhere(op.operands[1])
+            inside = all(axis in inner for axis in reduced_axes(op))
+            return _is_sum(op) and inside and self._is_everywhere(op.operands[1])
         if op.name == "mncore.relayout":
             return self._is_everywhere(op.operands[1]) and not self._is_left(op)
         return op.name == "affine.for" and partial_values(op, partial) is not None
@@ -152,17 +153,12 @@ def _writes(op: Any) -> list[Any]:
     return list(op.results) if op.name == "memref.memory_space_cast" else list(op.operands)[1:]
 
 
-def _axes(op: Any) -> dict[Axis, int]:
-    names = [Axis(ir.StringAttr(item).value) for item in ir.ArrayAttr(op.attributes["axes"])]
-    return dict(zip(names, ir.DenseI64ArrayAttr(op.attributes["bits"]), strict=True))
-
-
 def _is_sum(op: Any) -> bool:
     return ir.StringAttr(op.attributes["kind"]).value == "sum"
 
 
 def _without(op: Any, dropped: Axis) -> None:
-    axes = {axis: bits for axis, bits in _axes(op).items() if axis is not dropped}
+    axes = {axis: bits for axis, bits in reduced_axes(op).items() if axis is not dropped}
     if axes:
         op.attributes["axes"] = ir.ArrayAttr.get([ir.StringAttr.get(axis.value) for axis in axes])
         op.attributes["bits"] = ir.DenseI64ArrayAttr.get(list(axes.values()))
