@@ -1,6 +1,8 @@
 """What ``mnc-opt`` does with one piece of MLIR text: parse, run a pipeline, print, collect diagnostics."""
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -94,6 +96,17 @@ def parse_module(text: str, context: ir.Context, file_name: str) -> ir.Module:
         raise _parse_error(diagnostics, raised, file_name) from None
     finally:
         handler.detach()
+
+
+@contextlib.contextmanager
+def errors_in(file_name: str) -> Iterator[None]:
+    """Name the file in errors about a module that `parse_module` read; MLIR calls all text "-"."""
+    try:
+        yield
+    except CompileError as error:
+        if error.location is not None:
+            error.location = _rename(error.location, file_name)
+        raise
 
 
 def process(text: str, options: OptOptions) -> str:

@@ -1,35 +1,47 @@
 """Scheduled statements -> assembly text, and the nodes that each line works for."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.mncore_backend.program_ir import Unit
 
+FINAL = frozenset(["func.return", "mncore.buffer", "mncore.image", "mncore.kept", "mncore.statement"])
+"""What `schedule` leaves."""
+
 
 def emit_module(module: Any) -> str:
     """The program of a module of ``mncore.statement`` operations, one statement a line.
 
     Raises:
-        CompileError: the module still holds instructions that no schedule has placed.
+        CompileError: the module holds anything that no schedule has placed.
     """
-    operations = [op.operation for f in module.body.operations for op in f.operation.regions[0].blocks[0].operations]
-    if any(operation.name == "mncore.instruction" for operation in operations):
-        raise _unscheduled(module)
-    statements = (operation for operation in operations if operation.name == "mncore.statement")
+    _check_scheduled(module)
+    statements = (operation for operation in _operations(module) if operation.name == "mncore.statement")
     return _lines(ir.StringAttr(statement.attributes["text"]).value for statement in statements)
 
 
 def emit_unit(unit: Unit, module: Any) -> str:
     """The same for a module that has been read already."""
-    if unit.program.operations:
-        raise _unscheduled(module)
+    _check_scheduled(module)
     return _lines(text for text, _ in unit.statements)
 
 
-def _unscheduled(module: Any) -> Exception:
-    return error_at(module.operation, "holds unscheduled instructions", hint="run allocate-buffers and schedule")
+def _operations(module: Any) -> Iterator[Any]:
+    for top in module.body.operations:
+        for region in top.operation.regions:
+            yield from (op.operation for block in region.blocks for op in block.operations)
+
+
+def _check_scheduled(module: Any) -> None:
+    """A module of an earlier stage has no statements, which must not pass for a program that does nothing."""
+    for operation in _operations(module):
+        if operation.name == "mncore.instruction":
+            raise error_at(module.operation, "holds unscheduled instructions", hint="run allocate-buffers and schedule")
+        if operation.name not in FINAL:
+            message = "is of an earlier stage: assembly is made of scheduled statements"
+            raise error_at(operation, message, hint="run all stages, up to schedule, see docs/pipeline.md")
 
 
 def _lines(texts: Iterable[str]) -> str:

@@ -283,7 +283,6 @@ HAZARDS = {
         Hazard("11", "any result", "forwarding", "latch", 1, 1, None, None, "SDM 3.6.1.15"),
     )
 }
-PE_WRITE_LATENCY_CYCLES = 6  # SDM 3.6.3.9: every write of PE memory but the mask registers
 LONGEST_HAZARD_STEPS = 4  # no row reaches further than this many statements
 
 
@@ -303,11 +302,6 @@ def peak_flops(precision: str, *, vector: bool = False) -> int:
 DRAM_BYTES_PER_SECOND_PER_GROUP = 128_000_000_000  # summary 1, "about"
 
 
-def mv_peak_bytes_per_second(longs_per_cycle: int) -> int:
-    """Bytes per second of one MV path."""
-    return longs_per_cycle * LONG_BYTES * CLOCK_HZ
-
-
 # ---- assumptions -----------------------------------------------------------------------------------------------------
 
 MV_LATENCY_STEPS = 64  # OPEN-48: fixed part of an MV's duration, in steps, before its data phase
@@ -318,7 +312,6 @@ NOPS_AFTER_WAIT = 0  # OPEN-48: third-party code adds up to 5
 MV_LARGEST_SIZE = 32768  # OPEN-46: largest n that generated code uses
 MADPE_RANGE = range(PES_PER_MAB)  # OPEN-12: values of j<madpe>
 BAR_SOURCE_WORD = 0  # OPEN-11: D0 feeds the base address register
-T_INDEX_WORD = 1  # tutorial: D1 of a T entry is the offset of a T-indirect access
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,11 +106,6 @@ class OpcodeInfo:
         """Normal halves are expected at ALU inputs, products or the matrix write source, so ``r`` may stand there."""
         return self.precision == "h" and self.operation not in ("mfma", "mmul")
 
-    @property
-    def is_calculation(self) -> bool:
-        """Produces a result for a forwarding latch and destinations in the PE (ALU, MAU, mread)."""
-        return self.unit in (Unit.ALU, Unit.MAU, Unit.MREAD)
-
 
 FLOAT_PRECISIONS = "dfgh"
 INTEGER_PRECISIONS = "lis"

@@ -68,7 +68,7 @@ def command(
             parts = split_input(text) if split_input_file else [text]
             write_text(output, "// -----\n".join([process(part, options) for part in parts]))
         finally:
-            if explain:
+            if explain and explanation.lines:
                 print(*explanation.lines, sep="\n", file=sys.stderr)
             if timing:
                 print(timer.report(), file=sys.stderr)

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from mnc.core.command_line import errors_to_exit_codes, read_text, write_text
-from mnc.core.diagnostics import CompileError
+from mnc.core.diagnostics import CompileError, InternalError
 from mnc.tools.commands.shared import parse_shapes
 
 
@@ -23,12 +23,13 @@ def _import_onnx(path: str, shapes: dict[str, tuple[int, ...]], limit: int | Non
 def _emit_vsm(path: str) -> str:
     from mnc.core.bindings import ir
     from mnc.core.context import make_context
-    from mnc.core.opt_driver import parse_module
+    from mnc.core.opt_driver import errors_in, parse_module
     from mnc.mncore_backend.emit import emit_module
 
     context = make_context()
     module: ir.Module = parse_module(read_text(path), context, path)
-    return emit_module(module)
+    with errors_in(path):
+        return emit_module(module)
 
 
 def _emit_cpp(path: str) -> str:
@@ -37,7 +38,13 @@ def _emit_cpp(path: str) -> str:
     from mnc.lowering.cpp import print_cpp
 
     context = make_context()
-    return print_cpp(parse_module(read_text(path), context, path), "model").files["model.cpp"]
+    module = parse_module(read_text(path), context, path)
+    try:
+        return print_cpp(module, "model").files["model.cpp"]
+    except (InternalError, ValueError) as error:  # ValueError: a type that is no memref
+        hint = "lower it first: graph-to-linalg,order-loops,tensor-to-memref,linalg-to-affine"
+        message = f"C++ is printed from loops on buffers: {getattr(error, 'message', error)}"
+        raise CompileError(message, location=path, hint=hint) from None
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

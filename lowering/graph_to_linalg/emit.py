@@ -179,9 +179,3 @@ def reduction(source: ir.Value, axes: Sequence[int], neutral: float, combine: Bo
         return source
     iterators = "".join("r" if i in axes else "p" for i in range(len(shape)))
     return generic([source], [list(range(len(shape))), kept], [init], iterators, combine)
-
-
-def index_constant(value: int) -> ir.Value:
-    """`arith.constant` of index type."""
-    index = ir.IndexType.get()
-    return arith.ConstantOp(index, ir.IntegerAttr.get(index, value)).result

@@ -13,7 +13,7 @@ from mnc.lowering.linalg_to_spmd.words import word_type
 
 Handler = Callable[[Any, Sequence[Any]], Any]
 EQ, NE, SLT, SGE, ULT, UGE = 0, 1, 2, 5, 6, 9
-OEQ, OLT, OGE, UNE = 1, 4, 3, 13
+OLT, OGE, UNE = 4, 3, 13
 
 
 def _i32() -> Any:

@@ -8,7 +8,6 @@ from mnc.mncore_backend.emulator.plan import PlanBuilder, Value
 
 UNITS = ("mau", "alu", "l1bm", "mread")
 LATCH_OF = {Memory.MAUF: "mau", Memory.ALUF: "alu", Memory.LBF: "l1bm", Memory.MREADF: "mread"}
-DEFAULT_MASK: tuple[int, bool] = (0, False)
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """Execution of statements in program order: decode, check, run, update the static state."""
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,6 @@ from mnc.mncore_backend.emulator.table_runner import TableRunner
 from mnc.mncore_backend.emulator.timeline import Timeline
 
 PLAN_CACHE_LIMIT = 60_000
-CONTROL_UNITS = ("nop", "noforward", "wait")
 
 
 class Engine:
@@ -99,13 +98,6 @@ class Engine:
             self._settle()
             rule = getattr(error, "rule", "illegal-statement")
             raise EmulationError(str(error), self.line, self.file_name, rule=rule) from error
-
-    def execute_all(self, statements: Iterable[Statement]) -> None:
-        """Execute statements until the end or ``quit``."""
-        for statement in statements:
-            self.execute(statement)
-            if self.stopped:
-                return
 
     def _settle(self) -> None:
         """Bring the state up to the statement before a failing one."""

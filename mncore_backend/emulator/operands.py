@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mnc.mncore_backend.assembly.records import FIXED_VALUES, Memory, Operand
 from mnc.mncore_backend.emulator import kernels
 from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, ROW_BYTES, Rows
@@ -215,8 +212,3 @@ def rows_of_longs(base: int, firsts: Sequence[int], stride: int) -> Rows:
     """Rows that start at long words `firsts` of a linear memory."""
     a, b, c, d = firsts
     return (base + 8 * a, base + 8 * b, base + 8 * c, base + 8 * d, stride)
-
-
-def word_array(longs: NDArray[np.uint64], odd: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """D0:D1 of a single-word read: the chosen word in D0, zero in D1."""
-    return np.where(odd, longs << np.uint64(32), longs & np.uint64(0xFFFFFFFF00000000))

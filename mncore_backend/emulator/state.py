@@ -1,6 +1,5 @@
 """All memories of the machine and host access to them."""
 
-from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +8,6 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator.arena import Arena
 from mnc.mncore_backend.emulator.dram import Dram
 from mnc.mncore_backend.emulator.geometry import (
-    BLOCKS,
     DAR_ENTRIES,
     GROUPS,
     L1BS_PER_L2B,
@@ -76,9 +74,3 @@ def longs_of(words: NDArray[np.uint32]) -> U64:
     """Inverse of `words_of`."""
     pairs = np.asarray(words, np.uint32).reshape(*words.shape[:-1], -1, 2)[..., ::-1]
     return np.ascontiguousarray(pairs).view(np.uint64).reshape(*words.shape[:-1], -1)
-
-
-def blocks_of(groups: Iterable[int], l2bs: Iterable[int], l1bs: Iterable[int]) -> list[int]:
-    """Block numbers of the product of coordinates."""
-    l1bs, l2bs = list(l1bs), list(l2bs)
-    return [16 * g + 8 * l + b for g in groups for l in l2bs for b in l1bs if 16 * g + 8 * l + b < BLOCKS]

@@ -62,14 +62,7 @@ EVERY_PE_LONG = Form("l1bmp", None, _fields("h c"), two_long=True)
 DISTINCT_L1B = Form("l2bmd", "l2bmd", _fields("c b j8"))
 EVERY_L1B = Form("l2bmb", "l2bm@", _fields("c j16"))
 
-# DRAM <-> L2BM: per unit of 64 long words of L2BM. Group-parallel mvp and mvb2 are linear.
-GROUP_LINEAR = Form("mvp", "mvp", _fields("j64"))
-GROUP_PAIR = Form("mvb2", None, _fields("j64"))
-ALL_L2B = Form("mvb", None, _fields("g j16"))
-ALL_GROUPS = Form("mvb4", None, _fields("g j16"))
-
-# Longest run of long words that one MV moves (OPEN-46), the unit of its size, and the interleave granule.
-MV_LIMIT = 32768
+# The unit of the size of an MV, in long words, and its interleave granule.
 MV_UNIT = 64
 MV_GRANULE = 16
 

@@ -14,7 +14,6 @@ SIGN = 0x80000000
 MANTISSA_ONE = 0x3F800000
 SMALLEST_NORMAL = 0x00800000
 INFINITY = 0x7F800000
-MAGIC = 0x4B400000  # 1.5 * 2^23: adding it leaves the rounded integer in the low bits
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,15 @@
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+
+import mnc
+from mnc.core.diagnostics import CompileError
 
 from .model_files import tiny
 from .running import Shell
@@ -60,6 +64,24 @@ def test_unscheduled_module_has_no_assembly(shell: Shell) -> None:
       return
     }"""
     assert_refused(shell("mnc-translate", "--emit-vsm", stdin=ir), "unscheduled", "hint")
+
+
+@pytest.mark.parametrize("action", ["--emit-vsm", "--emit-cpp"])
+@pytest.mark.parametrize("stages", ["", "graph-to-linalg"])
+def test_a_module_of_an_earlier_stage_is_no_program(shell: Shell, action: str, stages: str) -> None:
+    onnx.save(tiny(), shell.directory / "tiny.onnx")
+    assert shell("mnc-translate", "--import-onnx", "tiny.onnx", "-o", "tiny.mlir").code == 0
+    assert shell("mnc-opt", "tiny.mlir", f"--pass-pipeline=builtin.module({stages})", "-o", "in.mlir").code == 0
+    assert_refused(shell("mnc-translate", action, "in.mlir", "-o", "out"), "in.mlir", "hint")
+
+
+def test_a_pipeline_cut_short_gives_no_empty_program() -> None:
+    whole = mnc.default_pipeline()
+    for end in ("graph-to-linalg", "distribute", "select-instructions"):
+        names = [entry.name for entry in whole.entries]
+        pipeline = replace(whole, entries=whole.entries[: names.index(end)])
+        with pytest.raises(CompileError, match="earlier stage"):
+            mnc.compile(tiny(), pipeline=pipeline)
 
 
 ASSEMBLY = {
