@@ -154,6 +154,24 @@ def _is_depthwise(inputs: list[Input], result: Access, extents: tuple[int, ...])
     return left.access is None and right.access is not None and not columns and not contracted
 
 
+def _is_product(inputs: list[Input], result: Access, extents: tuple[int, ...]) -> bool:
+    """Whether both factors have every contracted dimension, and one of them every dimension of the result.
+
+    A broadcast factor that became the product's own operand may lack them.
+    """
+    left, right = ({d for d in operand.dims if extents[d] > 1} for operand in inputs)
+    wide = {d for d, extent in enumerate(extents) if extent > 1}
+    kept = {d for d in result if d is not None}
+    return all(operand.dims for operand in inputs) and wide - kept <= left & right and wide & kept <= left | right
+
+
+def _suits_matrices(inputs: list[Input], result: Access, extents: tuple[int, ...]) -> bool:
+    """Whether a sum of products has rows or columns, and so something for a matrix unit."""
+    if len(inputs) != 2 or not result:
+        return False
+    return _is_product(inputs, result, extents) and not _is_depthwise(inputs, result, extents)
+
+
 def read_generic(op: Any) -> Generic:
     """Read a `linalg.generic`; raises CompileError where it has a form that this level does not handle."""
     operation = op.operation
@@ -184,8 +202,8 @@ def read_generic(op: Any) -> Generic:
         raise error_at(op, "combines values over a reduction dimension in a way that is not supported")
     if kind == "view" and (not inputs or inputs[0].access is None):
         kind = "pointwise"
-    if kind == "contraction" and (len(inputs) != 2 or not result or _is_depthwise(inputs, result, extents)):
-        kind = "reduction"  # no rows or columns: nothing for a matrix unit
+    if kind == "contraction" and not _suits_matrices(inputs, result, extents):
+        kind = "reduction"
     return Generic(op, extents, parallel, tuple(inputs), tuple(arguments), values[-1], result, kind, combiner)
 
 

@@ -285,6 +285,14 @@ REGRESSIONS = {
     <int64[2] n = {2, 3}, int64[1] a = {1}> {
         i = Cast <to = 7> (f) j = Reshape (i, n) r = Gather (x, j) y = ReduceSum <keepdims = 0> (r, a)
     }""",
+    "product of one number everywhere": """g (float x, float[5, 2] w) => (float[5, 2] y) <int64[2] n = {5, 5}> {
+        e = Expand (x, n) y = MatMul (e, w)
+    }""",
+    "product of equal rows": """g (float[5] x, float[5, 2] w) => (float[5, 2] y) <int64[2] n = {5, 5}> {
+        e = Expand (x, n) y = MatMul (e, w)
+    }""",
+    "product of two broadcast factors": """g (float[3, 1] x, float[1, 8] w) => (float[2, 3, 8] y)
+    <int64[2] n = {3, 7}, int64[3] m = {2, 7, 8}> { e = Expand (x, n) f = Expand (w, m) y = MatMul (e, f) }""",
 }
 
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from mnc.core.rewrite import Pattern, refuse
-from mnc.dialects.graph import shapes
-from mnc.passes.graph.algebra.common import RootedPattern, operands_of, replace, result_of
-from mnc.passes.graph.matching import producer, rebuilt, shape_of
+from mnc.core.bindings import ir
+from mnc.core.rewrite import Pattern
+from mnc.passes.graph.algebra.common import RootedPattern, operands_of, replace
+from mnc.passes.graph.matching import broadcast_to, producer, rebuilt, reshaped, shape_of
 from mnc.passes.graph.tensors.kinds import BINARY, UNARY, rebuilt_elementwise
 
 
@@ -25,32 +25,45 @@ class BehindElementwise(RootedPattern):
         replace(op, rebuilt_elementwise(op, *match), rewriter)
 
 
-class BatchOfMatMul(Pattern):
-    """``broadcast(x) @ y -> x @ y`` where only leading dimensions are broadcast and y has them."""
+class OfMatMul(Pattern):
+    """``broadcast(x) @ y -> broadcast(x @ y)``: rows, columns and batches are multiplied once.
+
+    Only the contracted dimension has to be there in full. Where y has the broadcast dimensions nothing is left to
+    broadcast.
+    """
 
     root = "graph.matmul"
 
     def match(self, op: Any) -> Any:
-        operands = operands_of(op)
-        found = [producer(value, "broadcast_to") for value in operands]
-        if not any(found):
+        values = operands_of(op)
+        shapes_ = [self._needed(value, number) for number, value in enumerate(values)]
+        if shapes_ == [shape_of(value) for value in values]:
             return None
-        sources = [
-            value if broadcast is None else operands_of(broadcast)[0]
-            for value, broadcast in zip(operands, found, strict=True)
-        ]
-        for value, source in zip(operands, sources, strict=True):
-            rank = min(2, len(shape_of(value)))
-            if len(shape_of(source)) < rank or shape_of(source)[-rank:] != shape_of(value)[-rank:]:
-                return refuse("rows or columns are broadcast")
-        if shapes.matmul(*(shape_of(source) for source in sources)) != shape_of(result_of(op)):
-            return refuse("the other operand does not have the broadcast dimensions")
-        return sources
+        return shapes_
+
+    @staticmethod
+    def _needed(value: ir.Value, number: int) -> tuple[int, ...]:
+        """The least shape of an operand: what it is broadcast from, but all of the contracted dimension."""
+        shape = shape_of(value)
+        broadcast = producer(value, "broadcast_to")
+        if broadcast is None or len(shape) < 2:
+            return shape
+        source = shape_of(operands_of(broadcast)[0])
+        least = [*(1,) * (2 - len(source)), *source]
+        contracted = -1 if number == 0 else -2
+        least[contracted] = shape[contracted]
+        return tuple(least)
 
     def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
-        rewriter.replace_op(op, [rebuilt(op, *match)])
+        operands = []
+        for value, shape in zip(operands_of(op), match, strict=True):
+            if shape != shape_of(value):
+                source = operands_of(producer(value, "broadcast_to"))[0]
+                value = broadcast_to(reshaped(source, (*(1,) * (2 - len(shape_of(source))), *shape_of(source))), shape)
+            operands.append(value)
+        replace(op, rebuilt(op, *operands), rewriter)
 
 
 def patterns() -> list[Pattern]:
     """All patterns of this file."""
-    return [*(BehindElementwise(kind) for kind in (*UNARY, *BINARY, "where")), BatchOfMatMul()]
+    return [*(BehindElementwise(kind) for kind in (*UNARY, *BINARY, "where")), OfMatMul()]

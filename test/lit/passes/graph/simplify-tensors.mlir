@@ -159,3 +159,20 @@ func.func @reductions(%x: tensor<4x6xf32>) -> (tensor<6xf32>, tensor<4x1xf32>, t
   %7 = "graph.reshape"(%6) : (tensor<4xf32>) -> tensor<4x1xf32>
   return %1, %3, %5, %6, %7 : tensor<6xf32>, tensor<4x1xf32>, tensor<1x4xf32>, tensor<4xf32>, tensor<4x1xf32>
 }
+
+// Rows and batches that are alike are multiplied once; all of the contracted dimension has to be there.
+// CHECK-LABEL: func.func @broadcast_factor
+func.func @broadcast_factor(%q: tensor<1x3x8xf32>, %r: tensor<3x1xf32>, %w: tensor<8x5xf32>)
+    -> (tensor<2x3x5xf32>, tensor<4x3x5xf32>) {
+  // CHECK: %[[P:.*]] = "graph.matmul"(%arg0, %arg2) : (tensor<1x3x8xf32>, tensor<8x5xf32>) -> tensor<1x3x5xf32>
+  // CHECK: %[[Y:.*]] = "graph.broadcast_to"(%[[P]]) : (tensor<1x3x5xf32>) -> tensor<2x3x5xf32>
+  // CHECK: %[[R:.*]] = "graph.broadcast_to"(%arg1) : (tensor<3x1xf32>) -> tensor<3x8xf32>
+  // CHECK: %[[S:.*]] = "graph.matmul"(%[[R]], %arg2) : (tensor<3x8xf32>, tensor<8x5xf32>) -> tensor<3x5xf32>
+  // CHECK: %[[Z:.*]] = "graph.broadcast_to"(%[[S]]) : (tensor<3x5xf32>) -> tensor<4x3x5xf32>
+  // CHECK: return %[[Y]], %[[Z]]
+  %0 = "graph.broadcast_to"(%q) : (tensor<1x3x8xf32>) -> tensor<2x3x8xf32>
+  %1 = "graph.matmul"(%0, %w) : (tensor<2x3x8xf32>, tensor<8x5xf32>) -> tensor<2x3x5xf32>
+  %2 = "graph.broadcast_to"(%r) : (tensor<3x1xf32>) -> tensor<4x3x8xf32>
+  %3 = "graph.matmul"(%2, %w) : (tensor<4x3x8xf32>, tensor<8x5xf32>) -> tensor<4x3x5xf32>
+  return %1, %3 : tensor<2x3x5xf32>, tensor<4x3x5xf32>
+}
