@@ -101,6 +101,7 @@ def plan_loads(builder: Builder, requests: Sequence[tuple[Layout, Buffer]]) -> l
     finishes: dict[int, Finish] = {}
     riders: dict[int, list[int]] = {}
     groups = _groups(arrivals)
+    fills_all = False  # the transfer that is emitted at once: nothing else may be brought to an L2BM meanwhile
     for number, group in enumerate(groups):
         # where there are several groups, a rider would wait in L2BM for long while other tensors pass
         hosts = _hosts(arrivals, group) if len(groups) == 1 else [None] * len(group)
@@ -113,15 +114,17 @@ def plan_loads(builder: Builder, requests: Sequence[tuple[Layout, Buffer]]) -> l
         )
         own = [(i, form) for i, form in zip(group, forms, strict=True) if form is not None]
         if len(own) > 1:
+            fills_all |= number == 0 and any(form != "mvp" for _, form in own)
             finishes.update(_Batch(builder, requests, arrivals, own, at_once=number == 0).finishes)
         for i, host, form in zip(group, hosts, forms, strict=True):
             if form is None and host is not None:
                 riders.setdefault(host, []).append(i)
-    for i, arrival in enumerate(arrivals):
-        if i not in finishes and not any(i in others for others in riders.values()):
-            load = Load(builder, arrival, [arrivals[j] for j in riders.get(i, [])])
-            finishes[i] = load.finish
-            finishes.update({j: partial(load.rider, n) for n, j in enumerate(riders.get(i, []))})
+    alone = [i for i in range(len(arrivals)) if i not in finishes and not any(i in own for own in riders.values())]
+    for i in alone:
+        riding = [arrivals[j] for j in riders.get(i, [])]
+        load = Load(builder, arrivals[i], riding, follows=fills_all and i == alone[0])
+        finishes[i] = load.finish
+        finishes.update({j: partial(load.rider, n) for n, j in enumerate(riders.get(i, []))})
     return [finishes[i] for i in range(len(requests))]
 
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout, place
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS, MV_LATENCY_STEPS
+from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS
 from mnc.mncore_backend.movement.estimate import move_steps
+from mnc.mncore_backend.movement.halves import HALF_LATENCY, emit_segments, segments_behind
 from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.lanes import Emit, collected
 from mnc.mncore_backend.movement.own_part import own_part
@@ -139,9 +140,6 @@ def _spread(layout: Layout) -> str:
     return "mvb2" if free & 1 else "mvp"
 
 
-# Long words that a half moves at 16 per cycle while the latency of the other passes.
-_HALF_LATENCY = 16 * CYCLES_PER_STEP * MV_LATENCY_STEPS
-
 _LARGEST_PICKED = 64  # long words that a PE shares with others: more would take longer to consider than to bring
 _DRAM_LONGS_PER_STEP = 16 * CYCLES_PER_STEP * GROUPS
 
@@ -170,22 +168,33 @@ def _largest(spread: str) -> int:
     next may follow it (OPEN-38). Larger MVs would only delay the work on what has come. Where all L2BMs are filled at
     once every MV waits for the one before, and few large ones are best.
     """
-    return _HALF_LATENCY if spread == "mvp" else MV_SLICE
+    return HALF_LATENCY if spread == "mvp" else MV_SLICE
 
 
 class Load:
     """A tensor in MVs of its own. The last of them also brings `riders`, small tensors that nobody wants sooner, in
     front of what it brings of the tensor itself, so that their last instructions may read on (`Arrival.l2bm_needed`).
+    `follows`: a transfer into all L2BMs is on its way when the tensor is wanted, as `segments_behind` has it.
 
     `finish` and `rider` emit what is left to do, in any order, each once.
     """
 
-    def __init__(self, builder: Builder, arrival: Arrival, riders: Sequence[Arrival] = (), *, padding: int = 0) -> None:
+    def __init__(
+        self,
+        builder: Builder,
+        arrival: Arrival,
+        riders: Sequence[Arrival] = (),
+        *,
+        padding: int = 0,
+        follows: bool = False,
+    ) -> None:
         self._builder, self._arrival, self._riders, self._padding = builder, arrival, riders, padding
         self._sizes = [arrival.l2bm_size(i) for i in range(len(arrival.parts))]
-        self._groups = mv_groups(self._sizes, _largest(arrival.spread))
         ends = np.cumsum([0, *(rider.l2bm_needed for rider in riders)])
         self._places, self._in_front = ends[:-1].tolist(), int(ends[-1])
+        total = sum(self._sizes) + self._in_front
+        self._segments = segments_behind(total, arrival.hop_steps) if follows and arrival.spread == "mvp" else []
+        self._groups = mv_groups(self._sizes, total if self._segments else _largest(arrival.spread))
         wide = [sum(self._sizes[i] for i in group) for group in self._groups]
         wide[-1] += self._in_front
         starts = np.cumsum([0, *(size * DRAM_PER_L2BM[arrival.spread] // GROUPS for size in wide)]).tolist()
@@ -227,7 +236,10 @@ class Load:
         l2bm = alternating(builder, Memory.L2BM, wide, "down")
         l1bm = alternating(builder, Memory.L1BM, [l1bm_extent(arrival.path, part) for part in arrival.parts], "down")
         self._last = l2bm[-1]
-        emit_mv(builder, arrival.spread, self._dram, 0, l2bm[0], wide[0])
+        if self._segments:
+            emit_segments(builder, self._segments, self._dram, l2bm[0], wide[0])
+        else:
+            emit_mv(builder, arrival.spread, self._dram, 0, l2bm[0], wide[0])
         for g, group in enumerate(self._groups):
             if g + 1 < len(self._groups):  # ahead of the PE work of these slices, which it may overlap
                 emit_mv(builder, arrival.spread, self._dram, self._starts[g + 1], l2bm[g + 1], wide[g + 1])

@@ -297,16 +297,16 @@ class _ListScheduler:
         return issued
 
     def _yields(self, bundle: Bundle, blocked: Sequence[Bundle]) -> bool:
-        """Whether an MV lets another one go first, which only waits for MVs. In program order that is an earlier one
-        that has its operands and would have to wait for this one: a stream of MVs into parts of a memory would keep out
-        one that needs all of it."""
+        """Whether an MV lets another one go first, which only waits for MVs: in program order every earlier one that
+        writes the same memory."""
         if self.options.urgent_transfers:
             others = (*self.queues.stalled_moves(), *blocked)
             return any(self.transfers.should_wait(bundle, other) for other in others)
         if self.options.share_memories:
             return False
-        meeting = self.queues.stalled_moves(written_by(bundle.rows[0][0]))
-        return any(other.index < bundle.index and self.transfers.has_operands(other) for other in meeting)
+        written = written_by(bundle.rows[0][0])
+        meeting = (*self.queues.stalled_moves(written), *(o for o in blocked if written_by(o.rows[0][0]) & written))
+        return any(other.index < bundle.index for other in meeting)
 
     def _may_issue(self, record: StepRecord, forced: bool) -> bool:
         """An MV may stand before the current step. Behind a wait of this step there is no place for one any more."""

@@ -82,10 +82,6 @@ class Transfers:
         after = now + node.timing.duration + other.priority
         return arrival + following.timing.duration + bundle.priority < after
 
-    def has_operands(self, waiting: Bundle) -> bool:
-        """Whether an MV waits for none of those whose results it needs."""
-        return all(node.index not in self.finish for node in waiting.transfers)
-
     @staticmethod
     def _meet(one: Bundle, other: Bundle) -> bool:
         """Two MVs write the same memory."""
