@@ -133,3 +133,34 @@ def string(attributes: Mapping[str, ir.Attribute], name: str, allowed: tuple[str
     if not isinstance(attribute, ir.StringAttr) or attribute.value not in allowed:
         raise ValueError(f"attribute '{name}' must be one of {', '.join(allowed)}, found {attribute}")
     return attribute.value
+
+
+class AttributeReader:
+    """Attributes of the operation `op` as Python values, for those who are handed one operation."""
+
+    op: Any
+
+    @property
+    def attributes(self) -> Any:
+        """Attributes of the operation."""
+        return self.op.attributes
+
+    def ints(self, name: str) -> list[int]:
+        """Attribute ``array<i64: ...>``."""
+        return int_array(self.attributes, name)
+
+    def int(self, name: str) -> int:
+        """Integer attribute."""
+        return integer(self.attributes, name)
+
+    def bool(self, name: str) -> bool:
+        """Boolean attribute."""
+        return boolean(self.attributes, name)
+
+    def real(self, name: str) -> float:
+        """Float attribute."""
+        return real(self.attributes, name)
+
+    def text(self, name: str) -> str:
+        """String attribute."""
+        return ir.StringAttr(self.attributes[name]).value

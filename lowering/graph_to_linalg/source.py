@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from mnc.core.bindings import ir
-from mnc.dialects.graph import attributes as attr
+from mnc.dialects.graph.attributes import AttributeReader
 
 
 @dataclass(frozen=True)
-class Source:
+class Source(AttributeReader):
     """One graph operation, with the types it had before anything was lowered.
 
     Operands of the graph operation still have their graph types; a handler gets the lowered values
@@ -17,11 +16,6 @@ class Source:
     """
 
     op: ir.Operation
-
-    @property
-    def attributes(self) -> Any:
-        """Attributes of the operation."""
-        return self.op.attributes
 
     def element(self, operand: int) -> ir.Type:
         """Graph element type of an operand; may be unsigned."""
@@ -38,26 +32,6 @@ class Source:
     def result_shape(self, result: int = 0) -> list[int]:
         """Shape of a result."""
         return list(ir.RankedTensorType(self.op.results[result].type).shape)
-
-    def ints(self, name: str) -> list[int]:
-        """Attribute ``array<i64: ...>``."""
-        return attr.int_array(self.attributes, name)
-
-    def int(self, name: str) -> int:
-        """Integer attribute."""
-        return attr.integer(self.attributes, name)
-
-    def bool(self, name: str) -> bool:
-        """Boolean attribute."""
-        return attr.boolean(self.attributes, name)
-
-    def real(self, name: str) -> float:
-        """Float attribute."""
-        return attr.real(self.attributes, name)
-
-    def text(self, name: str) -> str:
-        """String attribute."""
-        return ir.StringAttr(self.attributes[name]).value
 
 
 Handler = Callable[..., ir.Value | list[ir.Value]]

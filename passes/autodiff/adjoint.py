@@ -4,15 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.diagnostics import CompileError
-from mnc.dialects.graph import attributes as attr
+from mnc.dialects.graph.attributes import AttributeReader
 from mnc.passes.autodiff.build import Value, shape_of
 
 
 @dataclass(frozen=True)
-class Adjoint:
+class Adjoint(AttributeReader):
     """One operation on the way from the parameters to the loss.
 
     Attributes:
@@ -42,34 +41,9 @@ class Adjoint:
         """The first result."""
         return self.op.results[0]
 
-    @property
-    def attributes(self) -> Any:
-        """Attributes of the operation."""
-        return self.op.attributes
-
     def shape(self, operand: int) -> list[int]:
         """Shape of an operand."""
         return shape_of(self.op.operands[operand])
-
-    def ints(self, name: str) -> list[int]:
-        """Attribute ``array<i64: ...>``."""
-        return attr.int_array(self.attributes, name)
-
-    def int(self, name: str) -> int:
-        """Integer attribute."""
-        return attr.integer(self.attributes, name)
-
-    def bool(self, name: str) -> bool:
-        """Boolean attribute."""
-        return attr.boolean(self.attributes, name)
-
-    def real(self, name: str) -> float:
-        """Float attribute."""
-        return attr.real(self.attributes, name)
-
-    def text(self, name: str) -> str:
-        """String attribute."""
-        return ir.StringAttr(self.attributes[name]).value
 
     def error(self, message: str, hint: str | None = None) -> CompileError:
         """An error that names the node, for the caller to raise."""

@@ -84,9 +84,7 @@ def where(condition: Value, a: Value, b: Value | float) -> Value:
 
 
 def cast(value: Value, element: Any) -> Value:
-    """Convert to an element type; the value itself when it has it."""
-    if element_of(value) == element:
-        return value
+    """Convert to an element type."""
     return graph.Cast.build(value, result_type=graph.tensor(shape_of(value), element)).result
 
 

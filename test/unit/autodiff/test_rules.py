@@ -1,5 +1,7 @@
 """Every rule against central differences in double precision, and what is refused."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,22 @@ def test_refused(build, arrays, message: str) -> None:
     with pytest.raises(CompileError, match=message) as caught:
         GraphAutodiff(parameters=("x0",)).run(weighted_sum(build, arrays))
     assert caught.value.hint
+
+
+def test_no_conversion_that_changes_nothing() -> None:
+    for name, build, arrays in CASES:
+        module = weighted_sum(build, arrays)
+        before = _idle(module)
+        floats = tuple(f"x{i}" for i, array in enumerate(arrays) if array.dtype.kind == "f")
+        GraphAutodiff(parameters=floats).run(module)
+        assert _idle(module) == before, name
+
+
+def _idle(module: Any) -> int:
+    """Conversions and changes of shape whose result has the type of their operand."""
+    block = module.body.operations[0].body.blocks[0]
+    found = [op.operation for op in block.operations if op.operation.name in IDLE_WHERE_TYPES_AGREE]
+    return sum(op.operands[0].type == op.results[0].type for op in found)
+
+
+IDLE_WHERE_TYPES_AGREE = ("graph.cast", "graph.reshape", "graph.broadcast_to")

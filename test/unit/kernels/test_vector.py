@@ -218,3 +218,18 @@ def test_random_bodies(steps: list[tuple[str, int, int, int]], inputs: int, seed
             values.append(functions[name](x, y))
     if max(np.abs(v).max() for v in values) < 2**24:
         np.testing.assert_array_equal(apply(build, *arguments, seed=seed), values[-1])
+
+
+def test_the_instruction_that_computes_a_result_writes_it() -> None:
+    """No copy stands behind it, unless it reads the memory that the result may be in."""
+    bench, body = Bench(), Body()
+    data = RANDOM.standard_normal((PE_COUNT, 2)).astype(np.float32)
+    access, target = Access(bench.buffer(1, data), np.arange(1)), bench.buffer(1, name="result")
+    scaled = body.op("addf", body.op("mulf", body.input("f32"), body.constant(3.0)), body.constant(1.0))
+    value = body.op("maximumf", scaled, body.constant(0.5))
+    emit_vector(bench.builder, VectorKernel(1, (access,), body, (Output(Access(target, np.arange(1)), value),)))
+    opcodes = [operation.opcode for operation in bench.program.operations]
+    assert not {"ipassa", "lpassa", "fvpassa"} & set(opcodes), opcodes
+    bench.run()
+    expected = np.maximum(np.float64(data) * 3 + 1, 0.5).astype(np.float32)
+    np.testing.assert_array_equal(bench.words(target).view(np.float32), expected)
