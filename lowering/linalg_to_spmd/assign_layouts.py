@@ -31,6 +31,7 @@ from mnc.lowering.linalg_to_spmd.rearranging import REARRANGEMENTS, RESHAPES, pi
 from mnc.lowering.linalg_to_spmd.streaming import PARTS, may_come_in_parts
 from mnc.lowering.linalg_to_spmd.strides import StridesAfter, contractions_that_read, strides_of_result
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, is_read_through, tiled_operands
+from mnc.lowering.linalg_to_spmd.updates import price_of_updates
 from mnc.mncore_backend.distribution import (
     Access,
     Contraction,
@@ -189,7 +190,8 @@ class _Assignment:
     def contraction(self, op: Any, generic: Generic) -> None:
         tiled = tiled_operands(generic)
         problem = self.problem(op.operation, generic, tiled)
-        plan = plan_contraction(problem, movement_steps, self.afterwards(op.operation.results[0]))
+        updates = price_of_updates(generic, self.homes, self.layouts, self.problem)
+        plan = plan_contraction(problem, movement_steps, self.afterwards(op.operation.results[0]), updates)
         for number, (operand, layout) in enumerate(zip(generic.inputs, (plan.left, plan.right), strict=True)):
             if operand.access is not None:
                 self.settle(operand.value, layout)

@@ -44,6 +44,14 @@ class Homes:
         results = (use.owner.operation.results[0] for use in value.uses if _is_element_wise(use.owner, value))
         return next((self._replaced[r] for r in (value, *results) if r in self._replaced), None)
 
+    def values_for(self, argument: Any) -> list[Any]:
+        """Values that replace an argument: the next one itself, and what is read where that is element-wise work."""
+        results = [result for result, own in self._replaced.items() if own == argument]
+        made = [r.owner for r in results if not isinstance(r.owner, ir.Block) and r.owner.name == "linalg.generic"]
+        operands = [operand for op in made for operand in op.operands]
+        found = [(value, self.updated_by(value)) for value in (*results, *operands)]
+        return [value for value, own in found if own is not None and own == argument]
+
     def is_kept(self, value: Any) -> bool:
         """Whether a tensor is, under any order of dimensions, an argument that a result replaces."""
         while self._replaced and not isinstance(value.owner, ir.Block) and value.owner.name == "linalg.generic":

@@ -5,7 +5,7 @@ from math import prod
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from mnc.mncore_backend.distribution import Contraction, Operand, plan_contraction
+from mnc.mncore_backend.distribution import Contraction, ContractionPlan, Operand, plan_contraction
 from mnc.mncore_backend.distribution.space import LANES
 from mnc.mncore_backend.layout import Axis, parse
 
@@ -67,6 +67,18 @@ def test_kept_weights_of_a_small_layer_lie_in_all_l2bs() -> None:
     """The same work in every L2B costs less than an exchange of results or gradients."""
     plan = plan_contraction(Contraction((256, 16, 16), Operand((0, 2)), Operand((1, 2), kept=True), (0, 1)))
     assert [layout.selected_bits(Axis.L2B) for layout in (plan.left, plan.right, plan.result)] == [0, 0, 0]
+
+
+def test_factors_lie_where_their_updates_are_cheap() -> None:
+    problem = Contraction((50, 16, 784), Operand((0, 2)), Operand((1, 2), kept=True), (0, 1))
+    greedy = plan_contraction(problem)
+
+    def surcharge(price: float) -> ContractionPlan:
+        alike = (greedy.left, greedy.right)
+        return plan_contraction(problem, updates=lambda plan: price if (plan.left, plan.right) == alike else 0.0)
+
+    assert (surcharge(1e6).left, surcharge(1e6).right) != (greedy.left, greedy.right)
+    assert surcharge(1.0).left == greedy.left  # not notably better
 
 
 @settings(max_examples=40)
