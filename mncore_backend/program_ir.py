@@ -86,7 +86,8 @@ def _write_image(tensor: _HostTensor) -> None:
 
 
 def replace_function(function: Any, selection: Any) -> None:
-    """Put buffers, images and instructions of a selection in the place of a function's body."""
+    """Put buffers, images and instructions of a selection in the place of a function's body. The selection is used up:
+    each image is let go of as soon as the module has it, since there may be gigabytes of them."""
     _unique_names(selection.program)
     name = function.attributes["sym_name"]
     with function.location, ir.InsertionPoint(function):
@@ -96,8 +97,9 @@ def replace_function(function: Any, selection: Any) -> None:
     with ir.InsertionPoint(block):
         for buffer in selection.program.buffers:
             write_buffer(buffer)
-        for tensor in selection.tensors:
-            _write_image(tensor)
+        selection.tensors.reverse()
+        while selection.tensors:
+            _write_image(selection.tensors.pop())
         for buffer, attributes in selection.kept:
             _create("mncore.kept", buffer=buffer.name, **attributes)
         for op in selection.program.operations:
@@ -213,7 +215,7 @@ def read_images(module: Any, buffers: dict[str, Buffer]) -> list[Image]:
                 continue
             attributes = operation.attributes
             if attributes["index"] not in indices:
-                indices[attributes["index"]] = np.array(attributes["index"])
+                indices[attributes["index"]] = np.asarray(attributes["index"])
             image = DramImage(
                 buffers[_string(operation, "buffer")],
                 tuple(ir.DenseI64ArrayAttr(attributes["shape"])),
@@ -222,7 +224,7 @@ def read_images(module: Any, buffers: dict[str, Buffer]) -> list[Image]:
                 _integer(operation, "padding"),
                 _pairs(attributes["segments"]),
             )
-            value = np.array(attributes["value"]) if "value" in attributes else None
+            value = np.asarray(attributes["value"]) if "value" in attributes else None
             name, role, dtype = (_string(operation, key) for key in ("sym_name", "role", "dtype"))
             result.append(Image(name, role, dtype, image, value))
     return result

@@ -69,12 +69,13 @@ def dense(array: np.ndarray) -> ir.Attribute:
 
 
 def to_numpy(attribute: Any) -> np.ndarray:
-    """Array of a dense elements attribute, the inverse of `dense`."""
+    """Array of a dense elements attribute, the inverse of `dense`: read only, as it shares the attribute's storage, and
+    keeps the context alive."""
     type_ = ir.RankedTensorType(attribute.type)
     dtype = numpy_dtype(type_.element_type)
     if dtype.name == "bfloat16":
         return _bfloat16_to_numpy(attribute, type_, dtype)
-    return np.array(attribute).view(dtype).reshape(tuple(type_.shape))
+    return np.asarray(attribute).view(dtype).reshape(tuple(type_.shape))
 
 
 def _bfloat16_to_numpy(attribute: Any, type_: Any, dtype: np.dtype) -> np.ndarray:

@@ -77,7 +77,7 @@ def _dtype(type_: Any) -> str:
 
 def machine_words(value: np.ndarray) -> np.ndarray:
     """A constant as 32-bit words: floats to single, integers and booleans to int32."""
-    return value.astype(np.float32 if value.dtype.kind in "fV" else np.int32)
+    return value.astype(np.float32 if value.dtype.kind in "fV" else np.int32, copy=False)
 
 
 def _rearranged(image: DramImage, op: Any) -> DramImage:

@@ -7,9 +7,11 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.dialects.graph.attributes import numpy_dtype, to_numpy
-from mnc.passes.graph.semantics import DEFINITIONS
+from mnc.passes.graph.semantics import DEFINITIONS, structure
 
 _TYPED = ("constant", "reshape", "broadcast_to", "cast")
+_MOVING = frozenset(("constant", "reshape", "broadcast_to", *structure.DEFINITIONS))
+"""What needs no precision: weights of half a gigabyte are transposed as they are."""
 
 
 def is_defined(op: Any) -> bool:
@@ -55,18 +57,21 @@ def evaluate_operation(op: Any, operands: Sequence[np.ndarray], wide: bool = Fal
         KeyError: the operation has no definition.
         ValueError: a constant that cannot be read.
     """
-    wider = [v.astype(np.float64) if v.dtype.kind in "fV" else v for v in map(np.asarray, operands)]
+    moved = op.operation.name.removeprefix("graph.") in _MOVING
+    wider = [
+        v.astype(np.float64) if v.dtype.kind in "fV" and not moved else v for v in map(np.asarray, operands)
+    ]
     types = [ir.RankedTensorType(result.type) for result in op.operation.results]
     with np.errstate(all="ignore"):
         out = _compute(op, wider, numpy_dtype(types[0].element_type), tuple(types[0].shape))
         results = []
         for value, type_ in zip(out if isinstance(out, tuple) else (out,), types, strict=True):
             dtype = numpy_dtype(type_.element_type)
-            narrowed = np.asarray(value).astype(dtype)
+            narrowed = np.asarray(value).astype(dtype, copy=False)
             if narrowed.shape != tuple(type_.shape):
                 raise ValueError(f"{op.operation.name} gives shape {narrowed.shape} instead of {tuple(type_.shape)}")
             keep = wide and dtype.kind in "fV"
-            results.append(np.asarray(value).astype(np.float64) if keep else narrowed)
+            results.append(np.asarray(value).astype(np.float64, copy=False) if keep else narrowed)
     return results
 
 
