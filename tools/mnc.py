@@ -1,10 +1,13 @@
 """mnc: the user's command. Subcommands live in tools/commands and are imported when they are called."""
 
 import importlib
+import sys
+from typing import Any
 
 import click
 
 from mnc.core.command_line import errors_to_exit_codes
+from mnc.core.diagnostics import InternalError
 
 COMMANDS = {
     "asm": ("asm", "Check and format assembly files."),
@@ -20,6 +23,9 @@ COMMANDS = {
 }
 """Name -> module in tools/commands and one line of help."""
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
 
 class LazyGroup(click.Group):
     """Looks commands up in `COMMANDS`; listing them imports nothing."""
@@ -33,6 +39,16 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         return importlib.import_module(f"mnc.tools.commands.{COMMANDS[cmd_name][0]}").command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the chosen command. Click would end with 1, which here says that a check failed."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(INTERRUPTED)
+        except EOFError as error:
+            raise InternalError(f"EOFError: {error}") from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list in the help text."""

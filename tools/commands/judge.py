@@ -3,6 +3,7 @@
 import click
 
 from mnc.core.command_line import read_text
+from mnc.core.diagnostics import CompileError
 
 MISMATCHES_SHOWN = 10
 FINDINGS_SHOWN = 100
@@ -20,11 +21,14 @@ def command(testcase: str, answer: str, mode: str, findings: bool) -> None:
     Exit code 0: passed; 1: failed; 2: a file cannot be read, is not assembly or cannot be executed.
     """
     from mnc.mncore_backend.assembly.parser import parse_program
-    from mnc.mncore_backend.emulator.judge import Verdict, judge, parse_testcase
+    from mnc.mncore_backend.emulator.judge import Expectation, Verdict, judge, parse_testcase
 
     answer_text = read_text(answer)
     case = parse_testcase(read_text(testcase), testcase)
     statements = parse_program(answer_text, answer)
+    if not any(isinstance(item, Expectation) for item in case.check):
+        hint = "the testcase comes first, then the answer; it has lines such as: d get $lm0n0c0b0m0p0 1 # expect=[1, 2]"
+        raise CompileError("the testcase expects nothing", location=testcase, hint=hint)
     verdict: Verdict = judge(case, statements, answer, mode)
     for line in verdict.dump:
         click.echo(line)

@@ -130,6 +130,14 @@ def test_judge(shell: Shell) -> None:
     assert_refused(shell("mnc", "judge", "answer.vsm", "bad.vsm"), "bad.vsm:1:1")
 
 
+def test_a_testcase_without_expectations_judges_nothing(shell: Shell) -> None:
+    """Most often the two files stand in the wrong order."""
+    (shell.directory / "case.vsm").write_text("d getf $lm0n0c0b0m0p0 1 # expect=[0, 0]\n")
+    (shell.directory / "answer.vsm").write_text("nop\n")
+    assert shell("mnc", "judge", "case.vsm", "answer.vsm").code == 0
+    assert_refused(shell("mnc", "judge", "answer.vsm", "case.vsm"), "answer.vsm", "expects nothing", "comes first")
+
+
 @pytest.fixture
 def build(shell: Shell) -> Path:
     """A good build directory with an input file x.npy beside it."""

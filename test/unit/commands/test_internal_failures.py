@@ -76,3 +76,19 @@ def test_python_interface_raises_the_same(tmp_path: Any, monkeypatch: pytest.Mon
     assert caught.value.failing_pass == "fail-here"
     assert caught.value.reproducer is not None and caught.value.reproducer.exists()
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "words"), [(KeyboardInterrupt(), 130, "interrupted"), (EOFError("odd"), 70, "EOFError: odd")]
+)
+def test_what_click_takes_for_an_answer_of_the_user(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int, words: str
+) -> None:
+    """Ctrl-C must not look like a check that failed, which is 1."""
+
+    def fail(*_: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("mnc.tools.mnc.LazyGroup.get_command", fail)
+    done = shell("mnc", "machine")
+    assert (done.code, done.out) == (code, "") and words in done.err and "Aborted" not in done.err
