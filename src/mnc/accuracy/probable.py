@@ -28,6 +28,7 @@ from mnc.accuracy.graphs import computations
 from mnc.accuracy.rounding import Rounding, of_operation
 from mnc.accuracy.worst_case import SUMS, is_float, magnitude, own_error
 from mnc.core.bindings import ir
+from mnc.dialects.graph.attributes import numpy_dtype
 from mnc.options import Precision
 from mnc.passes.graph.evaluate import evaluate_operation, python_attributes
 
@@ -38,6 +39,8 @@ SAMPLES = 16
 LANES = 8
 """Neighbours that can share a block; where blocks begin is the compiler's choice."""
 CONTRACTIONS = ("matmul", "conv", "conv_transpose")
+ROUNDED_ONCE = ("add", "sub", "mul", "cast")
+"""What gives the number next to the exact result, and so that itself where it is a number of the type."""
 LINEAR_SUMS = ("sum", "mean", "average")
 
 Array = np.ndarray
@@ -111,6 +114,15 @@ def _own_deviation(op: Any, x: list[Array], result: Array, how: Rounding) -> Arr
     return np.hypot(_accumulated(op, x, result, how), last)
 
 
+def _rounds_nothing(op: Any, operands: list[Samples], result: Array) -> Array:
+    """Where operands are known exactly and the result is a number of its type: a mask of 0 and 1 times any number."""
+    dtype = numpy_dtype(ir.RankedTensorType(op.operation.results[0].type).element_type)
+    known = result.astype(np.float32 if dtype.itemsize > 4 else dtype) == result
+    for own in operands:
+        known = known & (own[1] == own[0])
+    return known
+
+
 def _disturbed(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Generator) -> Iterator[list[Array]]:
     """Operands of the disturbed evaluations of an operation."""
     bits = of_operation(op, how).conversion_bits if kind_of(op) in CONTRACTIONS else None
@@ -131,6 +143,8 @@ def _evaluate(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Ge
     floating = [is_float(result) for result in op.operation.results]
     with np.errstate(all="ignore"):
         own = [_own_deviation(op, x, exact[0], how) if floating[0] else 0.0, *[0.0] * (len(exact) - 1)]
+        if kind_of(op) in ROUNDED_ONCE and floating[0]:
+            own[0] = np.where(_rounds_nothing(op, operands, exact[0]), 0.0, own[0])
         found: list[Samples] = [[value] for value in exact]
         for values in _disturbed(op, operands, how, rng):
             for i, result in enumerate(evaluate_operation(op, values, wide=True)):

@@ -109,3 +109,14 @@ def test_a_bound_does_not_depend_on_what_was_expected() -> None:
     first = error_bounds(model(PRODUCT), inputs, "single")
     assert error_bounds(model(PRODUCT), inputs, "single") == first
     assert probable.SAMPLES % 2 == 0  # the closed form of the chi-square distribution
+
+
+def test_a_mask_of_huge_numbers_rounds_nothing() -> None:
+    """0 and 1 times 1e30 and its difference from 1e30 are exact: what is kept is known as well as without a mask."""
+    text = """(float[4, 8] x, int64[8] m) => (float[4, 8] y) <float one = {1}, float far = {-1e30}> {
+        f = Cast <to = 1> (m) n = Sub (one, f) b = Mul (n, far) s = Add (x, b) y = Softmax (s)
+    }"""
+    x = np.random.default_rng(3).standard_normal((4, 8)).astype(np.float32)
+    masks = np.arange(8) % 2, np.ones(8, int)
+    masked, whole = (error_bounds(model(text), {"x": x, "m": mask}, "single")["y"] for mask in masks)
+    assert 0 < masked < 4 * whole < 1e-4
