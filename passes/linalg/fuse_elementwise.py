@@ -64,7 +64,8 @@ class FuseElementwise(Pass):
                 if isinstance(producer, ir.Block):
                     continue
                 reason = self._refusal(producer, consumer, operand)
-                if not reason and value in picking and consumer is not None and consumer.kind == "reduction":
+                folds = consumer is not None and consumer.kind in ("reduction", "contraction")
+                if not reason and value in picking and folds:
                     reason = "the producer reads at computed indices, which a reduction cannot"
                 if reason:
                     explain(type(self).__name__, op, reason)

@@ -291,6 +291,10 @@ REGRESSIONS = {
     "product of equal rows": """g (float[5] x, float[5, 2] w) => (float[5, 2] y) <int64[2] n = {5, 5}> {
         e = Expand (x, n) y = MatMul (e, w)
     }""",
+    "product of transposed rows at computed indices": """g (float[5, 4] x, float[2, 3] f, float[4, 3] w)
+    => (float[3, 2, 3] y) {
+        i = Cast <to = 7> (f) r = Gather (x, i) t = Transpose <perm = [1, 0, 2]> (r) y = MatMul (t, w)
+    }""",
     "product of two broadcast factors": """g (float[3, 1] x, float[1, 8] w) => (float[2, 3, 8] y)
     <int64[2] n = {3, 7}, int64[3] m = {2, 7, 8}> { e = Expand (x, n) f = Expand (w, m) y = MatMul (e, f) }""",
 }
