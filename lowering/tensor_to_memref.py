@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mnc.core.bindings import ir, linalg, memref, passmanager, tensor
+from mnc.core.context import error_at
 from mnc.core.diagnostics import CompileError
 from mnc.core.memory_spaces import assign_memory_spaces
 from mnc.core.pass_base import Pass
@@ -47,6 +48,7 @@ class TensorToMemref(Pass):
         """Raises CompileError when a memory space cannot be read."""
         with module.context, ir.Location.unknown():
             spaces = [_parse_space(text) for text in (self.memory_space, self.local_space)]
+            _check_lowered(module)
             _decompose_concats(module)
             attributes = _result_attributes(module)
             _run(module, _BUFFERIZE)
@@ -63,6 +65,15 @@ class TensorToMemref(Pass):
 
 def _run(module: ir.Module, pipeline: str) -> None:
     passmanager.PassManager.parse(f"builtin.module({pipeline})").run(module.operation)
+
+
+def _check_lowered(module: ir.Module) -> None:
+    """Raises CompileError for an operation of which no buffers can be made."""
+    functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+    for block in (block for function in functions for block in function.regions[0].blocks):
+        for op in block.operations:
+            if op.operation.name.startswith("graph."):
+                raise error_at(op, "is not lowered to linalg", "run graph-to-linalg first")
 
 
 def _parse_space(text: str) -> ir.Attribute | None:

@@ -9,8 +9,10 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.both import both
+from mnc.core.diagnostics import CompileError
 from mnc.core.pass_base import Pass
-from mnc.mncore_backend.program_ir import erase_named, read_unit
+from mnc.mncore_backend.program import BufferOperand
+from mnc.mncore_backend.program_ir import Unit, erase_named, read_unit
 from mnc.mncore_backend.scheduling import scheduled_lines
 
 
@@ -24,6 +26,7 @@ class Schedule(Pass):
         """Replace every ``mncore.instruction`` by ``mncore.statement`` operations."""
         with module.context, ir.Location.unknown():
             unit = read_unit(module)
+            _check_addresses(unit)
             lines = scheduled_lines(unit.program, both)
             terminator = erase_named(module, "mncore.instruction")
             locations: dict[str, Any] = {"": ir.Location.unknown()}
@@ -33,3 +36,14 @@ class Schedule(Pass):
                         locations[name] = ir.Location.name(name)
                     text = ir.StringAttr.get(line)
                     ir.Operation.create("mncore.statement", attributes={"text": text}, loc=locations[name])
+
+
+def _check_addresses(unit: Unit) -> None:
+    """Raises CompileError where a pass that comes before was left out."""
+    hint = "run select-instructions and allocate-buffers first"
+    if not unit.program.operations and not unit.statements:
+        raise CompileError("schedule finds no machine operations", hint=hint)
+    for op in unit.program.operations:
+        for operand in (*op.sources, *op.destinations):
+            if isinstance(operand, BufferOperand) and operand.buffer.base is None:
+                raise CompileError(f"schedule: buffer '{operand.buffer.name}' has no address", hint=hint)

@@ -116,6 +116,9 @@ class _Assignment:
 
     def visit(self, op: Any) -> None:
         name = op.operation.name
+        values = (*op.operation.operands, *op.operation.results)
+        if any(0 in shape_of(v) for v in values if isinstance(v.type, ir.RankedTensorType)):
+            raise error_at(op, "works on a tensor without elements", hint="run drop-empty first")
         if name == "linalg.generic":
             self.generic(op)
         elif name in RESHAPES:

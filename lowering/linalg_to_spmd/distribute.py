@@ -176,6 +176,9 @@ def distribute_function(old: Any, kept: Container[Any] = ()) -> None:
     block = old.regions[0].blocks[0]
     returned = list(block.operations)[-1]
     outputs = list(returned.operation.operands)
+    for value in (*block.arguments, *outputs):
+        if not isinstance(value.type, ir.RankedTensorType):
+            raise error_at(old, f"has an argument or result {value.type}, which is no tensor", "pass tensors only")
     types = [dram_type(v.type) for v in (*block.arguments, *outputs)]
     name = ir.StringAttr(old.attributes["sym_name"]).value
     with old.location, ir.InsertionPoint(old):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.core.bindings import ir
+from mnc.core.context import error_at
 from mnc.core.diagnostics import InternalError
 from mnc.lowering.linalg_to_spmd.rearranging import evaluate
 from mnc.lowering.linalg_to_spmd.words import word_bits
@@ -43,7 +44,7 @@ def _size(loop: Any) -> int:
     bounds = [ir.AffineMapAttr(loop.attributes[name]).value.results[0] for name in ("lowerBoundMap", "upperBoundMap")]
     lower, upper = (ir.AffineConstantExpr(bound).value for bound in bounds)
     if lower != 0 or ir.IntegerAttr(loop.attributes["step"]).value != 1:
-        raise InternalError(f"loop bounds must be normalised before instruction selection: {loop.attributes}")
+        raise error_at(loop, f"counts from {lower}, or not by ones", "run normalize-loops first")
     return upper
 
 

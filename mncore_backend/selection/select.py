@@ -15,11 +15,11 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
-from mnc.core.diagnostics import InternalError, node_name
+from mnc.core.diagnostics import CompileError, node_name
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.dialects.mncore import reduced_axes, summed_axes
-from mnc.dialects.mncore.attributes import placed_attribute, placement_of
+from mnc.dialects.mncore.attributes import memory_attribute, placed_attribute, placement_of
 from mnc.mncore_backend.allocation import load_again
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.kernels.matmul import emit_matmul
@@ -314,5 +314,15 @@ class SelectInstructions(Pass):
         with module.context, ir.Location.unknown():
             functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
             if len(functions) != 1:
-                raise InternalError(f"expected one function, found {len(functions)}")
+                raise CompileError(f"select-instructions works on one function, found {len(functions)}")
+            if not _is_placed(functions[0]):
+                message = "does not work on placed buffers, the program of one PE"
+                raise error_at(functions[0], message, "run assign-layouts and distribute first")
             replace_function(functions[0], select(functions[0]))
+
+
+def _is_placed(function: Any) -> bool:
+    """Whether all that a function is called with lies in DRAM, and it returns nothing."""
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    dram = memory_attribute("DRAM")
+    return not type_.results and all(isinstance(t, ir.MemRefType) and dram == t.memory_space for t in type_.inputs)

@@ -36,6 +36,8 @@ class ChooseTiles(Pass):
                 iteration = read(op)
                 if iteration is None:
                     explain(type(self).__name__, op, "an index or an extent is not static and linear")
+                elif 0 in iteration.extents:
+                    explain(type(self).__name__, op, "it works on nothing")
                 else:
                     self._annotate(iteration)
 
