@@ -90,41 +90,78 @@ class _Plain:
         return 1
 
 
+Chain = tuple[Entry, int, "Chain"] | None
+"""Readers with the instances that each still concerns, the last one first. Units that the same operations have read
+share it, as most units of a large transfer do, so that what is found out for one holds for the next."""
+Writers = tuple[tuple[Entry, int], ...]
+
+
 class _Instanced:
     """A memory of which instructions may use some instances only."""
 
     def __init__(self) -> None:
-        self.writers: dict[int, list[tuple[Entry, int]]] = {}
-        self.readers: dict[int, list[tuple[Entry, int]]] = {}
+        self.writers: dict[int, Writers] = {}
+        self.readers: dict[int, Chain] = {}
 
     def add(self, node: Node, touch: Touch, found: Found) -> None:
         entry, mine = (node, touch), touch.instances
         before: dict[int, Entry] = {}
+        last: Writers = ()
         for u in touch.units:
-            for earlier, instances in self.writers.get(u, ()):
-                if instances & mine:
-                    before[id(earlier)] = earlier
-            if touch.write:
-                self._overwrite(u, entry, mine, found)
-            else:
-                self.readers.setdefault(u, []).append((entry, mine))
+            writers = self.writers.get(u, ())
+            if writers is not last:
+                last = writers
+                before.update((id(earlier), earlier) for earlier, instances in writers if instances & mine)
+        if touch.write:
+            self._overwrite(touch.units, entry, mine, found)
+        else:
+            self._note_reader(touch.units, entry, mine)
         distance = _write_distance if touch.write else _read_distance
         for other, earlier in before.values():
             if other is not node:
                 found.add(other, distance(earlier, touch))
 
-    def _overwrite(self, unit: int, entry: Entry, mine: int, found: Found) -> None:
-        node, known = entry[0], found.steps
-        if readers := self.readers.pop(unit, None):
-            for (other, _), instances in readers:
-                if instances & mine and other is not node and known.get(other, 0) < 1:
-                    found.add(other, 1)
-            if left := [(e, i & ~mine) for e, i in readers if i & ~mine]:
-                self.readers[unit] = left
-        writers = self.writers.get(unit)
-        kept = [(e, i & ~mine) for e, i in writers if i & ~mine] if writers else []
-        kept.append((entry, mine))
-        self.writers[unit] = kept
+    def _note_reader(self, units: Iterable[int], entry: Entry, mine: int) -> None:
+        readers = self.readers
+        last: Chain = None
+        longer: Chain = (entry, mine, None)
+        for u in units:
+            known = readers.get(u)
+            if known is not last:
+                last, longer = known, (entry, mine, known)
+            readers[u] = longer
+
+    def _overwrite(self, units: Iterable[int], entry: Entry, mine: int, found: Found) -> None:
+        readers, writers = self.readers, self.writers
+        last: Chain = None
+        left: Chain = None
+        before: Writers = ()
+        kept: Writers = ((entry, mine),)
+        for u in units:
+            if (chain := readers.pop(u, None)) is not None:
+                if chain is not last:
+                    last, left = chain, _follow(chain, entry[0], mine, found)
+                if left is not None:
+                    readers[u] = left
+            own = writers.get(u, ())
+            if own is not before:
+                before, kept = own, (*((e, i & ~mine) for e, i in own if i & ~mine), (entry, mine))
+            writers[u] = kept
+
+
+def _follow(readers: Chain, node: Node, mine: int, found: Found) -> Chain:
+    """Let a node that writes some instances follow those who read them; returns the readers of the other instances."""
+    in_order: list[tuple[Entry, int]] = []
+    while readers is not None:
+        in_order.append(readers[:2])
+        readers = readers[2]
+    left: Chain = None
+    for reader, instances in reversed(in_order):
+        if instances & mine and reader[0] is not node and found.steps.get(reader[0], 0) < 1:
+            found.add(reader[0], 1)
+        if instances & ~mine:
+            left = (reader, instances & ~mine, left)
+    return left
 
 
 class Dependences:
