@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, PlaceCode, place_codes
+from mnc.mncore_backend.movement.agreement import NOBODY, agreed
 from mnc.mncore_backend.movement.local import LONG, access
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import Buffer, Builder, upper
 
 Index = NDArray[np.integer]
-ANY = -1  # a granule whose content does not matter
+ANY = NOBODY  # a granule whose content does not matter
 PES = AXIS_SIZE[Axis.PE]
 MABS = AXIS_SIZE[Axis.MAB]
 QUAD = 4
@@ -82,11 +83,10 @@ def granules(origin: Origin, codes: Index, shared: tuple[int, ...]) -> NDArray[n
     axes = (*shared, len(shape) - 1)
     wanted = origin.wanted.reshape(shape)
     split = codes.reshape(shape)
-    low = np.where(wanted, split, np.iinfo(split.dtype).max).min(axis=axes)
-    high = np.where(wanted, split, ANY).max(axis=axes)
-    if ((low != high) & (high != ANY)).any():
+    found = agreed(split, wanted, axes)
+    if found is None:
         raise NoWay("parts that execute the same instructions need different data")
-    return high.astype(np.int64)
+    return found
 
 
 def fill(builder: Builder, source: Buffer, l1bm: Buffer, wanted: NDArray[np.int64], size: int) -> None:

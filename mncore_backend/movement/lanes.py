@@ -5,11 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import prod
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
 from mnc.mncore_backend.layout import CHIP_SHAPE, Axis, Digit, Layout, LayoutError, canonical
+from mnc.mncore_backend.movement.agreement import agreed
 from mnc.mncore_backend.movement.feasible import Bit, atoms, places
 from mnc.mncore_backend.movement.local import LONG, WORD, access, copy
 from mnc.mncore_backend.movement.scope import LEVELS, Index, analyse, filled_addresses
@@ -30,7 +28,7 @@ def local_copy(source: Layout, target: Layout, index_map: Index | None = None) -
     need = analyse(source, target, index_map)
     if not all(need.keeps(axis) for axis in LEVELS):
         return []
-    taken = _agreed(need.source_words, need.wanted, (0, 1, 2, 3))
+    taken = agreed(need.source_words, need.wanted, (0, 1, 2, 3))
     if taken is None:
         return []
     longs = filled_addresses(target, index_map, need.wanted)
@@ -50,13 +48,6 @@ def local_copy(source: Layout, target: Layout, index_map: Index | None = None) -
     return [emit]
 
 
-def _agreed(values: NDArray[np.integer], wanted: NDArray[np.bool_], axes: tuple[int, ...]) -> NDArray[np.int64] | None:
-    """The value that all wanted places along `axes` share (-1: nobody wants one), None if they differ."""
-    low = np.where(wanted, values, np.iinfo(values.dtype).max).min(axis=axes)
-    high = np.where(wanted, values, -1).max(axis=axes)
-    return None if ((low != high) & (high >= 0)).any() else high.astype(np.int64)
-
-
 def transpose(source: Layout, target: Layout, index_map: Index | None = None) -> list[Emit]:
     """One 8x8 transpose per long word of the target, if every lane of it comes from the same lane of the source."""
     need = analyse(source, target, index_map)
@@ -68,8 +59,8 @@ def transpose(source: Layout, target: Layout, index_map: Index | None = None) ->
     if source.replicated_bits(Axis.PE) or source.replicated_bits(Axis.W):  # any replica will do: take the first
         free = 2 * source.replicated_bits(Axis.PE) + source.replicated_bits(Axis.W)
         lane = lane & ~free
-    column = _agreed(lane, wanted, (0, 1, 2, 3, 5))
-    rows = _agreed(need.at(Axis.ADDRESS).reshape(shape), wanted, (0, 1, 2))  # [PE, long word, word]
+    column = agreed(lane, wanted, (0, 1, 2, 3, 5))
+    rows = agreed(need.at(Axis.ADDRESS).reshape(shape), wanted, (0, 1, 2))  # [PE, long word, word]
     if column is None or rows is None:
         return []
     groups: dict[tuple[int, ...], list[tuple[int, int]]] = {}

@@ -50,7 +50,7 @@ class Picker:
         """Take what `index` (scratch words [8, 8, 16, 4, words], -1: not there) offers for the given target long words.
         Words of `padded` take the padding when their long word is written first, zeros complete the rest."""
         hit = index >= 0
-        present = np.asarray(hit.reshape(-1, index.shape[-1] // 2, 2).any(axis=(0, 2)))
+        present = hit.reshape(-1, index.shape[-1]).any(axis=0).reshape(-1, 2).any(axis=1)
         for fresh in (True, False):
             chosen = [a for a in longs if present[a] and (a not in self.touched) is fresh]
             if chosen:
