@@ -64,7 +64,7 @@ class _Writer:
     def visit(self, op: Any) -> None:
         handler = self.handlers.get(op.name)
         if handler is None:
-            raise error_at(op, "has no lowering to the machine")
+            raise error_at(op, "has no lowering to the machine", hint="run graph-to-linalg and assign-layouts first")
         with op.location:
             handler(op)
 

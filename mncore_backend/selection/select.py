@@ -136,7 +136,7 @@ class _Selector:
                 continue
             handler = self.handlers.get(operation.name)
             if handler is None:
-                raise error_at(operation, "has no instructions for it")
+                raise error_at(operation, "has no instructions for it", "run distribute and what follows it first")
             known = len(self.selection.program.operations)
             if operation.name == "mncore.dl" and self.loads is None:
                 self._start_loads()
