@@ -17,6 +17,7 @@ from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
 from mnc.lowering.linalg_to_spmd.homes import Homes
+from mnc.lowering.linalg_to_spmd.others import price_of_others
 from mnc.lowering.linalg_to_spmd.prices import body_steps, movement_steps
 from mnc.lowering.linalg_to_spmd.reading import (
     Generic,
@@ -31,7 +32,6 @@ from mnc.lowering.linalg_to_spmd.rearranging import REARRANGEMENTS, RESHAPES, pi
 from mnc.lowering.linalg_to_spmd.streaming import PARTS, may_come_in_parts
 from mnc.lowering.linalg_to_spmd.strides import StridesAfter, contractions_that_read, strides_of_result
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, is_read_through, tiled_operands
-from mnc.lowering.linalg_to_spmd.updates import price_of_updates
 from mnc.mncore_backend.distribution import (
     Access,
     Contraction,
@@ -193,8 +193,8 @@ class _Assignment:
     def contraction(self, op: Any, generic: Generic) -> None:
         tiled = tiled_operands(generic)
         problem = self.problem(op.operation, generic, tiled)
-        updates = price_of_updates(generic, self.homes, self.layouts, self.problem)
-        plan = plan_contraction(problem, movement_steps, self.afterwards(op.operation.results[0]), updates)
+        others = price_of_others(generic, self.homes, self.layouts, self.problem)
+        plan = plan_contraction(problem, movement_steps, self.afterwards(op.operation.results[0]), others)
         for number, (operand, layout) in enumerate(zip(generic.inputs, (plan.left, plan.right), strict=True)):
             if operand.access is not None:
                 self.settle(operand.value, layout)

@@ -277,10 +277,11 @@ FUTURES = 6
 """Layouts of a result for which it is found out what its readers pay."""
 CLEARLY = 0.5
 """Part of a price to which it has to fall to count: prices of what comes later are rough."""
-UPDATED = 8
-"""Places of factors for which it is found out what their updates cost."""
+PLACES = 8
+"""Places of factors for which it is found out what other contractions pay."""
 NOTABLY = 0.9
-"""Part of a price, updates included, to which it has to fall to count."""
+ROUGHLY = 100
+"""Part of a price, others included, to which it has to fall to count, and steps by which: those prices are rough."""
 FINALISTS = 5
 """Plans whose relayouts are priced exactly: planning a movement takes long, guessing its price goes wrong."""
 
@@ -336,29 +337,29 @@ def least_cost(problem: Contraction) -> float:
     return min(_cost(problem, plan, counts, relayout_steps) for plan, counts in _plans(problem))
 
 
-def _with_updates(plans: Sequence[tuple[ContractionPlan, float]], updates: Callable[[ContractionPlan], float]) -> int:
-    """Number of the plan that is cheaper than the first by a good deal, together with the updates of its factors; 0 if
+def _with_others(plans: Sequence[tuple[ContractionPlan, float]], others: Callable[[ContractionPlan], float]) -> int:
+    """Number of the plan that is notably cheaper than the first, together with what others pay for its factors; 0 if
     there is none. `plans`: plans and costs, the cheapest first."""
     totals: dict[tuple[Layout, Layout], tuple[float, int]] = {}
     for number, (plan, cost) in enumerate(plans):
         factors = plan.left, plan.right
-        if factors not in totals and len(totals) < UPDATED:
-            totals[factors] = cost + updates(plan), number
+        if factors not in totals and len(totals) < PLACES:
+            totals[factors] = cost + others(plan), number
     first = totals[plans[0][0].left, plans[0][0].right][0]
     best, number = min(totals.values())
-    return number if best < NOTABLY * first else 0
+    return number if best < min(NOTABLY * first, first - ROUGHLY) else 0
 
 
 def plan_contraction(
     problem: Contraction,
     exact: Price | None = None,
     afterwards: Callable[[Layout], float] | None = None,
-    updates: Callable[[ContractionPlan], float] | None = None,
+    others: Callable[[ContractionPlan], float] | None = None,
 ) -> ContractionPlan:
     """The cheapest plan by the estimates of this module; ties go to the first assignment.
 
     With `exact` the best few are compared again at its prices. `afterwards` says what those who read the result pay for
-    its layout, `updates` what the sums that update its factors pay for theirs.
+    its layout, `others` what other contractions of the factors pay for a plan.
     """
     candidates = _plans(problem)
     costs = [_cost(problem, plan, counts, relayout_steps) for plan, counts in candidates]
@@ -366,8 +367,8 @@ def plan_contraction(
     if afterwards is not None:
         chosen = _looking_ahead([(candidates[i][0].result, costs[i]) for i in order], afterwards)
         order = [i for i in order if candidates[i][0].result == chosen] if chosen is not None else order
-    if updates is not None:
-        best = _with_updates([(candidates[i][0], costs[i]) for i in order], updates)
+    if others is not None:
+        best = _with_others([(candidates[i][0], costs[i]) for i in order], others)
         order = [order[best], *order[:best], *order[best + 1 :]]
     if exact is not None and any(o.layout is not None for o in (problem.left, problem.right)):
         finalists = order[:FINALISTS]

@@ -69,13 +69,13 @@ def test_kept_weights_of_a_small_layer_lie_in_all_l2bs() -> None:
     assert [layout.selected_bits(Axis.L2B) for layout in (plan.left, plan.right, plan.result)] == [0, 0, 0]
 
 
-def test_factors_lie_where_their_updates_are_cheap() -> None:
+def test_factors_lie_where_others_want_them() -> None:
     problem = Contraction((50, 16, 784), Operand((0, 2)), Operand((1, 2), kept=True), (0, 1))
     greedy = plan_contraction(problem)
 
     def surcharge(price: float) -> ContractionPlan:
         alike = (greedy.left, greedy.right)
-        return plan_contraction(problem, updates=lambda plan: price if (plan.left, plan.right) == alike else 0.0)
+        return plan_contraction(problem, others=lambda plan: price if (plan.left, plan.right) == alike else 0.0)
 
     assert (surcharge(1e6).left, surcharge(1e6).right) != (greedy.left, greedy.right)
     assert surcharge(1.0).left == greedy.left  # not notably better

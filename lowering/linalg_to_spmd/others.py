@@ -1,7 +1,7 @@
-"""What the layouts of factors that stay on the chip mean for the sums that update them.
+"""What the layouts of factors mean for contractions that come later.
 
-Where a weight is, its gradient has to come to, and the gradient is computed where the other factor is: both are decided
-by the contraction that reads them first, long before the gradient's turn comes.
+The contraction that reads a tensor first decides where it is. A gradient is computed where the data of the layer are,
+and has to come to where the weight is that it updates; both are decided long before its turn comes.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,6 +10,7 @@ from typing import Any
 from mnc.core.bindings import ir
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.reading import Generic, is_transposition, read_generic, transposition_order
+from mnc.lowering.linalg_to_spmd.strides import contractions_that_read
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, tiled_operands
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan, plan_contraction
 from mnc.mncore_backend.layout import Layout, permute
@@ -18,22 +19,24 @@ Known = Callable[[Any, Generic, dict[int, WindowedOperand]], Contraction]
 """What is known of a contraction by now."""
 
 
-def price_of_updates(
+def price_of_others(
     generic: Generic, homes: Homes, layouts: dict[Any, Layout], known_of: Known
 ) -> Callable[[ContractionPlan], float] | None:
-    """What the contractions that compute the next values of a contraction's factors pay for a plan of it, by rough
-    prices; None if no factor is kept and still free. `known_of` looks into `layouts`: the plan's factors are put in
-    there while a price is worked out."""
+    """What other contractions that read the free factors of a contraction, or update them, pay for a plan of it, by
+    rough prices; None if there are none. `known_of` looks into `layouts`: the plan's factors are put in there while a
+    price is worked out."""
     free = {i: o.value for i, o in enumerate(generic.inputs) if o.access and o.value not in layouts}
-    updates = [found for value in free.values() for found in _updates(homes, _root(value, None)[0])]
-    if not updates:
+    found = [op for value in free.values() for op in _others(homes, _root(value, None)[0])]
+    others = [op for i, op in enumerate(found) if op != generic.op.operation and op not in found[:i]]
+    if not others:
         return None
+    known = [(op, own, tiled_operands(own)) for op in others for own in [read_generic(op.opview)]]
 
     def price(plan: ContractionPlan) -> float:
         placed = dict(_root(value, (plan.left, plan.right)[i]) for i, value in free.items())
         layouts.update(placed)
         try:
-            return sum(plan_contraction(known_of(*update)).cost for update in updates)
+            return sum(plan_contraction(known_of(*other)).cost for other in known)
         finally:
             for value in placed:
                 del layouts[value]
@@ -41,13 +44,13 @@ def price_of_updates(
     return price
 
 
-def _updates(homes: Homes, argument: Any) -> Iterator[tuple[Any, Generic, dict[int, WindowedOperand]]]:
-    """The contractions whose results replace an argument, themselves or by way of one element-wise operation."""
-    for value in homes.values_for(argument):
-        if not isinstance(value.owner, ir.Block) and value.owner.name == "linalg.generic":
-            generic = read_generic(value.owner.opview)
-            if generic.kind == "contraction":
-                yield value.owner, generic, tiled_operands(generic)
+def _others(homes: Homes, value: Any) -> Iterator[Any]:
+    """The contractions that read a tensor, and those whose results replace it, themselves or by way of one element-wise
+    operation."""
+    yield from (op for op, read in contractions_that_read(value) if read == value)
+    owners = (new.owner for new in homes.values_for(value))
+    made = (op for op in owners if not isinstance(op, ir.Block) and op.name == "linalg.generic")
+    yield from (op for op in made if read_generic(op.opview).kind == "contraction")
 
 
 def _root(value: Any, layout: Any) -> tuple[Any, Any]:
