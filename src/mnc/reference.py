@@ -17,7 +17,7 @@ from mnc.options import Precision
 
 @dataclass(frozen=True)
 class Comparison:
-    """One tensor against the reference. `bound` is absolute."""
+    """One tensor against the reference. `bound` is absolute, `undefined` counts NaN of the reference."""
 
     name: str
     shape: tuple[int, ...]
@@ -26,6 +26,7 @@ class Comparison:
     minimum: float
     maximum: float
     mean: float
+    undefined: int = 0
 
     @property
     def passed(self) -> bool:
@@ -78,8 +79,9 @@ def compare(
 ) -> list[Comparison]:
     """Compare outputs with the reference evaluator; the bound of each is what rounding explains (`error_bounds`), and
     integers and booleans must be equal."""
-    expected = _evaluate(model, inputs)
-    return _compare(expected, actual, error_bounds(model, inputs, precision))
+    with np.errstate(all="ignore"):  # infinities and NaN of the model are shown in the result
+        expected = _evaluate(model, inputs)
+        return _compare(expected, actual, error_bounds(model, inputs, precision))
 
 
 def compare_with(
@@ -91,8 +93,8 @@ def compare_with(
 ) -> list[Comparison]:
     """As `compare`, with stored results; one of another shape is wrong. Bounds come from the reference all the same:
     a stored result that is far from it must not widen its own bound."""
-    bounds = error_bounds(model, inputs, precision)
-    return _compare(expected, actual, bounds)
+    with np.errstate(all="ignore"):
+        return _compare(expected, actual, error_bounds(model, inputs, precision))
 
 
 def _compare(
@@ -112,10 +114,9 @@ def _comparison(name: str, actual: np.ndarray, want: np.ndarray, bound: float) -
         return Comparison(name, want.shape, float("inf"), bound, *_statistics(want))
     a, b = actual.astype(np.float64), want.astype(np.float64)
     agree = (a == b) | (np.isnan(a) & np.isnan(b))  # equal infinities agree, and so do undefined results
-    with np.errstate(invalid="ignore"):
-        difference = np.where(agree, 0.0, np.abs(a - b))
+    difference = np.where(agree, 0.0, np.abs(a - b))
     error = float(np.nan_to_num(difference, nan=np.inf).max(initial=0.0))
-    return Comparison(name, want.shape, error, bound, *_statistics(want))
+    return Comparison(name, want.shape, error, bound, *_statistics(want), int(np.isnan(b).sum()))
 
 
 def _statistics(want: np.ndarray) -> tuple[float, float, float]:

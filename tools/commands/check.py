@@ -66,6 +66,10 @@ def _check_model(
         table.add_row(row.name, *comparison_cells(row))
     print_table(table)
     click.echo(summary)
+    for row in rows:
+        if row.undefined and not row.passed:
+            found = f"{row.undefined} elements of '{row.name}' are NaN on the reference, and the machine has no NaN"
+            click.echo(f"{found}: give inputs for which the model is defined with --input")
     return all(row.passed for row in rows)
 
 

@@ -190,3 +190,17 @@ def test_weights_given_as_inputs_with_a_value() -> None:
     x = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)
     want = np.maximum(x @ numpy_helper.to_array(weight), 0)
     np.testing.assert_allclose(mnc.compile(result).run({"x": x})["y"], want, atol=1e-4)
+
+
+@pytest.mark.parametrize("op_type", ["Sqrt", "Log"])
+def test_a_model_that_is_undefined_for_some_inputs(
+    shell: Shell, op_type: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    """Random inputs are negative, too."""
+    onnx.save(model([helper.make_node(op_type, ["x"], ["y"])], {"x": [30]}, {"y": [30]}), shell.directory / "m.onnx")
+    done = shell("mnc", "check", "m.onnx")
+    assert done.code == 1 and "elements of 'y' are NaN on the reference" in done.out and "--input" in done.out
+    np.save(shell.directory / "x.npy", np.linspace(0.5, 9, 30, dtype=np.float32))
+    done = shell("mnc", "check", "m.onnx", "--input", "x.npy")
+    assert done.code == 0 and "NaN" not in done.out
+    assert not [entry for entry in recwarn if "encountered" in str(entry.message)]
