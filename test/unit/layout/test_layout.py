@@ -142,3 +142,9 @@ def test_builders() -> None:
 def test_refusals(text: str, shape: tuple[int, ...] | None, message: str) -> None:
     with pytest.raises(LayoutError, match=message):
         parse(text, shape)
+
+
+@pytest.mark.parametrize("index", [(8, 0), (0, 4), (-1, 0), (0, -1), (0,), (0, 0, 0), ()])
+def test_no_place_outside_the_shape(index: tuple[int, ...]) -> None:
+    with pytest.raises(LayoutError, match="outside"):
+        elementwise((8, 4)).coordinates(index)
