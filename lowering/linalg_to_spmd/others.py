@@ -12,7 +12,8 @@ from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.reading import Generic, is_transposition, read_generic, transposition_order
 from mnc.lowering.linalg_to_spmd.strides import contractions_that_read
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, tiled_operands
-from mnc.mncore_backend.distribution import Contraction, ContractionPlan, plan_contraction
+from mnc.mncore_backend.distribution import Contraction, ContractionPlan
+from mnc.mncore_backend.distribution.contraction import least_cost
 from mnc.mncore_backend.layout import Layout, permute
 
 Known = Callable[[Any, Generic, dict[int, WindowedOperand]], Contraction]
@@ -36,7 +37,7 @@ def price_of_others(
         placed = dict(_root(value, (plan.left, plan.right)[i]) for i, value in free.items())
         layouts.update(placed)
         try:
-            return sum(plan_contraction(known_of(*other)).cost for other in known)
+            return sum(least_cost(known_of(*other)) for other in known)
         finally:
             for value in placed:
                 del layouts[value]
