@@ -56,7 +56,8 @@ class FuseElementwise(Pass):
         picking: set[ir.Value] = set()
         for op in generics(module):
             consumer = read(op)
-            if any(inner.name == "tensor.extract" for inner in body_operations(op)):
+            picks = any(inner.name == "tensor.extract" for inner in body_operations(op))
+            if picks:
                 picking.update(op.results)
             for operand in range(len(op.operands)):
                 value = op.operands[operand]
@@ -67,6 +68,8 @@ class FuseElementwise(Pass):
                 folds = consumer is not None and consumer.kind in ("reduction", "contraction")
                 if not reason and value in picking and folds:
                     reason = "the producer reads at computed indices, which a reduction cannot"
+                if not reason and value in picking and picks:
+                    reason = "the producer reads at computed indices, and what it reads may be an index"
                 if reason:
                     explain(type(self).__name__, op, reason)
                     _protect(op, operand)

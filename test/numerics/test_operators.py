@@ -295,6 +295,9 @@ REGRESSIONS = {
     => (float[3, 2, 3] y) {
         i = Cast <to = 7> (f) r = Gather (x, i) t = Transpose <perm = [1, 0, 2]> (r) y = MatMul (t, w)
     }""",
+    "elements at indices read at indices": """g (float[2, 2] f, float[3] x) => (float[2, 2, 2] y) {
+        i = Cast <to = 7> (f) j = Gather (i, i) y = Gather (x, j)
+    }""",
     "product of two broadcast factors": """g (float[3, 1] x, float[1, 8] w) => (float[2, 3, 8] y)
     <int64[2] n = {3, 7}, int64[3] m = {2, 7, 8}> { e = Expand (x, n) f = Expand (w, m) y = MatMul (e, f) }""",
 }
