@@ -41,7 +41,7 @@ class Schedule(Pass):
 def _check_addresses(unit: Unit) -> None:
     """Raises CompileError where a pass that comes before was left out."""
     hint = "run select-instructions and allocate-buffers first"
-    if not unit.program.operations and not unit.statements:
+    if not (unit.program.operations or unit.statements or unit.buffers):  # without work there are buffers still
         raise CompileError("schedule finds no machine operations", hint=hint)
     for op in unit.program.operations:
         for operand in (*op.sources, *op.destinations):

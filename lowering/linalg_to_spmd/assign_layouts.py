@@ -16,6 +16,7 @@ from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
+from mnc.lowering.linalg_to_spmd.drop_empty import touches_empty
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.others import price_of_others
 from mnc.lowering.linalg_to_spmd.prices import body_steps, movement_steps
@@ -116,8 +117,7 @@ class _Assignment:
 
     def visit(self, op: Any) -> None:
         name = op.operation.name
-        values = (*op.operation.operands, *op.operation.results)
-        if any(0 in shape_of(v) for v in values if isinstance(v.type, ir.RankedTensorType)):
+        if name in ("linalg.generic", *RESHAPES, *REARRANGEMENTS) and touches_empty(op.operation):
             raise error_at(op, "works on a tensor without elements", hint="run drop-empty first")
         if name == "linalg.generic":
             self.generic(op)

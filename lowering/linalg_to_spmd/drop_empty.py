@@ -18,6 +18,11 @@ def is_empty(value: Any) -> bool:
     return is_tensor(value) and 0 in shape_of(value)
 
 
+def touches_empty(op: Any) -> bool:
+    """Whether an operand or a result has no elements."""
+    return any(is_empty(value) for value in (*op.operands, *op.results))
+
+
 def _empty(type_: Any) -> Any:
     return tensor.EmptyOp(list(type_.shape), type_.element_type).result
 
