@@ -30,8 +30,8 @@ def errors_to_exit_codes() -> Iterator[None]:
     shown = warnings.formatwarning
     warnings.formatwarning = _one_line
     try:
-        yield
-        sys.stdout.flush()
+        with _written_out():
+            yield
     except BrokenPipeError:
         # The reader of our output went away, as `head` does; there is nobody left to tell.
         _discard_output()
@@ -52,6 +52,18 @@ def errors_to_exit_codes() -> Iterator[None]:
         _leave_with_our_mistake(error)
     finally:
         warnings.formatwarning = shown
+
+
+@contextlib.contextmanager
+def _written_out() -> Iterator[None]:
+    """Write out what is buffered, also where a command ends by `sys.exit`, while somebody can still say why that
+    fails."""
+    try:
+        yield
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+    sys.stdout.flush()
 
 
 def _leave_with_our_mistake(error: Exception) -> NoReturn:

@@ -1,5 +1,6 @@
 """Models that are legal and unusual, as users bring them: compiled and right, or refused with the place."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -159,16 +160,17 @@ def test_two_compilations_into_one_directory_leave_one_of_them(tmp_path: Path) -
     assert len(seen) <= len({rows for rows, _ in seen}), "a program beside the map of another"
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
     "command", [["mnc", "machine"], ["mnc", "check", "m.onnx"], ["mnc-opt", "--list-passes"], ["mnc-opt", "in.mlir"]]
 )
-def test_output_that_nothing_takes(tmp_path: Path, command: list[str]) -> None:
+def test_output_that_nothing_takes(tmp_path: Path, command: list[str], unbuffered: str) -> None:
     onnx.save(tiny(), tmp_path / "m.onnx")
     (tmp_path / "in.mlir").write_text("func.func private @f()\n")
+    program = [Path(sys.executable).parent / command[0], *command[1:]]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [Path(sys.executable).parent / command[0], *command[1:]], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE
-        )
+        done = subprocess.run(program, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, env=environment)
     assert done.returncode == 2
     assert done.stderr.decode() == "error: cannot write the output: No space left on device\n"
 
