@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mnc.core.bindings import ir
-from mnc.lowering.linalg_to_spmd.reading import is_transposition, read_generic
+from mnc.lowering.linalg_to_spmd.reading import is_transposition, read_generic, transposition_order
+from mnc.mncore_backend.layout import permute
 
 
 class Homes:
@@ -54,12 +55,7 @@ class Homes:
 
     def is_kept(self, value: Any) -> bool:
         """Whether a tensor is, under any order of dimensions, an argument that a result replaces."""
-        while self._replaced and not isinstance(value.owner, ir.Block) and value.owner.name == "linalg.generic":
-            generic = read_generic(value.owner.opview)
-            if not is_transposition(generic):
-                return False
-            value = generic.inputs[0].value
-        return value in self._replaced.values()
+        return bool(self._replaced) and untransposed(value)[0] in self._replaced.values()
 
 
 def _is_element_wise(op: Any, value: Any) -> bool:
@@ -68,3 +64,15 @@ def _is_element_wise(op: Any, value: Any) -> bool:
         return False
     generic = read_generic(op.operation.opview)
     return all(generic.parallel) and any(i.value == value and i.access == generic.result for i in generic.inputs)
+
+
+def untransposed(value: Any, layout: Any = None) -> tuple[Any, Any]:
+    """What transpositions make `value` of, and how that lies if `value` has a layout."""
+    while not isinstance(value.owner, ir.Block) and value.owner.name == "linalg.generic":
+        generic = read_generic(value.owner.opview)
+        if not is_transposition(generic):
+            break
+        order = transposition_order(generic)
+        layout = None if layout is None else permute(layout, [order.index(i) for i in range(len(order))])
+        value = generic.inputs[0].value
+    return value, layout

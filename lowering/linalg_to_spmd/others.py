@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from mnc.core.bindings import ir
-from mnc.lowering.linalg_to_spmd.homes import Homes
-from mnc.lowering.linalg_to_spmd.reading import Generic, is_transposition, read_generic, transposition_order
+from mnc.lowering.linalg_to_spmd.homes import Homes, untransposed
+from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic
 from mnc.lowering.linalg_to_spmd.strides import contractions_that_read
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, tiled_operands
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan
 from mnc.mncore_backend.distribution.contraction import least_cost
-from mnc.mncore_backend.layout import Layout, permute
+from mnc.mncore_backend.layout import Layout
 
 Known = Callable[[Any, Generic, dict[int, WindowedOperand]], Contraction]
 """What is known of a contraction by now."""
@@ -27,14 +27,14 @@ def price_of_others(
     rough prices; None if there are none. `known_of` looks into `layouts`: the plan's factors are put in there while a
     price is worked out."""
     free = {i: o.value for i, o in enumerate(generic.inputs) if o.access and o.value not in layouts}
-    found = [op for value in free.values() for op in _others(homes, _root(value, None)[0])]
+    found = [op for value in free.values() for op in _others(homes, untransposed(value)[0])]
     others = [op for i, op in enumerate(found) if op != generic.op.operation and op not in found[:i]]
     if not others:
         return None
     known = [(op, own, tiled_operands(own)) for op in others for own in [read_generic(op.opview)]]
 
     def price(plan: ContractionPlan) -> float:
-        placed = dict(_root(value, (plan.left, plan.right)[i]) for i, value in free.items())
+        placed = dict(untransposed(value, (plan.left, plan.right)[i]) for i, value in free.items())
         layouts.update(placed)
         try:
             return sum(least_cost(known_of(*other)) for other in known)
@@ -52,15 +52,3 @@ def _others(homes: Homes, value: Any) -> Iterator[Any]:
     owners = (new.owner for new in homes.values_for(value))
     made = (op for op in owners if not isinstance(op, ir.Block) and op.name == "linalg.generic")
     yield from (op for op in made if read_generic(op.opview).kind == "contraction")
-
-
-def _root(value: Any, layout: Any) -> tuple[Any, Any]:
-    """What transpositions make `value` of, and how it lies if `value` has a layout."""
-    while not isinstance(value.owner, ir.Block) and value.owner.name == "linalg.generic":
-        generic = read_generic(value.owner.opview)
-        if not is_transposition(generic):
-            break
-        order = transposition_order(generic)
-        layout = None if layout is None else permute(layout, [order.index(i) for i in range(len(order))])
-        value = generic.inputs[0].value
-    return value, layout

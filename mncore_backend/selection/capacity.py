@@ -2,6 +2,7 @@
 as large as the model."""
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 from mnc.core.diagnostics import node_name
@@ -50,13 +51,16 @@ def check_capacity(function: Any) -> None:
     uses = {buffer: places for buffer, places in _uses(operations).items() if places}
     sizes = {buffer: placement_of(buffer.type).layout.local_size for buffer in uses}
     available = sum(MEMORIES[memory].longs for memory in LOCAL_MEMORY)
-    worst, place = 0, 0
-    for now in range(len(operations)):
-        through = sum(sizes[b] for b, u in uses.items() if u[0] < now < u[-1])
-        dying = sum(sizes[b] for b, u in uses.items() if u[-1] == now)
-        born = sum(sizes[b] for b, u in uses.items() if u[0] == now)
-        if through + max(dying, born) > worst:
-            worst, place = through + max(dying, born), now
+    born, dying, change = ([0] * (len(operations) + 1) for _ in range(3))
+    for buffer, places in uses.items():
+        born[places[0]] += sizes[buffer]
+        dying[places[-1]] += sizes[buffer]
+        if places[0] < places[-1]:  # alive between the two
+            change[places[0] + 1] += sizes[buffer]
+            change[places[-1]] -= sizes[buffer]
+    needed = [t + max(d, b) for t, d, b in zip(accumulate(change), dying, born, strict=True)]
+    worst = max(needed)
+    place = needed.index(worst)
     if worst > available:
         alive = sorted((b for b, u in uses.items() if u[0] <= place <= u[-1]), key=lambda b: -sizes[b])
         shown = [

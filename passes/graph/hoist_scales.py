@@ -184,11 +184,6 @@ def _replace(found: _Multiple, multiple: ir.Value) -> None:
         found.subtraction.erase()
 
 
-def is_tensor(value: ir.Value) -> bool:
-    """Whether a value is a ranked tensor."""
-    return isinstance(value.type, ir.RankedTensorType)
-
-
 def _is_linear(op: Any, number: int) -> bool:
     """Whether a multiple of an operand makes the same multiple of the result."""
     kind = op.name.removeprefix("graph.")

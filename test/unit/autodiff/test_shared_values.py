@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from graph_passes.graph_builder import Builder, kind_of
+from graph_passes.graph_builder import kind_of
 from graph_passes.noise import OutOfRangeError, run
-from graph_passes.shared_graphs import FAMILIES, RESULTS, argument_types, steps
+from graph_passes.shared_graphs import RESULTS, argument_types, grown, steps
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -31,13 +31,7 @@ def _arguments(seed: int) -> list[np.ndarray]:
 
 def _all_of(arguments: tuple[ir.Value, ...], program: Any, results: list[int]) -> ir.Value:
     """The chosen results, and all float arguments, one behind the other."""
-    builder = Builder(arguments, "float64")
-    for family, numbers in program:
-        builder.numbers = iter(numbers)
-        try:
-            FAMILIES[family](builder)
-        except (IndexError, ValueError):  # no such operands, or a window that does not fit
-            continue
+    builder = grown(arguments, "float64", program)
     floats = [value for value in builder.values if kind_of(value) == "f"]
     chosen = [floats[-1 - r % len(floats)] for r in results] + [v for v in arguments if kind_of(v) == "f"]
     flat = [graph.Reshape.build(v, result_type=builder.typed([size_of(v)], v)).operation.results[0] for v in chosen]

@@ -34,23 +34,29 @@ def _context() -> ir.Context:
     return make_context(["graph"])
 
 
+def grown(arguments: Sequence[ir.Value], dtype: str, steps: Sequence[Step]) -> Builder:
+    """The values of a graph at the insertion point: steps that find no operands are left out."""
+    builder = Builder(arguments, dtype)
+    for family, numbers in steps:
+        builder.numbers = iter(numbers)
+        try:
+            FAMILIES[family](builder)
+        except (IndexError, ValueError):  # no such operands, or a window that does not fit
+            continue
+    return builder
+
+
 def build(
     steps: Sequence[Step], results: Sequence[int], size: tuple[int, int] = (3, 2), dtype: str = "float32"
 ) -> ir.Module:
-    """The module of a graph: steps that find no operands are left out; results count from the last value backwards."""
+    """The module of a graph; results count from the last value backwards."""
     with _context(), ir.Location.unknown():
         module = ir.Module.create()
         types = [graph.tensor(shape, graph.element_type(kind)) for shape, kind in argument_types(size, dtype)]
         with ir.InsertionPoint(module.body):
             function = func.FuncOp("main", (types, []))
         with ir.InsertionPoint(function.add_entry_block()):
-            builder = Builder(function.arguments, dtype)
-            for family, numbers in steps:
-                builder.numbers = iter(numbers)
-                try:
-                    FAMILIES[family](builder)
-                except (IndexError, ValueError):  # no such operands, or a window that does not fit
-                    continue
+            builder = grown(function.arguments, dtype, steps)
             chosen = [builder.values[-1 - r % len(builder.values)] for r in results]
             func.ReturnOp(chosen)
         signature = ir.FunctionType.get(types, [value.type for value in chosen])
