@@ -60,7 +60,9 @@ def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[
     ways = []
     choices = [(path, addresses) for path in paths(target, upward=False)]
     turns = _taking_turns(source, held, addresses)
+    rows = _by_rows(source, held, addresses)
     choices += [(path, turns) for path, _ in choices if path.sets == (0,) and turns is not None]
+    choices += [(path, rows) for path in paths(target, upward=False) if rows is not None]
     for path, order in choices:
         parts = slices(path, order, two_long=True)
         try:
@@ -74,6 +76,19 @@ def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[
 
         ways.append(run)
     return ways
+
+
+def _by_rows(source: Layout, held: Index, addresses: list[int]) -> list[int] | None:
+    """Target addresses in the order of what they hold in the source: L1Bs one after the other, of each the addresses,
+    of each address the MABs. So l1bmd collects them, which takes four addresses of all MABs in one step, and who wants
+    them in the order of the target sorts them on the way down. None where that is the order of the target anyway."""
+    first = held.reshape(-1, held.shape[-1] // 2, 2)[0, addresses, 0]
+    if source.replicated_bits(Axis.MAB) or (first < 0).any():
+        return None
+    where = locate(source)
+    keys = [where[axis][first] for axis in (Axis.PE, Axis.MAB, Axis.ADDRESS, Axis.L1B)]
+    order = [addresses[i] for i in np.lexsort(keys)]
+    return order if order != addresses else None
 
 
 def _taking_turns(source: Layout, held: Index, addresses: list[int]) -> list[int] | None:
