@@ -41,7 +41,7 @@ def latch_for(producer: Node, consumer: Node, memory: Memory) -> Memory | None:
             or operand.width != written[0].width
             or operand.suffix
             or operand.t_indirect
-            or consumed > operand.width
+            or min(consumed, LONG) > operand.width
         ):
             return None
     return latch

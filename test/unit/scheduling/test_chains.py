@@ -241,3 +241,14 @@ def test_an_upward_transfer_takes_a_result_from_the_latch() -> None:
     builder.emit("zero", (), [local(x, range(4))])
     builder.emit("l1bmd", [local(x, range(4))], [Operand(Memory.L1BM, 2, address=0)])
     assert lines(made) == ["zero $lr0v", "l1bmd $aluf $lb0"]
+
+
+def test_operations_that_pass_the_upper_long_on_take_latches_where_it_is_dropped() -> None:
+    """Rotations and copies read two longs; written as one, their result is that of the first."""
+    made, builder = program()
+    a, b, c = (builder.temporary(4, (f,)) for f in (Memory.GRF0, Memory.GRF1, Memory.GRF0))
+    builder.emit("zero", (), [local(a, range(4))])
+    builder.emit("msl", [local(a, range(4))], [local(b, range(4))])
+    builder.emit("msl", [local(b, range(4))], [local(a, range(4))])
+    builder.emit("ipassa", [local(a, range(4))], [local(c, range(4))])
+    assert lines(made) == ["zero $lr0v", "msl $aluf $ls0v", "msl $aluf $lr0v", "ipassa $aluf $lr8v"]
