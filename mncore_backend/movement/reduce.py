@@ -99,12 +99,8 @@ class _Reduction:
             value = access(self.current, part, LONG)
             for other in others[:-1]:
                 value = self._combine(value, other(value), self._temporary())
-            if len(part) == CYCLES:
-                self._combine(value, others[-1](value), access(self.target, part, LONG))
-            else:  # the idle cycles of the combination repeat the last address, which only one may write
-                value = self._combine(value, others[-1](value), self._temporary())
-                pairs = [(offset, a) for offset, a in zip(value.offsets, part, strict=False)]
-                copy(self.builder, value.buffer, self.target, pairs)
+            # idle cycles repeat the last address: they read, compute and write there what it gets in any case
+            self._combine(value, others[-1](value), access(self.target, part, LONG))
         self.current = self.target
 
     def _shifted_mabs(self) -> list[int]:

@@ -96,3 +96,9 @@ def test_large_partial_sum_is_sliced() -> None:
 def test_refuses_axes_that_hold_data() -> None:
     with pytest.raises(ValueError, match="nothing to reduce"):
         check("sum", parse("((16_MAB:1, 2_W:1),)"), {Axis.MAB: 15})
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_cycles_without_work_need_no_copies(count: int) -> None:
+    program = check("sum", parse(f"(({count}:1),)"), {Axis.PE: 3}, emulated=True)
+    assert not {"ipassa", "lpassa"} & {op.opcode for op in program.operations}
