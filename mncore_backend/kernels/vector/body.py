@@ -14,6 +14,7 @@ from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.kernels.math.bits import float_bits
 from mnc.mncore_backend.program import Buffer
 
+LANES = 4  # cycles of a step
 TYPES = ("f32", "i32", "i1")
 
 # Result type by name: a fixed type, or the number of the operand that decides it.

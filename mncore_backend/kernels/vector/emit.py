@@ -10,15 +10,15 @@ import numpy as np
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
 from mnc.mncore_backend.kernels.math.micro import Instruction, MicroBuilder, Value
-from mnc.mncore_backend.kernels.vector.body import Access, Body, Scalar, VectorKernel
+from mnc.mncore_backend.kernels.vector.body import LANES, Access, Body, Scalar, VectorKernel
 from mnc.mncore_backend.kernels.vector.cleanup import coalesce_copies, remove_unused
 from mnc.mncore_backend.kernels.vector.constants import ConstantPool
 from mnc.mncore_backend.kernels.vector.expand import Expander
+from mnc.mncore_backend.kernels.vector.inputs import last_written
 from mnc.mncore_backend.kernels.vector.place import Place, Placed, Placer, Unit, flatten
 from mnc.mncore_backend.kernels.vector.registers import MASK_ENTRIES, assign_slots, flags_of, greatest_flag_count
 from mnc.mncore_backend.program import REGISTER_FILE, AnyOperand, Buffer, BufferOperand, Builder, local, with_mask
 
-LANES = 4  # cycles of a step
 GROUPS = 6  # groups side by side, at most
 REGISTER_BUDGET = 144  # long words of each register file for temporaries; accumulators and constants need the rest
 
@@ -80,7 +80,8 @@ class MapEmitter:
         instructions = remove_unused(instructions, {value.number for value in values if value.kind == "register"})
         placed_outputs = [(access, value) for (access, _), value in zip(self.outputs, values, strict=True)]
         floats = {number for number, (_, scalar) in enumerate(self.outputs) if scalar.type == "f32"}
-        self._units = Placer(instructions, self.inputs, placed_outputs, floats).units
+        arrivals = last_written(self.builder.program, [access.buffer for access in self.inputs])
+        self._units = Placer(instructions, self.inputs, placed_outputs, floats, arrivals).units
         self._sequence = flatten(self._units)
 
     def _unmasked(self, number: int, value: Value, instructions: list[Instruction], m: MicroBuilder) -> Value:

@@ -5,7 +5,7 @@ Constants go where the operation has a free port. What still collides travels th
 copy in the step before. The result is a list of units: placed operations that belong in consecutive steps.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from mnc.core.diagnostics import InternalError
@@ -14,6 +14,7 @@ from mnc.mncore_backend.kernels.math.micro import Instruction, Value
 from mnc.mncore_backend.kernels.vector.body import Access
 from mnc.mncore_backend.kernels.vector.cleanup import registers_read
 from mnc.mncore_backend.kernels.vector.colour import chain_dependent_operations, chain_length, two_colour
+from mnc.mncore_backend.kernels.vector.inputs import inputs_to_load, local_memories, memories
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE
 
 _HEAVY = 10  # instructions from which constants of the MAU live in LM1, to leave the GRF ports to the ALU
@@ -44,18 +45,19 @@ Unit = list[Placed]
 
 class Placer:
     """Places the instructions of one kernel. `outputs` gives the value of each output access, `floats` the outputs
-    that are floating-point numbers."""
+    that are floating-point numbers, `arrivals` per input when it comes to be there, as a number to compare."""
 
     def __init__(
         self,
         instructions: list[Instruction],
         inputs: tuple[Access, ...],
         outputs: list[tuple[Access, Value]],
-        floats: Collection[int] = (),
+        floats: Collection[int],
+        arrivals: Sequence[int],
     ) -> None:
         self._inputs = inputs
         self._outputs = outputs
-        self._instructions = self._load_inputs(instructions)
+        self._instructions = self._load_inputs(instructions, arrivals)
         self._outputs = [(access, self._moved_input(value)) for access, value in outputs]
         chain_dependent_operations(self._instructions)
         self._heavy = len(self._instructions) >= _HEAVY
@@ -72,11 +74,10 @@ class Placer:
 
     # ---- preparation ---------------------------------------------------------------------------------------------
 
-    def _load_inputs(self, instructions: list[Instruction]) -> list[Instruction]:
-        """Copy inputs into registers before their first use where reading them directly is impossible or busy: those
-        read by three or more instructions, stored as they are, or meeting another input in one memory."""
+    def _load_inputs(self, instructions: list[Instruction], arrivals: Sequence[int]) -> list[Instruction]:
+        """Copy inputs into registers before their first use where reading them directly is impossible or busy."""
         top = max((max([*registers_read(i), i.result or 0]) for i in instructions), default=0)
-        busy = sorted(self._inputs_to_load(instructions))
+        busy = sorted(inputs_to_load(instructions, self._inputs, self._outputs, arrivals))
         self._loaded = {number: top + 1 + i for i, number in enumerate(busy)}
         result: list[Instruction] = []
         pending = dict(self._loaded)
@@ -88,23 +89,6 @@ class Placer:
             instruction.sources = tuple(self._moved_input(source) for source in instruction.sources)
             result.append(instruction)
         return result + [Instruction("ipassa", (Value("input", n),), register) for n, register in pending.items()]
-
-    def _inputs_to_load(self, instructions: list[Instruction]) -> set[int]:
-        readers: dict[int, int] = {}
-        for instruction in instructions:
-            for number in {s.number for s in instruction.sources if s.kind == "input"}:
-                readers[number] = readers.get(number, 0) + 1
-        busy = {number for number, count in readers.items() if count >= 3}
-        busy |= {value.number for _, value in self._outputs if value.kind == "input"}
-        for instruction in instructions:
-            met: set[Memory] = set()
-            for number in dict.fromkeys(s.number for s in instruction.sources if s.kind == "input"):
-                choices = memories(self._inputs[number])
-                if number in busy or met & choices:
-                    busy.add(number)
-                else:
-                    met |= choices
-        return busy
 
     def _moved_input(self, value: Value) -> Value:
         if value.kind == "input" and value.number in self._loaded:
@@ -165,7 +149,7 @@ class Placer:
             if source.kind == "input":
                 read = self._inputs[source.number]
                 in_place = read.buffer is access.buffer and (read.offsets == access.offsets).all()
-                if not in_place and _local(read) & _local(access):
+                if not in_place and local_memories(read) & local_memories(access):
                     return False
         return True
 
@@ -218,7 +202,7 @@ class Placer:
             self.units.append(unit)
 
     def _written_local(self, destinations: list[Place]) -> set[Memory]:
-        return {m for d in destinations if d.kind == "output" for m in _local(self._outputs[d.number][0])}
+        return {m for d in destinations if d.kind == "output" for m in local_memories(self._outputs[d.number][0])}
 
     @staticmethod
     def _victim(instruction: Instruction, latched: dict[tuple[str, int], Memory]) -> Value:
@@ -275,16 +259,6 @@ class Placer:
         local = [{memory} for memory in preferred if memory not in written]
         files = [{file} for file in REGISTER_FILE]
         return [*local, *files] if self._heavy else [*files, *local]
-
-
-def memories(access: Access) -> set[Memory]:
-    """Memories the access may end up in."""
-    buffer = access.buffer
-    return set(buffer.choices) if buffer.memory is None else {buffer.memory}
-
-
-def _local(access: Access) -> set[Memory]:
-    return memories(access) & set(LOCAL_MEMORY)
 
 
 def flatten(units: Iterable[Unit]) -> list[Placed]:

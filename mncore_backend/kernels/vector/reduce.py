@@ -5,17 +5,31 @@ the accumulators of a group of four are combined in one step. Partial sums also 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.kernels.vector.body import Access, Body, Output, Scalar, VectorKernel
+from mnc.mncore_backend.kernels.vector.body import LANES, Access, Body, Output, Scalar, VectorKernel
 from mnc.mncore_backend.kernels.vector.constants import ConstantPool
-from mnc.mncore_backend.kernels.vector.emit import GROUPS, LANES, Group, MapEmitter, emit_vector
+from mnc.mncore_backend.kernels.vector.emit import GROUPS, Group, MapEmitter, emit_vector
 from mnc.mncore_backend.program import Buffer, Builder
 
+_NEUTRAL: dict[str, float] = {
+    "addf": 0.0,
+    "mulf": 1.0,
+    "maximumf": -np.inf,
+    "minimumf": np.inf,
+    "addi": 0,
+    "muli": 1,
+    "maxsi": -(2**31),
+    "minsi": 2**31 - 1,
+    "ori": 0,
+    "xori": 0,
+}
+"""Initial values that change no result of the operation itself. (They do change numbers that it has not made: sums are
+in normal form.)"""
 _ACCUMULATORS = 64  # long words of accumulators per reduced output, at most
 
 
@@ -78,6 +92,8 @@ def _emit_segments(builder: Builder, kernel: VectorKernel, segments: list[list[i
         if output.reduce:
             targets = np.array([output.access.offsets[segment[0]] for segment in segments])
             _combine_parts(builder, output, buffers[number], plan, pool)
+            if output.initial == _NEUTRAL.get(output.reduce) and min(map(len, segments)) > 1:
+                output = replace(output, initial=None)
             _finish(builder, output, buffers[number], targets, pool)
 
 

@@ -111,3 +111,16 @@ def test_outputs_that_group_differently_are_refused() -> None:
     )
     with pytest.raises(InternalError, match="differently"):
         emit_vector(bench.builder, VectorKernel(4, (Access(x, np.arange(4)),), body, outputs))
+
+
+@pytest.mark.parametrize(("length", "constants"), [(1, 1), (2, 0), (9, 0)])
+def test_a_neutral_start_takes_no_operation(length: int, constants: int) -> None:
+    """But where nothing is added: the sum of one number is that number in normal form."""
+    bench, body = Bench(), Body()
+    data = np.random.default_rng(2).integers(-9, 9, (PE_COUNT, length, 2)).astype(np.float32)
+    x, y = bench.buffer(length, data), bench.buffer(1)
+    output = Output(Access(y, np.zeros(length, int)), body.input(), "addf", 0.0)
+    emit_vector(bench.builder, VectorKernel(length, (Access(x, np.arange(length)),), body, (output,)))
+    assert sum(op.opcode == "imm" for op in bench.program.operations) == constants
+    bench.run()
+    np.testing.assert_array_equal(bench.words(y).view(np.float32).reshape(PE_COUNT, 2), data.sum(1))

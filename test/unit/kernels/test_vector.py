@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.kernels.vector import Access, Body, ConstantPool, Output, Scalar, VectorKernel, emit_vector
+from mnc.mncore_backend.program import Buffer, BufferOperand, MachineOp
 
 from .harness import PE_COUNT, Bench, apply, random_singles, ulp_error
 
@@ -233,3 +234,40 @@ def test_the_instruction_that_computes_a_result_writes_it() -> None:
     bench.run()
     expected = np.maximum(np.float64(data) * 3 + 1, 0.5).astype(np.float32)
     np.testing.assert_array_equal(bench.words(target).view(np.float32), expected)
+
+
+def reads(operation: MachineOp, buffer: Buffer) -> bool:
+    return any(isinstance(o, BufferOperand) and o.buffer is buffer for o in operation.sources)
+
+
+def test_what_is_replaced_is_read_before_anything_is_written() -> None:
+    """Steps that read and write one local memory in turn would stand three apart."""
+    bench, body = Bench(), Body()
+    data, change = RANDOM.integers(-99, 99, (2, PE_COUNT, 40)).astype(np.float32)
+    weight, gradient = bench.buffer(20, data), bench.buffer(20, change)
+    accesses = (Access(weight, np.arange(20)), Access(gradient, np.arange(20)))
+    output = Output(accesses[0], body.op("addf", body.input(), body.input()))
+    emit_vector(bench.builder, VectorKernel(20, accesses, body, (output,)))
+    copies = [op.opcode for op in bench.program.operations if reads(op, weight)]
+    assert copies == 5 * ["ipassa"]
+    bench.run()
+    np.testing.assert_array_equal(bench.words(weight).view(np.float32), data + change)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_of_two_inputs_in_one_memory_the_earlier_is_copied(swapped: bool) -> None:
+    bench, first, body = Bench(), Body(), Body()
+    data = RANDOM.integers(-99, 99, (PE_COUNT, 2)).astype(np.float32)
+    one = np.arange(1)
+    early, late, target = bench.buffer(1, data), bench.buffer(1), bench.buffer(1)
+    early.memory = late.memory = None
+    copied = (Output(Access(late, one), first.op("addf", first.input(), first.constant(1.0))),)
+    emit_vector(bench.builder, VectorKernel(1, (Access(early, one),), first, copied))
+    known = len(bench.program.operations)
+    both = (late, early) if swapped else (early, late)
+    output = Output(Access(target, one), body.op("subf", body.input(), body.input()))
+    emit_vector(bench.builder, VectorKernel(1, tuple(Access(b, one) for b in both), body, (output,)))
+    copy = bench.program.operations[known]
+    assert copy.opcode == "ipassa" and reads(copy, early) and not reads(copy, late)
+    bench.run()
+    np.testing.assert_array_equal(bench.words(target).view(np.float32), np.full_like(data, 1.0 if swapped else -1.0))
