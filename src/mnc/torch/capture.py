@@ -1,6 +1,8 @@
 """From a Python function over tensors to a graph of primitive ATen calls."""
 
+import os
 from collections.abc import Callable, Sequence
+from traceback import extract_tb
 from typing import Any
 
 import torch
@@ -8,6 +10,7 @@ from torch import fx
 from torch.func import functionalize
 from torch.fx import traceback
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.overrides import TorchFunctionMode
 
 from mnc.core.diagnostics import CompileError
 from mnc.torch.decompositions import decompositions, loss, normalization
@@ -37,26 +40,75 @@ def capture(
     _drop_mask_guards(traced.graph)
     traced.recompile()
     with traceback.preserve_node_meta():
-        lowered = _traced(fx.Interpreter(traced).run, arguments, decompositions(training))
+        lowered = _traced(_Lowering(traced).run, arguments, decompositions(training))
     lowered.graph.eliminate_dead_code()
     return lowered
 
 
+class _Lowering(fx.Interpreter):
+    """Runs a trace again. What is taken apart may leave its elements in another order than the operator did, so that
+    a view of them needs a copy."""
+
+    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return super().call_function(_aten.reshape.default if target is _aten.view.default else target, args, kwargs)
+
+
+class _WithoutReading(TorchFunctionMode):
+    """Gives functions of torch that check values of tensors a form that does not."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func is not torch.nn.functional.one_hot:
+            return func(*args, **kwargs)
+        return _one_hot(*args, **kwargs)
+
+
+def _one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
+    if num_classes < 0:
+        raise CompileError("one_hot without num_classes has a shape that depends on values", hint="give num_classes")
+    return (tensor.unsqueeze(-1) == torch.arange(num_classes)).to(torch.int64)
+
+
+_READS = "forward must not branch on values of tensors, nor call item() or numpy()"
+_REMEDIES = {
+    "_ctc_loss": ("it has a CTC loss", "docs/torch.md lists the supported operators"),
+    "data-dependent": ("it depends on the value of a tensor", _READS),
+    "doesn't have storage": ("it takes the data out of a tensor", _READS),
+    "setup_context": ("it has an autograd.Function, or a backward hook", "write it with operators that torch knows"),
+    "custom_function_call": ("it has an autograd.Function", "write it with operators that torch knows"),
+    "saved tensor hooks": ("it uses checkpointing, or hooks on saved tensors", "leave torch.utils.checkpoint out"),
+}
+"""Part of a message of torch -> what it means here, and a hint."""
+
+
+def _untraceable(error: Exception) -> CompileError:
+    """What to tell of an error of torch in a trace, with the line of the user's code."""
+    text = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    found = (value for phrase, value in _REMEDIES.items() if phrase in text)
+    reason, hint = next(found, (text, _READS))
+    frames = [
+        (os.path.normpath(frame.filename).split(os.sep), frame.lineno) for frame in extract_tb(error.__traceback__)
+    ]
+    own = [(path[-1], line) for path, line in frames if not {"torch", "mnc"} & set(path)]
+    place = f" ({own[-1][0]}:{own[-1][1]})" if own else ""
+    return CompileError(f"the module cannot be traced: {reason}{place}", hint=hint)
+
+
 def _traced(function: Callable[..., Any], arguments: Sequence[torch.Tensor], table: dict[Any, Any]) -> fx.GraphModule:
     tracer = make_fx(function, decomposition_table=table, tracing_mode="fake", _allow_non_fake_inputs=True)
-    fastpath = torch.backends.mha.get_fastpath_enabled()
+    fastpath, onednn = torch.backends.mha.get_fastpath_enabled(), torch._C._get_mkldnn_enabled()
     torch.backends.mha.set_fastpath_enabled(False)  # its fused operators have no definition
+    torch._C._set_mkldnn_enabled(False)  # nor has its LSTM
     try:
-        return tracer(*arguments)
+        with _WithoutReading():
+            return tracer(*arguments)
     except CompileError:
         raise
     except (RuntimeError, ValueError, TypeError, NotImplementedError, AssertionError) as error:
-        text = str(error).strip().splitlines()
-        message = f"the module cannot be traced: {text[0] if text else type(error).__name__}"
-        hint = "forward must not branch on values of tensors, nor call item() or numpy()"
-        raise CompileError(message, hint=hint) from error
+        raise _untraceable(error) from error
     finally:
         torch.backends.mha.set_fastpath_enabled(fastpath)
+        torch._C._set_mkldnn_enabled(onednn)
 
 
 def _calls(graph: fx.Graph, *targets: Any) -> list[fx.Node]:

@@ -14,6 +14,7 @@ from torch.utils._pytree import tree_leaves
 from mnc.core.diagnostics import CompileError
 from mnc.torch import proof
 from mnc.torch import sample as samples
+from mnc.torch.arguments import check_module
 from mnc.torch.capture import capture
 from mnc.torch.reference import SingleSpotter, array_of, converted, default_type
 from mnc.torch.translation import Traced, to_onnx
@@ -37,7 +38,7 @@ def export_inference(module: torch.nn.Module, sample: Any, *, name: str = "infer
         CompileError: what cannot be exported; an unsupported operator names the module it comes from.
         InternalError: the graph disagrees with torch; names the tensor.
     """
-    samples.check_single(module)
+    check_module(module)
     data = samples.tensors_of(sample, "data")
     export = _Export(_evaluated(module), data)
     traced = export.trace()
@@ -62,9 +63,10 @@ class _Export:
         """Capture the module with its parameters and buffers as constants."""
         weights = {n: v.detach() for n, v in (*self.module.named_parameters(), *self.module.named_buffers())}
         results = self._try()
+        taken = set(weights)
         outputs = ["output"] if len(results) == 1 else [f"output{i}" for i in range(len(results))]
-        inputs = samples.input_names(self.module.forward, len(self.data))
-        inputs = [f"{n}_" if n in weights or n in outputs else n for n in inputs]
+        outputs = samples.free_names(outputs, taken)
+        inputs = samples.free_names(samples.input_names(self.module.forward, len(self.data)), taken)
 
         def function(*flat: torch.Tensor) -> list[torch.Tensor]:
             named = dict(zip(weights, flat[len(self.data) :], strict=True))

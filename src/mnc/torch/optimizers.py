@@ -34,10 +34,13 @@ def plan(optimizer: torch.optim.Optimizer, parameters: Mapping[str, torch.nn.Par
     Raises:
         CompileError: a kind of optimizer or a setting that is not supported.
     """
-    kinds: dict[type, type[_Group]] = {torch.optim.SGD: _Sgd, torch.optim.Adam: _Adam, torch.optim.AdamW: _Adam}
+    kinds: dict[type, type[_Group]] = {
+        torch.optim.SGD: _Sgd, torch.optim.Adam: _Adam, torch.optim.AdamW: _Adam, torch.optim.RMSprop: _RMSprop,
+        torch.optim.Adagrad: _Adagrad,
+    }  # fmt: skip
     if type(optimizer) not in kinds:
         message = f"optimizer {type(optimizer).__name__} is not supported"
-        raise CompileError(message, hint="use torch.optim.SGD, Adam or AdamW")
+        raise CompileError(message, hint="use SGD, Adam, AdamW, RMSprop or Adagrad of torch.optim")
     names = {parameter: name for name, parameter in parameters.items()}
     groups = []
     for index, settings in enumerate(optimizer.param_groups):
@@ -175,3 +178,47 @@ class _Adam(_Group):
         # Scalars are divided by, not tensors; what is left is one division per element.
         deviation = square.sqrt() * correction2.rsqrt() + float(self.settings["eps"])
         return value - mean * (rate / correction1) / deviation, next_own
+
+
+class _RMSprop(_Group):
+    """RMSprop, also centred and with momentum."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        more = {"grad_avg": self.settings["centered"], "momentum_buffer": self.settings["momentum"]}
+        self.slots = ("square_avg", *(slot for slot, used in more.items() if used))
+
+    def update(
+        self, value: torch.Tensor, gradient: torch.Tensor, own: Tensors, shared: Tensors
+    ) -> tuple[torch.Tensor, Tensors]:
+        gradient, alpha = self.direction(value, gradient), float(self.settings["alpha"])
+        square = own["square_avg"] * alpha + gradient * gradient * (1 - alpha)
+        new = {"square_avg": square}
+        if self.settings["centered"]:
+            new["grad_avg"] = own["grad_avg"] * alpha + gradient * (1 - alpha)
+            square = square - new["grad_avg"] * new["grad_avg"]
+        step = gradient / (square.sqrt() + float(self.settings["eps"]))
+        if self.settings["momentum"]:
+            step = new["momentum_buffer"] = own["momentum_buffer"] * float(self.settings["momentum"]) + step
+        return value - float(self.settings["lr"]) * step, new
+
+
+class _Adagrad(_Group):
+    """Adagrad with a constant learning rate."""
+
+    slots = ("sum",)
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        if self.settings["lr_decay"]:
+            raise CompileError(
+                "Adagrad with lr_decay is not supported", hint="the learning rate is constant: lr_decay=0"
+            )
+
+    def update(
+        self, value: torch.Tensor, gradient: torch.Tensor, own: Tensors, shared: Tensors
+    ) -> tuple[torch.Tensor, Tensors]:
+        gradient = self.direction(value, gradient)
+        total = own["sum"] + gradient * gradient
+        step = gradient / (total.sqrt() + float(self.settings["eps"]))
+        return value - float(self.settings["lr"]) * step, {"sum": total}

@@ -85,9 +85,13 @@ class Runner:
         return {name: np.asarray(value) for name, value in zip(self._outputs, results, strict=True)}
 
 
+_KINDS = ("gradient", "exp_avg", "exp_avg_sq", "square_avg", "grad_avg", "sum")
+
+
 def _kind(name: str) -> str:
     """Tensors whose sizes are comparable."""
-    return name.rsplit(".", 1)[-1] if name.endswith((".gradient", ".exp_avg", ".exp_avg_sq")) else "value"
+    kind = name.removesuffix(".updated").rsplit(".", 1)[-1]
+    return kind if kind in _KINDS else "value"
 
 
 def _difference(a: np.ndarray, b: np.ndarray) -> float:

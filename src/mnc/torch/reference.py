@@ -38,8 +38,8 @@ def default_type(dtype: torch.dtype) -> Iterator[None]:
 
 
 def converted(values: Sequence[torch.Tensor], dtype: torch.dtype) -> tuple[torch.Tensor, ...]:
-    """The tensors, floating-point ones as `dtype`."""
-    return tuple(value.to(dtype) if value.is_floating_point() else value for value in values)
+    """Copies of the tensors, which a module may write; floating-point ones as `dtype`."""
+    return tuple(value.to(dtype if value.is_floating_point() else value.dtype, copy=True) for value in values)
 
 
 @dataclass
@@ -65,10 +65,11 @@ class StepReference:
         return StepReference(module, loss, optimizer, dtype)
 
     def disturb(self, generator: torch.Generator) -> None:
-        """Add a little noise to the parameters: zeros and ones, as they are initialised, hide mistakes."""
+        """Add a little noise to what is trained: zeros and ones, as they are initialised, hide mistakes."""
+        trained = {value for group in self.optimizer.param_groups for value in group["params"]}
         with torch.no_grad():
             for value in self.module.parameters():
-                if value.requires_grad and value.numel():
+                if value in trained and value.requires_grad and value.numel():
                     size = 0.1 * float(value.square().mean().sqrt()) + 0.01
                     value += (torch.randn(value.shape, generator=generator) * size).to(value.dtype)
 
@@ -77,8 +78,8 @@ class StepReference:
         with default_type(self.dtype):
             return self.module(*converted(inputs, self.dtype))
 
-    def step(self, inputs: Sequence[torch.Tensor], labels: Sequence[torch.Tensor]) -> Arrays:
-        """Loss and gradients, under the names of the exported graph; parameters and state change."""
+    def step(self, inputs: Sequence[torch.Tensor], labels: Sequence[torch.Tensor], name: str) -> Arrays:
+        """The loss as `name` and gradients, as in the exported graph; parameters and state change."""
         self.optimizer.zero_grad(set_to_none=True)
         with SingleSpotter() as spotter, default_type(self.dtype):
             loss = self.loss(self.module(*converted(inputs, self.dtype)), *converted(labels, self.dtype))
@@ -90,7 +91,7 @@ class StepReference:
             if value.grad is not None
         }
         self.optimizer.step()
-        return {"loss": array_of(loss), **gradients}
+        return {name: array_of(loss), **gradients}
 
     def values(self) -> Arrays:
         """Parameters, buffers and optimizer state by the names of the exported graph's inputs."""

@@ -44,14 +44,15 @@ def input_names(function: Callable[..., Any], count: int) -> list[str]:
     return ["input"] if count == 1 else [f"input{i}" for i in range(count)]
 
 
-def check_single(module: torch.nn.Module) -> None:
-    """Raises CompileError for a module that is not in single precision on the CPU."""
-    for name, value in (*module.named_parameters(), *module.named_buffers()):
-        if value.is_floating_point() and value.dtype != torch.float32:
-            hint = "convert the module with module.float()"
-            raise CompileError(f"'{name}' has element type {value.dtype}, not float32", hint=hint)
-        if value.device.type != "cpu":
-            raise CompileError(f"'{name}' is on device {value.device}", hint="move the module with module.cpu()")
+def free_names(names: Sequence[str], taken: set[str]) -> list[str]:
+    """The names, altered where they are taken; they are taken from now on."""
+    result = []
+    for name in names:
+        while name in taken:
+            name = f"{name}_"
+        taken.add(name)
+        result.append(name)
+    return result
 
 
 def drawn_like(

@@ -11,6 +11,7 @@ from torch.func import functional_call, grad_and_value
 
 from mnc.core.diagnostics import CompileError
 from mnc.torch import sample as samples
+from mnc.torch.arguments import check_training
 from mnc.torch.capture import capture
 from mnc.torch.module_paths import inside
 from mnc.torch.optimizers import Plan, plan
@@ -27,6 +28,7 @@ class StepTrace:
 
     traced: Traced
     reference: StepReference
+    loss: str
     data: list[str]
     labels: list[str]
     parameters: list[str]
@@ -48,7 +50,7 @@ def trace_step(
     module: torch.nn.Module, loss: Callable[..., torch.Tensor], optimizer: torch.optim.Optimizer, sample: Any
 ) -> StepTrace:
     """Trace a step; arguments and errors as in `export_train_step`."""
-    samples.check_single(module)
+    check_training(module, loss, optimizer)
     if not isinstance(sample, tuple | list) or len(sample) != 2:
         hint = "several tensors go into a tuple of their own"
         raise CompileError("the sample must be a pair (data, labels)", hint=hint)
@@ -96,8 +98,10 @@ class _Tracing:
         self.frozen = {name: value for name, value in parameters.items() if name not in self.trained}
         self.buffers = dict(module.named_buffers())
         taken = {*parameters, *self.buffers, *planned.state}
-        self.data = _free(samples.input_names(module.forward, len(data)), taken)
-        self.labels = _free(["labels"] if len(labels) == 1 else [f"labels{i}" for i in range(len(labels))], taken)
+        (self.loss,) = samples.free_names(["loss"], taken)
+        self.data = samples.free_names(samples.input_names(module.forward, len(data)), taken)
+        names = ["labels"] if len(labels) == 1 else [f"labels{i}" for i in range(len(labels))]
+        self.labels = samples.free_names(names, taken)
 
     def run(self) -> StepTrace:
         """Trace and sort."""
@@ -111,13 +115,13 @@ class _Tracing:
         sizes = [len(group) for group in groups]
         graph = capture(lambda *flat: self._step(_parts(flat, sizes)), values, self.reference.module, training=True)
         changing = [*self.trained, *self.buffers, *self.plan.state]
-        outputs = ["loss", *(f"{n}.gradient" for n in self.trained), *(f"{n}.updated" for n in changing)]
+        outputs = [self.loss, *(f"{n}.gradient" for n in self.trained), *(f"{n}.updated" for n in changing)]
         kept = set(changing) - _unchanged_or_counting(graph.graph, names, outputs)
         constants = {n: v.detach().clone() for g in (self.frozen, self.buffers) for n, v in g.items() if n not in kept}
         firsts = {**self.trained, **self.buffers, **self.plan.state}
         return StepTrace(
             traced=Traced(graph, names, outputs, constants),
-            reference=self.reference, data=self.data, labels=self.labels, parameters=list(self.trained),
+            reference=self.reference, loss=self.loss, data=self.data, labels=self.labels, parameters=list(self.trained),
             state=[name for name in changing if name in kept and name not in self.trained],
             updates={name: f"{name}.updated" for name in changing if name in kept},
             gradients={name: f"{name}.gradient" for name in self.trained},
@@ -133,9 +137,11 @@ class _Tracing:
         state = dict(zip(self.plan.state, parts[5], strict=True))
 
         def objective(parameters: dict[str, torch.Tensor]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-            # Copies, so that a module may write its buffers under differentiation.
+            # Copies, so that a module may write its buffers and its input under differentiation.
             buffers = {name: value.clone() for name, value in zip(self.buffers, parts[4], strict=True)}
-            output = functional_call(self.reference.module, {**parameters, **frozen, **buffers}, data)
+            values = {**parameters, **frozen, **buffers}
+            output = functional_call(self.reference.module, values, tuple(value.clone() for value in data))
+            buffers = {name: values[name] for name in buffers}  # the module may have put others in their places
             with inside("loss", getattr(self.reference.loss, "__name__", type(self.reference.loss).__name__)):
                 return self.reference.loss(output, *labels), buffers
 
@@ -149,17 +155,6 @@ class _Tracing:
 def _parts(flat: Sequence[torch.Tensor], sizes: Sequence[int]) -> list[tuple[torch.Tensor, ...]]:
     rest = iter(flat)
     return [tuple(next(rest) for _ in range(size)) for size in sizes]
-
-
-def _free(names: Sequence[str], taken: set[str]) -> list[str]:
-    """The names, altered where a parameter or buffer is called so."""
-    result = []
-    for name in names:
-        while name in taken:
-            name = f"{name}_"
-        taken.add(name)
-        result.append(name)
-    return result
 
 
 def _unchanged_or_counting(graph: fx.Graph, names: Sequence[str], outputs: Sequence[str]) -> set[str]:

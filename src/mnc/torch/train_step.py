@@ -14,7 +14,6 @@ from mnc.torch import step_trace
 from mnc.torch.reference import StepReference, array_of
 from mnc.torch.translation import to_onnx
 
-LOSS = "loss"
 STEPS = 3
 _DRAWS = 3
 
@@ -34,6 +33,7 @@ class TrainStep:
         gradients: parameter -> output with its gradient; empty unless asked for.
         initial: first values of parameters and state.
         proof: the comparisons with torch.
+        loss: name of the output with the loss.
     """
 
     model: onnx.ModelProto
@@ -45,7 +45,7 @@ class TrainStep:
     gradients: dict[str, str]
     initial: dict[str, np.ndarray] = field(repr=False)
     proof: proving.Proof = field(repr=False)
-    loss: str = LOSS
+    loss: str = "loss"
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ def export_train_step(
         InternalError: the graph disagrees with torch; names the tensor.
     """
     traced = step_trace.trace_step(module, loss, optimizer, sample)
-    base = [LOSS, *traced.updates.values()]
+    base = [traced.loss, *traced.updates.values()]
     wanted = [*base, *traced.gradients.values()] if gradients else base
     model = to_onnx(traced.traced, name, wanted)
     exact = to_onnx(traced.traced, name, [*base, *traced.gradients.values()], double=True)
@@ -100,6 +100,7 @@ def export_train_step(
         gradients=traced.gradients if gradients else {},
         initial=traced.initial,
         proof=_prove(traced, model, exact),
+        loss=traced.loss,
     )
 
 
@@ -137,7 +138,7 @@ class _Trial:
         """What the graph should give in every step."""
         results = []
         for data, labels in self._batches:
-            step = reference.step(data, labels)
+            step = reference.step(data, labels, self._traced.loss)
             after = reference.values()
             results.append({**step, **{out: after[name] for name, out in self._traced.updates.items()}})
         return results

@@ -92,13 +92,113 @@ def test_average_pool_backward(
     _same([found], [torch.ops.aten.avg_pool2d_backward(*arguments)])
 
 
-def test_adaptive_average_pool() -> None:
-    pooling, x = _module("pooling"), _rand(2, 3, 8, 6)
-    _same([pooling.adaptive_avg_pool2d(x, [4, 2])], [torch.ops.aten._adaptive_avg_pool2d(x, [4, 2])])
-    g = _rand(2, 3, 4, 2)
-    found = pooling.adaptive_avg_pool2d_backward(g, x)
-    _same([found], [torch.ops.aten._adaptive_avg_pool2d_backward(g, x)])
-    assert pooling.adaptive_avg_pool2d(x, [3, 2]) is NotImplemented
+ADAPTIVE = [("avg", [4, 2]), ("avg", [3, 4]), ("avg", [9, 1]), ("max", [4, 2]), ("max", [1, 6])]
+
+
+@pytest.mark.parametrize(("kind", "out"), ADAPTIVE)
+def test_adaptive_pool(kind: str, out: list[int]) -> None:
+    aten, table, x = torch.ops.aten, _module("pooling").DECOMPOSITIONS, _rand(2, 3, 8, 6)
+    for extents in ([8, 6], [2, 8, 6]):
+        x, size, rank = _rand(2, 3, *extents), [1] * (len(extents) - 2) + out, len(extents)
+        forward = getattr(aten, f"_adaptive_avg_pool{rank}d" if kind == "avg" else f"adaptive_max_pool{rank}d")
+        backward = getattr(aten, f"{forward.__name__}_backward")
+        theirs, mine = forward(x, size), table[forward.default](x, size)
+        _same([mine] if kind == "avg" else mine, [theirs] if kind == "avg" else theirs)
+        g = _rand(2, 3, *size, seed=1)
+        arguments = (g, x) if kind == "avg" else (g, x, theirs[1])
+        _same([table[backward.default](*arguments)], [backward(*arguments)])
+
+
+def test_adaptive_maximum_of_uneven_windows_stays_whole() -> None:
+    table = _module("pooling").DECOMPOSITIONS
+    assert table[torch.ops.aten.adaptive_max_pool2d.default](_rand(1, 8, 6), [3, 2]) is NotImplemented
+
+
+@pytest.mark.parametrize("ceil", [False, True])
+@pytest.mark.parametrize(
+    ("kernel", "stride", "padding"), [([2, 2, 2], [2, 2, 2], 0), ([3, 2, 1], [1, 2, 2], 0), (3, [2], 1)]
+)
+def test_pooling_of_volumes(kernel: Any, stride: Any, padding: int, ceil: bool) -> None:
+    aten, table, x = torch.ops.aten, _module("pooling").DECOMPOSITIONS, _rand(2, 3, 6, 5, 4)
+    y, indices = aten.max_pool3d_with_indices(x, kernel, stride, padding, 1, ceil)
+    arguments = (_rand(*y.shape, seed=1), x, kernel, stride, padding, 1, ceil, indices)
+    backward = aten.max_pool3d_with_indices_backward
+    wide = (*arguments[:2], *([v] * 3 if isinstance(v, int) else v for v in arguments[2:6]), ceil, indices)
+    _same([table[backward.default](*arguments)], [backward(*wide)])
+    for numbers in ((kernel, stride, padding, ceil, False, None), (kernel, stride, padding, ceil, True, 5)):
+        g = _rand(*aten.avg_pool3d(x, *numbers).shape, seed=1)
+        _same([table[aten.avg_pool3d_backward.default](g, x, *numbers)], [aten.avg_pool3d_backward(g, x, *numbers)])
+
+
+UPSAMPLED = [
+    (name, rank, sizes)
+    for name, rank in (("nearest", 1), ("nearest", 2), ("_exact", 2), ("linear", 1), ("bilinear", 2), ("trilinear", 3),
+                       ("bicubic", 2))
+    for sizes in ((6, 8, 6), (7, 3, 5), (1, 5, 2))
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "rank", "sizes"), UPSAMPLED)
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("scale", [None, 1.7])
+def test_interpolation(kind: str, rank: int, sizes: Any, corners: bool, scale: Any) -> None:
+    aten, table = torch.ops.aten, _module("resampling").DECOMPOSITIONS
+    name = f"_upsample_nearest_exact{rank}d" if kind == "_exact" else f"upsample_{kind}{rank}d"
+    extents = [3, 4, 2][:rank]
+    size = [int(e * scale) for e in extents] if scale else list(sizes[:rank])
+    x = _rand(2, 3, *extents)
+    aligned = () if "nearest" in name else (corners,)
+    scales = (scale,) * rank
+    forward, backward = getattr(aten, name).default, getattr(aten, f"{name}_backward").default
+    _same([table[forward](x, size, *aligned, *scales)], [forward(x, size, *aligned, *scales)])
+    arguments = (_rand(2, 3, *size, seed=1), size, list(x.shape), *aligned, *scales)
+    _same([table[backward](*arguments)], [backward(*arguments)])
+
+
+INDICES = {
+    "pair": [[0, 2, -1], [1, 1, 3], None],
+    "apart": [[0, 2], None, [1, -1]],
+    "last": [None, [0, -4, 0], [1, 1, 4]],
+    "outer": [[[0], [1]], [2, 2, 0], None],
+    "all": [[0, 2, 0], [1, 1, 1], [4, 4, 4]],
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_indexing_by_several_tensors(name: str) -> None:
+    aten, indexing, x = torch.ops.aten, _module("indexing"), _rand(3, 4, 5)
+    indices = [None if part is None else torch.tensor(part) for part in INDICES[name]]
+    expected = aten.index(x, indices)
+    _same([indexing.index(x, indices)], [expected])
+    for values in (_rand(*expected.shape, seed=1), _rand(*([1] * expected.dim()), seed=2)):
+        _same([indexing.index_put(x, indices, values, True)], [aten.index_put(x, indices, values, True)])
+
+
+def test_indexing_that_stays_whole() -> None:
+    indexing, x = _module("indexing"), _rand(3, 4)
+    assert indexing.index(x, [x > 0]) is NotImplemented
+    assert indexing.index(x, [torch.tensor([1])]) is NotImplemented
+    assert indexing.index_put(x, [torch.tensor([1])], _rand(1, 4)) is NotImplemented
+    value = torch.tensor(2.0, dtype=torch.float64)
+    _same([indexing.index_put(x, [x > 0], value)], [torch.ops.aten.index_put(x, [x > 0], value)])
+    _same([indexing.index_put(x, [x[:, 0] > 0], value)], [torch.ops.aten.index_put(x, [x[:, 0] > 0], value)])
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_scatter_add(dim: int) -> None:
+    index = torch.tensor([[[0, 1, 1], [2, 0, 0]], [[0, 0, 2], [1, 1, 0]]])
+    arguments = (_rand(3, 4, 5), dim, index, _rand(2, 3, 4))
+    _same([_module("indexing").scatter_add(*arguments)], [torch.ops.aten.scatter_add(*arguments)])
+
+
+@pytest.mark.parametrize(
+    ("dim", "start", "end", "step"), [(0, 1, 2, 1), (-1, 0, 9, 1), (1, -3, -1, 1), (1, 1, 9, 2), (1, 3, 2, 1)]
+)
+def test_slice_scatter(dim: int, start: int, end: int, step: int) -> None:
+    x = _rand(2, 6, 4)
+    part = torch.ops.aten.slice(x, dim, start, end, step)
+    arguments = (x, _rand(*part.shape, seed=1), dim, start, end, step)
+    _same([_module("shape").slice_scatter(*arguments)], [torch.ops.aten.slice_scatter(*arguments)])
 
 
 @pytest.mark.parametrize("affine", [False, True])
@@ -127,7 +227,8 @@ def test_layer_norm(inner: list[int], affine: bool) -> None:
     _same(normalization.native_layer_norm(x, inner, scale, shift, 1e-3), expected)
     arguments = (g, x, inner, expected[1], expected[2], scale, shift, [True, affine, affine])
     found, theirs = (
-        normalization.native_layer_norm_backward(*arguments), torch.ops.aten.native_layer_norm_backward(*arguments)
+        normalization.native_layer_norm_backward(*arguments),
+        torch.ops.aten.native_layer_norm_backward(*arguments),
     )
     _same(found if affine else found[:1], theirs if affine else theirs[:1])
 

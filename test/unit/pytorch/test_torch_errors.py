@@ -79,8 +79,8 @@ def test_an_unsupported_operator_names_its_module_and_the_remedy() -> None:
     module = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.ReLU(), nn.Dropout(0.5)), nn.Linear(4, 3))
     text = _refused(module)
     assert "in module '1.1' (Dropout)" in text and "hint: set the dropout probability to 0" in text
-    with pytest.raises(CompileError, match=r"in module '0' \(LSTM\)"):
-        mnc.torch.export_inference(nn.Sequential(nn.LSTM(4, 3)), torch.ones(2, 5, 4))
+    with pytest.raises(CompileError, match=r"in module '0' \(EmbeddingBag\)"):
+        mnc.torch.export_inference(nn.Sequential(nn.EmbeddingBag(4, 3)), torch.ones(2, 5, dtype=torch.int64))
 
 
 SAMPLES = {
@@ -105,7 +105,9 @@ def test_losses_optimizers_and_types() -> None:
     assert "the loss must be a scalar, but is a tensor of shape [2]" in _refused(
         module, loss=nn.CrossEntropyLoss(reduction="none")
     )
-    assert "optimizer RMSprop is not supported" in _refused(module, optimizer=torch.optim.RMSprop(module.parameters()))
+    assert "optimizer Rprop is not supported" in _refused(module, optimizer=torch.optim.Rprop(module.parameters()))
+    decaying = torch.optim.Adagrad(module.parameters(), lr_decay=0.1)
+    assert "Adagrad with lr_decay is not supported" in _refused(module, optimizer=decaying)
     other = torch.optim.SGD(nn.Linear(2, 2).parameters())
     assert "holds no parameter of the module" in _refused(module, optimizer=other)
     damped = torch.optim.SGD(module.parameters(), momentum=0.9, dampening=0.1)
@@ -135,3 +137,70 @@ def test_state_of_python_is_found_out() -> None:
     internal = importlib.import_module("mnc.core.diagnostics").InternalError
     with pytest.raises(internal, match="forward and loss must depend on their inputs only"):
         _step(Counting())
+
+
+def test_what_is_no_plain_module_loss_or_optimizer() -> None:
+    module = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(module.parameters())
+    assert "the module is a method, not a torch.nn.Module" in _refused(module.forward, optimizer=optimizer)
+    assert "the module is compiled by torch.compile" in _refused(torch.compile(module))
+    assert "hint: export the module inside: wrapper.module" in _refused(nn.Sequential(nn.DataParallel(module)))
+    assert "the optimizer is a str, not a torch.optim.Optimizer" in _refused(module, optimizer="sgd")
+    assert "the loss is a float" in _refused(module, loss=0.5)
+    unrolled = torch.optim.SGD(module.parameters(), differentiable=True)
+    assert "the optimizer is differentiable" in _refused(module, optimizer=unrolled)
+
+
+def test_a_loss_with_a_trained_parameter_is_refused() -> None:
+    """Its updates would be lost without a word."""
+
+    class Weighted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(3))
+
+        def forward(self, scores: Any, labels: Any) -> Any:
+            return nn.functional.cross_entropy(scores * self.scale, labels)
+
+    module, loss = nn.Linear(4, 3), Weighted()
+    optimizer = torch.optim.SGD([*module.parameters(), *loss.parameters()])
+    assert "the optimizer trains the parameter 'scale' of the loss" in _refused(module, loss=loss, optimizer=optimizer)
+
+
+HOOKS = {
+    "gradient": (lambda m, o: m.weight.register_hook(lambda g: g.clamp(-1, 1)), "the gradient of 'weight' goes"),
+    "sum": (
+        lambda m, o: m.bias.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(2)), "the gradient of 'bias' goes",
+    ),
+    "module": (lambda m, o: m.register_full_backward_hook(lambda *a: None), "has a backward hook"),
+    "step": (lambda m, o: o.register_step_pre_hook(lambda *a: None), "the optimizer has a hook on its step"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_hooks_that_a_trace_does_not_see(name: str) -> None:
+    install, message = HOOKS[name]
+    module = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(module.parameters())
+    install(module, optimizer)
+    assert message in _refused(module, optimizer=optimizer)
+
+
+def test_an_untraceable_module_tells_why_and_where() -> None:
+    class Custom(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, *g: Any) -> Any:
+            return g
+
+    text = _refused(Forward(lambda x: x if x.sum() > 0 else -x))
+    assert "it depends on the value of a tensor (test_torch_errors.py:" in text and "must not branch" in text
+    assert "it has an autograd.Function" in _refused(Forward(Custom.apply))
+    checkpoint = importlib.import_module("torch.utils.checkpoint").checkpoint
+    text = _refused(Forward(lambda x: checkpoint(torch.tanh, x, use_reentrant=False)))
+    assert "leave torch.utils.checkpoint out" in text
+    loss = lambda x, y: ((x - nn.functional.one_hot(y)) ** 2).mean()  # noqa: E731
+    assert "hint: give num_classes" in _refused(nn.Linear(4, 3), loss=loss)

@@ -132,6 +132,9 @@ OPTIMIZERS = {
     "momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01),
     "adam": lambda p: torch.optim.Adam(p, lr=0.01, betas=(0.8, 0.99), weight_decay=0.1),
     "amsgrad": lambda p: torch.optim.AdamW(p, lr=0.01, amsgrad=True),
+    "rmsprop": lambda p: torch.optim.RMSprop(p, lr=0.01, weight_decay=0.01),
+    "centred": lambda p: torch.optim.RMSprop(p, lr=0.01, alpha=0.9, momentum=0.9, centered=True, eps=1e-2),
+    "adagrad": lambda p: torch.optim.Adagrad(p, lr=0.01, weight_decay=0.01, initial_accumulator_value=0.1),
     "groups": lambda p: torch.optim.Adam([{"params": p[:2]}, {"params": p[2:], "lr": 0.1, "eps": 1e-3}], lr=0.01),
 }
 
@@ -174,6 +177,20 @@ def test_regression(loss: Any) -> None:
     _check(module, torch.optim.SGD(module.parameters(), lr=0.1), (sample[0], torch.rand(8, 3)), loss)
 
 
+CHOSEN = {
+    "gathered": lambda scores, y: -scores.log_softmax(1).gather(1, y[:, None]).mean(),
+    "indexed": lambda scores, y: -scores.log_softmax(1)[torch.arange(6), y].mean(),
+    "one-hot": lambda scores, y: ((scores - nn.functional.one_hot(y, 3)) ** 2).mean(),
+    "divergence": lambda scores, y: nn.functional.kl_div(scores.log_softmax(1), (y[:, None] == y[:3]) / 3.0),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_losses_of_ones_own(name: str) -> None:
+    module, sample = _perceptron(4, 4, 3, 6)
+    _check(module, torch.optim.SGD(module.parameters(), lr=0.05), sample, CHOSEN[name])
+
+
 def test_ignored_labels_count_nothing() -> None:
     module, (x, y) = _perceptron(6, 5, 3, 8)
     step = export(module, nn.CrossEntropyLoss(), torch.optim.SGD(module.parameters()), (x, y))
@@ -203,6 +220,106 @@ def test_frozen_unused_tied_and_evaluated() -> None:
     assert not any("running" in name for name in step.state)
     constants = {tensor.name for tensor in step.model.graph.initializer}
     assert {"first.bias", "norm.running_mean", "norm.running_var"} <= constants
+
+
+def test_an_optimizer_of_some_parameters_only() -> None:
+    module, sample = _perceptron(4, 4, 3, 6)
+    step = _check(module, torch.optim.SGD(module[2].parameters(), lr=0.1), sample)
+    assert step.parameters == ("2.weight", "2.bias")
+
+
+def test_a_parameter_called_like_a_result_keeps_its_name() -> None:
+    class Named(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.loss, self.output, self.inner = (
+                nn.Parameter(torch.ones(3)),
+                nn.Parameter(torch.ones(3)),
+                nn.Linear(4, 3),
+            )
+
+        def forward(self, loss: Any) -> Any:
+            return self.inner(loss) * self.loss * self.output
+
+    module, (_, sample) = Named(), _perceptron(4, 4, 3, 6)
+    step = _check(module, torch.optim.SGD(module.parameters(), lr=0.1), sample)
+    assert step.loss == "loss_" and step.data == ("loss__",) and step.updates["loss"] == "loss.updated"
+    model = importlib.import_module("mnc.torch").export_inference(module, sample[0])
+    assert [value.name for value in model.graph.output] == ["output_"]
+
+
+class Averaging(nn.Module):
+    """Follows the mean of its input by a buffer that it replaces, and writes into its input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 3)
+        self.register_buffer("mean", torch.zeros(4))
+
+    def forward(self, x: Any) -> Any:
+        x.mul_(2)
+        self.mean = 0.9 * self.mean + 0.1 * x.detach().mean(0)
+        return self.inner(x - self.mean)
+
+
+class Recurrent(nn.Module):
+    """Scores from the last state of a recurrent network."""
+
+    def __init__(self, cells: Any, width: int) -> None:
+        super().__init__()
+        self.cells, self.scores = cells, nn.Linear(width, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.scores(self.cells(x)[0][:, -1])
+
+
+class Translating(nn.Module):
+    """Encoder and decoder over the same sequence."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.transformer, self.scores = nn.Transformer(8, 2, 1, 1, 8, dropout=0.0, batch_first=True), nn.Linear(8, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.scores(self.transformer(x, x.flip(1))[:, 0])
+
+
+def _image(*layers: Any) -> Any:
+    return nn.Sequential(nn.Conv2d(1, 2, 3, padding=1, padding_mode="circular"), *layers, nn.Flatten())
+
+
+MODULES = {
+    "averaging": (Averaging, (6, 4)),
+    "lstm": (lambda: Recurrent(nn.LSTM(4, 5, batch_first=True), 5), (2, 3, 4)),
+    "gru both ways": (lambda: Recurrent(nn.GRU(4, 3, bidirectional=True, batch_first=True), 6), (2, 3, 4)),
+    "translating": (Translating, (2, 3, 8)),
+    "alexnet's pool": (lambda: _image(nn.AdaptiveAvgPool2d((4, 3))), (2, 1, 6, 5)),
+    "largest": (lambda: _image(nn.AdaptiveMaxPool2d((3, 1))), (2, 1, 6, 5)),
+    "ceiling": (lambda: _image(nn.AvgPool2d(3, 2, padding=1, ceil_mode=True)), (2, 1, 6, 5)),
+    "divisor": (lambda: _image(nn.AvgPool2d(2, divisor_override=3)), (2, 1, 6, 5)),
+    "nearest": (lambda: _image(nn.Upsample(scale_factor=2)), (2, 1, 3, 4)),
+    "between": (lambda: _image(nn.Upsample(size=(5, 4))), (2, 1, 3, 4)),
+    "bilinear": (lambda: _image(nn.Upsample(scale_factor=2, mode="bilinear")), (2, 1, 3, 4)),
+    "bicubic": (lambda: _image(nn.Upsample(scale_factor=1.5, mode="bicubic")), (2, 1, 3, 4)),
+    "corners": (lambda: _image(nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)), (2, 1, 3, 4)),
+    "volume": (
+        lambda: nn.Sequential(nn.Conv3d(1, 2, 2), nn.MaxPool3d(2), nn.AvgPool3d(2, 1), nn.Flatten()), (2, 1, 5, 5, 5),
+    ),
+    "responses": (lambda: _image(nn.LocalResponseNorm(2)), (2, 1, 3, 4)),
+    "tracked": (lambda: _image(nn.InstanceNorm2d(2, track_running_stats=True)), (3, 1, 3, 4)),
+    "patches": (lambda: _image(nn.Unfold(2)), (2, 1, 3, 4)),
+    "shrinking": (lambda: nn.Sequential(nn.Linear(4, 6), nn.Hardshrink(0.1), nn.Softshrink(0.1)), (3, 4)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules(name: str) -> None:
+    make, shape = MODULES[name]
+    torch.manual_seed(0)
+    module = make()
+    x = torch.randn(shape)
+    labels = torch.zeros(shape[0], dtype=torch.int64)
+    _check(module, torch.optim.SGD(module.parameters(), lr=0.05), (x, labels))
 
 
 def test_names_of_nodes_tell_the_module() -> None:

@@ -9,7 +9,17 @@ from typing import Any
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
-from mnc.torch.decompositions import contraction, embedding, loss, normalization, pooling, shape
+from mnc.torch.decompositions import (
+    contraction,
+    embedding,
+    indexing,
+    loss,
+    normalization,
+    pointwise,
+    pooling,
+    resampling,
+    shape,
+)
 from mnc.torch.operators import OPERATORS
 
 Table = dict[Any, Callable[..., Any]]
@@ -17,9 +27,12 @@ Table = dict[Any, Callable[..., Any]]
 _OWN: Table = {
     **contraction.DECOMPOSITIONS,
     **embedding.DECOMPOSITIONS,
+    **indexing.DECOMPOSITIONS,
     **loss.DECOMPOSITIONS,
     **normalization.DECOMPOSITIONS,
+    **pointwise.DECOMPOSITIONS,
     **pooling.DECOMPOSITIONS,
+    **resampling.DECOMPOSITIONS,
     **shape.DECOMPOSITIONS,
 }
 
@@ -28,6 +41,7 @@ _MORE = [
     _aten.gelu_backward, _aten.native_group_norm_backward, _aten.binary_cross_entropy,
     _aten.binary_cross_entropy_backward, _aten.mse_loss, _aten.mse_loss_backward, _aten.elu, _aten.leaky_relu,
     _aten.hardtanh, _aten._safe_softmax, _aten.sinh, _aten.cosh, _aten.tan,
+    _aten.hardshrink, _aten.softshrink,
 ]  # fmt: skip
 """Operators that torch can take apart but does not by default."""
 

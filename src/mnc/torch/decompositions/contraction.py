@@ -85,7 +85,21 @@ def _baddbmm(
     return product if beta == 0 else product + (self if beta == 1 else self * beta)
 
 
+def trilinear(
+    i1: torch.Tensor, i2: torch.Tensor, i3: torch.Tensor, expand1: list[int], expand2: list[int], expand3: list[int],
+    sumdim: list[int], unroll_dim: int = 1,
+) -> torch.Tensor:
+    """``aten._trilinear``: the product of three tensors, given dimensions of their own, summed over `sumdim`."""
+    parts: list[torch.Tensor] = []
+    for axes, part in ((expand1, i1), (expand2, i2), (expand3, i3)):
+        for axis in sorted(axes):
+            part = part.unsqueeze(axis)
+        parts.append(part)
+    return (parts[0] * parts[1] * parts[2]).sum(sumdim)
+
+
 DECOMPOSITIONS = {
+    _aten._trilinear.default: trilinear,
     _aten.convolution_backward.default: convolution_backward,
     _aten.mv.default: _mv,
     _aten.dot.default: _dot,

@@ -1,98 +1,142 @@
-"""Gradients of pooling, by comparing and spreading instead of scattering; adaptive pooling as average pooling."""
+"""Gradients of pooling, by comparing and spreading instead of scattering; adaptive pooling as pooling.
+
+Written for any number of spatial dimensions, the last ones of a tensor.
+"""
 
 import itertools
+import math
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
+from mnc.torch.decompositions.resampling import constant, resampled
+
 _aten = torch.ops.aten
+Extents = list[int]
 
 
-def _pairs(values: Any, default: list[int] | None = None) -> list[int]:
+def _all(values: Any, rank: int, default: Extents | None = None) -> Extents:
+    """One value per spatial dimension; torch lets one stand for all, and leaves strides out."""
     given = [values] if isinstance(values, int) else list(values)
     if not given:
         return list(default or [])
-    return given * 2 if len(given) == 1 else given
+    return given * rank if len(given) == 1 else given
 
 
-def _spread(part: torch.Tensor, stride: list[int], offset: list[int], extents: list[int]) -> torch.Tensor:
+def _interleaved(first: Iterable[int], second: Iterable[int]) -> Extents:
+    """[a, b], [c, d] -> [a, c, b, d]."""
+    return [value for pair in zip(first, second, strict=True) for value in pair]
+
+
+def _padded(x: torch.Tensor, low: Extents, high: Extents, value: float = 0.0) -> torch.Tensor:
+    """Spatial dimensions with this much put before and behind; negative amounts cut."""
+    return _aten.constant_pad_nd(x, _interleaved(reversed(low), reversed(high)), value)
+
+
+def _part(x: torch.Tensor, start: Extents, extents: Extents, step: Extents | None = None) -> torch.Tensor:
+    """`extents` elements of every spatial dimension, from `start` on, each `step`-th."""
+    rank = len(extents)
+    for i, (first, count, by) in enumerate(zip(start, extents, step or [1] * rank, strict=True)):
+        x = _aten.slice(x, i - rank, first, first + (count - 1) * by + 1, by)
+    return x
+
+
+def _spread(part: torch.Tensor, stride: Extents, offset: Extents, extents: Extents) -> torch.Tensor:
     """Zeros of the spatial `extents` with the elements of `part` at ``offset + i * stride``; beyond, they are cut."""
-    *outer, height, width = part.shape
-    gapped = part.reshape(*outer, height, 1, width, 1)
-    gapped = _aten.constant_pad_nd(gapped, [0, stride[1] - 1, 0, 0, 0, stride[0] - 1], 0.0)
-    wide = gapped.reshape(*outer, height * stride[0], width * stride[1])
-    high = [extents[i] - offset[i] - wide.shape[i - 2] for i in range(2)]
-    return _aten.constant_pad_nd(wide, [offset[1], high[1], offset[0], high[0]], 0.0)
+    rank = len(stride)
+    outer, inner = part.shape[:-rank], part.shape[-rank:]
+    gapped = part.reshape(*outer, *_interleaved(inner, [1] * rank))
+    gapped = _padded(gapped, [0] * (2 * rank), _interleaved([0] * rank, [s - 1 for s in stride]))
+    wide = gapped.reshape(*outer, *(size * step for size, step in zip(inner, stride, strict=True)))
+    high = [extents[i] - offset[i] - wide.shape[i - rank] for i in range(rank)]
+    return _padded(wide, offset, high)
 
 
-def _is_partition(extents: list[int], kernel: list[int], stride: list[int], padding: list[int], out: list[int]) -> bool:
+def _is_partition(extents: Extents, kernel: Extents, stride: Extents, padding: Extents, out: Extents) -> bool:
     """Whether the windows lie side by side, inside the tensor."""
     inside = all(o * k <= e for o, k, e in zip(out, kernel, extents, strict=True))
     return stride == kernel and not any(padding) and inside
 
 
-def _blocks(x: torch.Tensor, kernel: list[int], out: list[int]) -> torch.Tensor:
+def _blocks(x: torch.Tensor, kernel: Extents, out: Extents) -> torch.Tensor:
     """[..., H, W] -> [..., out0, kernel0, out1, kernel1]: side by side windows as dimensions of their own."""
-    cut = x[..., : out[0] * kernel[0], : out[1] * kernel[1]]
-    return cut.reshape(*x.shape[:-2], out[0], kernel[0], out[1], kernel[1])
+    cut = _part(x, [0] * len(out), [o * k for o, k in zip(out, kernel, strict=True)])
+    return cut.reshape(*x.shape[: -len(out)], *_interleaved(out, kernel))
 
 
-def _unblocked(x: torch.Tensor, extents: list[int]) -> torch.Tensor:
+def _within_blocks(x: torch.Tensor, rank: int) -> torch.Tensor:
+    """One element per window -> a tensor that broadcasts with `_blocks`."""
+    return x.reshape(*x.shape[:-rank], *_interleaved(x.shape[-rank:], [1] * rank))
+
+
+def _unblocked(x: torch.Tensor, extents: Extents) -> torch.Tensor:
     """The inverse of `_blocks`; what no window covers is zero."""
-    *outer, rows, height, columns, width = x.shape
-    whole = x.reshape(*outer, rows * height, columns * width)
-    low = [extents[i] - whole.shape[i - 2] for i in range(2)]
-    return _aten.constant_pad_nd(whole, [0, low[1], 0, low[0]], 0.0) if any(low) else whole
+    rank = len(extents)
+    outer, inner = x.shape[: -2 * rank], x.shape[-2 * rank :]
+    whole = x.reshape(*outer, *(inner[2 * i] * inner[2 * i + 1] for i in range(rank)))
+    missing = [extents[i] - whole.shape[i - rank] for i in range(rank)]
+    return _padded(whole, [0] * rank, missing) if any(missing) else whole
 
 
-def _partition_gradient(g: torch.Tensor, x: torch.Tensor, largest: torch.Tensor, kernel: list[int]) -> torch.Tensor:
+def _partition_gradient(g: torch.Tensor, x: torch.Tensor, largest: torch.Tensor, kernel: Extents) -> torch.Tensor:
     """Max pooling by windows side by side: the first place that equals the maximum gets the gradient."""
-    out = list(g.shape[-2:])
-    places = torch.arange(kernel[0] * kernel[1], dtype=x.dtype).reshape(kernel[0], 1, kernel[1])
-    windows = _blocks(x, kernel, out)
-    beyond = float(kernel[0] * kernel[1])
-    hits = torch.where(windows == largest[..., :, None, :, None], places, beyond)
-    first = hits.amin([-3, -1], keepdim=True)
-    return _unblocked(torch.where(places == first, g[..., :, None, :, None], 0.0), list(x.shape[-2:]))
+    rank, beyond = len(kernel), math.prod(kernel)
+    places = torch.arange(beyond, dtype=x.dtype).reshape(_interleaved([1] * rank, kernel))
+    windows = _blocks(x, kernel, list(g.shape[-rank:]))
+    hits = torch.where(windows == _within_blocks(largest, rank), places, float(beyond))
+    first = hits.amin([-1 - 2 * i for i in range(rank)], keepdim=True)
+    return _unblocked(torch.where(places == first, _within_blocks(g, rank), 0.0), list(x.shape[-rank:]))
 
 
 def _window_gradient(
-    g: torch.Tensor, x: torch.Tensor, largest: torch.Tensor, kernel: list[int], stride: list[int], padding: list[int],
-    dilation: list[int],
+    g: torch.Tensor, x: torch.Tensor, largest: torch.Tensor, kernel: Extents, stride: Extents, padding: Extents,
+    dilation: Extents,
 ) -> torch.Tensor:
     """Max pooling by windows that overlap: one term per place in the window."""
-    out, extents = list(g.shape[-2:]), list(x.shape[-2:])
-    span = [(out[i] - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1 for i in range(2)]
-    after = [max(span[i] - extents[i] - padding[i], 0) for i in range(2)]
-    padded = _aten.constant_pad_nd(x, [padding[1], after[1], padding[0], after[0]], -float("inf"))
+    rank = len(kernel)
+    out, extents = list(g.shape[-rank:]), list(x.shape[-rank:])
+    span = [(out[i] - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1 for i in range(rank)]
+    after = [max(span[i] - extents[i] - padding[i], 0) for i in range(rank)]
+    padded = _padded(x, padding, after, -float("inf"))
     total = taken = None
-    for place in itertools.product(range(kernel[0]), range(kernel[1])):
-        start = [place[i] * dilation[i] for i in range(2)]
-        ends = [start[i] + (out[i] - 1) * stride[i] + 1 for i in range(2)]
-        seen = padded[..., start[0] : ends[0] : stride[0], start[1] : ends[1] : stride[1]]
-        hit = seen == largest
+    for place in itertools.product(*map(range, kernel)):
+        start = [place[i] * dilation[i] for i in range(rank)]
+        hit = _part(padded, start, out, stride) == largest
         hit, taken = (hit, hit) if taken is None else (hit & ~taken, hit | taken)
-        part = _spread(torch.where(hit, g, 0.0), stride, start, list(padded.shape[-2:]))
+        part = _spread(torch.where(hit, g, 0.0), stride, start, list(padded.shape[-rank:]))
         total = part if total is None else total + part
     assert total is not None  # a kernel has at least one place
-    return total[..., padding[0] : padding[0] + extents[0], padding[1] : padding[1] + extents[1]]
+    return _part(total, padding, extents)
 
 
-def max_pool2d_with_indices_backward(
-    grad_output: torch.Tensor, self: torch.Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-    ceil_mode: bool, indices: torch.Tensor,
+def _max_gradient(
+    g: torch.Tensor, x: torch.Tensor, largest: torch.Tensor, kernel: Extents, stride: Extents, padding: Extents,
+    dilation: Extents,
 ) -> torch.Tensor:
-    """``aten.max_pool2d_with_indices_backward``: among equal elements of a window the first one counts."""
-    kernel = _pairs(kernel_size)
-    stride, padding, dilation = _pairs(stride, kernel), _pairs(padding), _pairs(dilation)
-    largest = _aten.max_pool2d_with_indices(self, kernel, stride, padding, dilation, ceil_mode)[0]
-    extents, out = list(self.shape[-2:]), list(grad_output.shape[-2:])
-    if dilation == [1, 1] and _is_partition(extents, kernel, stride, padding, out):
-        return _partition_gradient(grad_output, self, largest, kernel)
-    return _window_gradient(grad_output, self, largest, kernel, stride, padding, dilation)
+    """Gradient of max pooling: among equal elements of a window the first one counts."""
+    rank = len(kernel)
+    sides = _is_partition(list(x.shape[-rank:]), kernel, stride, padding, list(g.shape[-rank:]))
+    if dilation == [1] * rank and sides:
+        return _partition_gradient(g, x, largest, kernel)
+    return _window_gradient(g, x, largest, kernel, stride, padding, dilation)
 
 
-def _counts(extent: int, out: int, kernel: int, stride: int, padding: int, include_pad: bool) -> list[int]:
+def _max_pool_backward(rank: int, pool: Any) -> Any:
+    def backward(
+        grad_output: torch.Tensor, self: torch.Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+        ceil_mode: bool, indices: torch.Tensor,
+    ) -> torch.Tensor:  # fmt: skip
+        """``aten.max_poolNd_with_indices_backward``."""
+        kernel = _all(kernel_size, rank)
+        stride, padding, dilation = _all(stride, rank, kernel), _all(padding, rank), _all(dilation, rank)
+        largest = pool(self, kernel, stride, padding, dilation, ceil_mode)[0]
+        return _max_gradient(grad_output, self, largest, kernel, stride, padding, dilation)
+
+    return backward
+
+
+def _counts(extent: int, out: int, kernel: int, stride: int, padding: int, include_pad: bool) -> Extents:
     """How many elements each window of one dimension is averaged over."""
     counts = []
     for i in range(out):
@@ -103,61 +147,123 @@ def _counts(extent: int, out: int, kernel: int, stride: int, padding: int, inclu
 
 
 def _averaged(
-    g: torch.Tensor, kernel: list[int], stride: list[int], padding: list[int], extents: list[int], include_pad: bool
+    g: torch.Tensor, kernel: Extents, stride: Extents, padding: Extents, extents: Extents, include_pad: bool
 ) -> torch.Tensor:
     """The gradient divided by what each window was divided by."""
-    out = list(g.shape[-2:])
-    counts = [_counts(extents[i], out[i], kernel[i], stride[i], padding[i], include_pad) for i in range(2)]
-    factors = [[1 / (a * b) for b in counts[1]] for a in counts[0]]
-    flat = {value for row in factors for value in row}
-    return g * flat.pop() if len(flat) == 1 else g * torch.tensor(factors, dtype=g.dtype)
+    out = list(g.shape[-len(kernel) :])
+    windows = zip(extents, out, kernel, stride, padding, strict=True)
+    counts = [_counts(*window, include_pad) for window in windows]
+    factors = [1 / math.prod(along) for along in itertools.product(*counts)]
+    if len(set(factors)) == 1:
+        return g * factors[0]
+    return g * constant(factors, g.dtype).reshape(out)
 
 
-def avg_pool2d_backward(
-    grad_output: torch.Tensor, self: torch.Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None,
+def _avg_pool_backward(rank: int) -> Any:
+    def backward(
+        grad_output: torch.Tensor, self: torch.Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
+        count_include_pad: bool, divisor_override: int | None,
+    ) -> torch.Tensor:  # fmt: skip
+        """``aten.avg_poolNd_backward``."""
+        kernel, extents = _all(kernel_size, rank), list(self.shape[-rank:])
+        stride, padding = _all(stride, rank, kernel), _all(padding, rank)
+        if divisor_override:
+            share = grad_output * (1 / divisor_override)
+        else:
+            share = _averaged(grad_output, kernel, stride, padding, extents, count_include_pad)
+        return _average_gradient(share, extents, kernel, stride, padding)
+
+    return backward
+
+
+def _average_gradient(
+    share: torch.Tensor, extents: Extents, kernel: Extents, stride: Extents, padding: Extents
 ) -> torch.Tensor:
-    """``aten.avg_pool2d_backward``."""
-    kernel = _pairs(kernel_size)
-    stride, padding, extents = _pairs(stride, kernel), _pairs(padding), list(self.shape[-2:])
-    if divisor_override:
-        share = grad_output * (1 / divisor_override)
-    else:
-        share = _averaged(grad_output, kernel, stride, padding, extents, count_include_pad)
-    out = list(grad_output.shape[-2:])
+    """What every window gives to each of its elements, summed over the windows."""
+    rank = len(kernel)
+    out = list(share.shape[-rank:])
     if _is_partition(extents, kernel, stride, padding, out):
-        shape = [*share.shape[:-2], out[0], kernel[0], out[1], kernel[1]]
-        return _unblocked(share[..., :, None, :, None].expand(shape), extents)
-    padded = [max(extents[i] + 2 * padding[i], (out[i] - 1) * stride[i] + kernel[i]) for i in range(2)]
-    places = itertools.product(range(kernel[0]), range(kernel[1]))
+        return _unblocked(_within_blocks(share, rank).expand(*share.shape[:-rank], *_interleaved(out, kernel)), extents)
+    padded = [max(extents[i] + 2 * padding[i], (out[i] - 1) * stride[i] + kernel[i]) for i in range(rank)]
+    places = itertools.product(*map(range, kernel))
     total = sum((_spread(share, stride, list(place), padded) for place in places), start=0.0)
     assert isinstance(total, torch.Tensor)  # a kernel has at least one place
-    return total[..., padding[0] : padding[0] + extents[0], padding[1] : padding[1] + extents[1]]
+    return _part(total, padding, extents)
 
 
-def _even_kernel(extents: list[int], out: list[int]) -> list[int] | None:
-    """Kernel of the average pooling that adaptive pooling is when the extents divide."""
+def _even_kernel(extents: Extents, out: Extents) -> Extents | None:
+    """Kernel of the pooling that adaptive pooling is when the extents divide."""
     even = all(e % o == 0 for e, o in zip(extents, out, strict=True))
     return [e // o for e, o in zip(extents, out, strict=True)] if even else None
 
 
-def adaptive_avg_pool2d(self: torch.Tensor, output_size: list[int]) -> torch.Tensor:
-    """``aten._adaptive_avg_pool2d`` for extents that divide; others stay whole, and are refused."""
-    kernel = _even_kernel(list(self.shape[-2:]), list(output_size))
-    return NotImplemented if kernel is None else _blocks(self, kernel, list(output_size)).mean([-3, -1])
+def _adaptive_weights(extent: int, out: int) -> list[list[float]]:
+    """[out, extent]: what every element counts in each mean of one dimension."""
+    rows = []
+    for i in range(out):
+        low, high = i * extent // out, -(-(i + 1) * extent // out)
+        rows.append([1 / (high - low) if low <= place < high else 0.0 for place in range(extent)])
+    return rows
 
 
-def adaptive_avg_pool2d_backward(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
-    """``aten._adaptive_avg_pool2d_backward`` for extents that divide."""
-    kernel = _even_kernel(list(self.shape[-2:]), list(grad_output.shape[-2:]))
-    if kernel is None:
-        return NotImplemented
-    return avg_pool2d_backward(grad_output, self, kernel, kernel, [0, 0], False, True, None)
+def _adaptive_avg_pool(rank: int) -> Any:
+    def forward(self: torch.Tensor, output_size: Extents) -> torch.Tensor:
+        """``aten._adaptive_avg_poolNd``: a mean of blocks, or products where the extents do not divide."""
+        extents, out = list(self.shape[-rank:]), list(output_size)
+        kernel = _even_kernel(extents, out)
+        if kernel is not None:
+            return _blocks(self, kernel, out).mean([-1 - 2 * i for i in range(rank)])
+        return resampled(self, [_adaptive_weights(e, o) for e, o in zip(extents, out, strict=True)])
 
+    return forward
+
+
+def _adaptive_avg_pool_backward(rank: int) -> Any:
+    def backward(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
+        """``aten._adaptive_avg_poolNd_backward``."""
+        extents, out = list(self.shape[-rank:]), list(grad_output.shape[-rank:])
+        kernel = _even_kernel(extents, out)
+        if kernel is not None:
+            return _average_gradient(grad_output * (1 / math.prod(kernel)), extents, kernel, kernel, [0] * rank)
+        weights = [_adaptive_weights(e, o) for e, o in zip(extents, out, strict=True)]
+        return resampled(grad_output, weights, transposed=True)
+
+    return backward
+
+
+def _adaptive_max_pool(rank: int, pool: Any) -> tuple[Any, Any]:
+    """``aten.adaptive_max_poolNd`` and its backward for extents that divide; others stay whole, and are refused."""
+
+    def forward(self: torch.Tensor, output_size: Extents) -> Any:
+        kernel = _even_kernel(list(self.shape[-rank:]), list(output_size))
+        return NotImplemented if kernel is None else pool(self, kernel, kernel, [0] * rank, [1] * rank, False)
+
+    def backward(grad_output: torch.Tensor, self: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+        kernel = _even_kernel(list(self.shape[-rank:]), list(grad_output.shape[-rank:]))
+        if kernel is None:
+            return NotImplemented
+        largest = pool(self, kernel, kernel, [0] * rank, [1] * rank, False)[0]
+        return _max_gradient(grad_output, self, largest, kernel, kernel, [0] * rank, [1] * rank)
+
+    return forward, backward
+
+
+max_pool2d_with_indices_backward = _max_pool_backward(2, _aten.max_pool2d_with_indices)
+avg_pool2d_backward = _avg_pool_backward(2)
+_maximum2d = _adaptive_max_pool(2, _aten.max_pool2d_with_indices)
+_maximum3d = _adaptive_max_pool(3, _aten.max_pool3d_with_indices)
 
 DECOMPOSITIONS = {
     _aten.max_pool2d_with_indices_backward.default: max_pool2d_with_indices_backward,
+    _aten.max_pool3d_with_indices_backward.default: _max_pool_backward(3, _aten.max_pool3d_with_indices),
     _aten.avg_pool2d_backward.default: avg_pool2d_backward,
-    _aten._adaptive_avg_pool2d.default: adaptive_avg_pool2d,
-    _aten._adaptive_avg_pool2d_backward.default: adaptive_avg_pool2d_backward,
+    _aten.avg_pool3d_backward.default: _avg_pool_backward(3),
+    _aten._adaptive_avg_pool2d.default: _adaptive_avg_pool(2),
+    _aten._adaptive_avg_pool2d_backward.default: _adaptive_avg_pool_backward(2),
+    _aten._adaptive_avg_pool3d.default: _adaptive_avg_pool(3),
+    _aten._adaptive_avg_pool3d_backward.default: _adaptive_avg_pool_backward(3),
+    _aten.adaptive_max_pool2d.default: _maximum2d[0],
+    _aten.adaptive_max_pool2d_backward.default: _maximum2d[1],
+    _aten.adaptive_max_pool3d.default: _maximum3d[0],
+    _aten.adaptive_max_pool3d_backward.default: _maximum3d[1],
 }

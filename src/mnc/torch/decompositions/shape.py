@@ -1,4 +1,4 @@
-"""Gradients of slices and of selected elements, as padding."""
+"""Gradients of slices and of selected elements, as padding; assignments."""
 
 import torch
 
@@ -39,7 +39,31 @@ def unbind(self: torch.Tensor, dim: int = 0) -> list[torch.Tensor]:
     return [self.select(dim, i) for i in range(self.shape[dim])]
 
 
+def slice_scatter(
+    self: torch.Tensor, src: torch.Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> torch.Tensor:
+    """``aten.slice_scatter``: `src` in the place of a slice of `self`."""
+    dim %= self.dim()
+    chosen = range(*slice(start, end, step).indices(self.shape[dim]))
+    src = src.expand([len(chosen) if axis == dim else extent for axis, extent in enumerate(self.shape)])
+    if not chosen:
+        return self.clone()
+    if step == 1:
+        low, high = _aten.slice(self, dim, 0, chosen.start), _aten.slice(self, dim, chosen.stop)
+        return _aten.cat([part for part in (low, src, high) if part.shape[dim]], dim)
+    spread = slice_backward(src, list(self.shape), dim, chosen.start, chosen.stop, step)
+    places = torch.tensor([place in chosen for place in range(self.shape[dim])])
+    return torch.where(places.reshape(-1, *([1] * (self.dim() - 1 - dim))), spread, self)
+
+
+def copy(self: torch.Tensor, src: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
+    """``aten.copy``: what an assignment leaves in `self`."""
+    return src.to(self.dtype).expand(self.shape)
+
+
 DECOMPOSITIONS = {
+    _aten.copy.default: copy,
+    _aten.slice_scatter.default: slice_scatter,
     _aten.slice_backward.default: slice_backward,
     _aten.select_backward.default: select_backward,
     _aten.unbind.int: unbind,

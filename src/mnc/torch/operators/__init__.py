@@ -34,8 +34,11 @@ _HINTS = {
     "index_put": "use torch.gather, an embedding or a mask instead of indexing with tensors",
     "_local_scalar_dense": "forward and loss must not read values of tensors, as item(), float() and bool() do",
     "nonzero": "its result has a dynamic shape; use torch.where with a mask instead",
-    "_thnn_fused_lstm_cell": "write the cell with Linear, sigmoid and tanh",
-    "mkldnn_rnn_layer": "write the cell with Linear, sigmoid and tanh",
+    "index": "use torch.where with the mask",
+    "adaptive_max_pool2d": "use an output size that divides the image",
+    "adaptive_max_pool3d": "use an output size that divides the image",
+    "embedding_renorm": "leave max_norm of the embedding out",
+    "_sparse_coo_tensor_with_dims_and_tensors": "use sparse=False",
 }
 
 

@@ -170,6 +170,7 @@ OPERATORS = {
     **{f"bitwise_{name}": _logical(name.capitalize()) for name in ("and", "or", "xor")},
     "logical_not": _not,
     "bitwise_not": _not,
+    "isnan": lambda c: c.op("IsNaN", c.operand("self")),
     "where": _where,
     "pow": _pow,
     "rsqrt": _rsqrt,
@@ -179,5 +180,5 @@ OPERATORS = {
     "gelu": _gelu,
     "_to_copy": _convert,
     "convert_element_type": _convert,
-    **dict.fromkeys(("alias", "clone", "detach", "lift_fresh_copy", "contiguous"), _same),
+    **dict.fromkeys(("alias", "clone", "detach", "detach_", "lift_fresh_copy", "contiguous"), _same),
 }  # fmt: skip

@@ -121,6 +121,8 @@ def _constant(number: Any) -> Any:
 
     def handler(c: Call) -> str:
         value = c[number] if isinstance(number, str) else number
+        if isinstance(value, fx.Node):
+            return c.op("Expand", c.value(value, c.dtype), c.writer.ints(c.shape))
         return c.writer.constant(np.full(c.shape, value), c.dtype)
 
     return handler

@@ -1,5 +1,6 @@
 """Pooling."""
 
+import math
 from typing import Any
 
 from mnc.torch.call import Call
@@ -40,9 +41,15 @@ def _max_pool(c: Call) -> list[str | None]:
 
 
 def _average_pool(c: Call) -> str:
-    if c["divisor_override"] is not None:
-        raise c.error("a divisor of its own is not supported in average pooling", "scale the result instead")
-    return _batched(c, "AveragePool", {**_attributes(c), "count_include_pad": int(c["count_include_pad"])})
+    divisor = c["divisor_override"] if "divisor_override" in c.names else None
+    attributes = _attributes(c)
+    if divisor is None:
+        return _batched(c, "AveragePool", {**attributes, "count_include_pad": int(c["count_include_pad"])})
+    if c["ceil_mode"]:
+        hint = "scale the result instead"
+        raise c.error("a divisor of its own is not supported in average pooling with ceil_mode", hint)
+    means = _batched(c, "AveragePool", {**attributes, "count_include_pad": 1})
+    return c.op("Mul", means, c.value(math.prod(attributes["kernel_shape"]) / divisor, c.dtype))
 
 
 OPERATORS = {

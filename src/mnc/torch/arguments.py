@@ -1,0 +1,66 @@
+"""Modules, losses and optimizers that no export can do justice to, found before anything is traced."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from mnc.core.diagnostics import CompileError
+
+_WRAPPERS = {
+    torch.jit.ScriptModule: ("a script of torch.jit", "export the Python module that the script was made from"),
+    torch.nn.DataParallel: ("wrapped in DataParallel", "export the module inside: wrapper.module"),
+}
+
+
+def check_module(module: torch.nn.Module) -> None:
+    """Raises CompileError for what is not a plain module in single precision on the CPU."""
+    if not isinstance(module, torch.nn.Module):
+        raise CompileError(f"the module is a {type(module).__name__}, not a torch.nn.Module")
+    for part in module.modules():
+        if hasattr(part, "_orig_mod"):
+            hint = "export the module that was given to torch.compile"
+            raise CompileError("the module is compiled by torch.compile", hint=hint)
+        for kind, (what, hint) in _WRAPPERS.items():
+            if isinstance(part, kind):
+                raise CompileError(f"the module is {what}", hint=hint)
+    for name, value in (*module.named_parameters(), *module.named_buffers()):
+        if value.is_floating_point() and value.dtype != torch.float32:
+            hint = "convert the module with module.float()"
+            raise CompileError(f"'{name}' has element type {value.dtype}, not float32", hint=hint)
+        if value.device.type != "cpu":
+            raise CompileError(f"'{name}' is on device {value.device}", hint="move the module with module.cpu()")
+
+
+def check_training(
+    module: torch.nn.Module, loss: Callable[..., torch.Tensor], optimizer: torch.optim.Optimizer
+) -> None:
+    """Raises CompileError for what changes gradients or parameters where a trace does not see it."""
+    check_module(module)
+    if not callable(loss):
+        raise CompileError(f"the loss is a {type(loss).__name__}, not a function or module")
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise CompileError(f"the optimizer is a {type(optimizer).__name__}, not a torch.optim.Optimizer")
+    for what, hint in _unseen(module, optimizer):
+        raise CompileError(f"{what}, which is no part of the exported step", hint=hint)
+    trained = {value for group in optimizer.param_groups for value in group["params"]}
+    if isinstance(loss, torch.nn.Module):
+        for name, value in loss.named_parameters():
+            if value in trained:
+                hint = "make the parameter part of the module, and let its forward return it"
+                raise CompileError(f"the optimizer trains the parameter '{name}' of the loss", hint=hint)
+
+
+def _unseen(module: torch.nn.Module, optimizer: Any) -> Iterator[tuple[str, str]]:
+    """Hooks that act on gradients after, or on parameters beside, what is traced."""
+    remedy = "remove it, and write what it does into forward or the loss"
+    for name, value in module.named_parameters():
+        if getattr(value, "_backward_hooks", None) or getattr(value, "_post_accumulate_grad_hooks", None):
+            yield f"the gradient of '{name}' goes through a hook", remedy
+    for path, part in module.named_modules():
+        if getattr(part, "_backward_hooks", None) or getattr(part, "_backward_pre_hooks", None):
+            yield f"module '{path}' ({type(part).__name__}) has a backward hook", remedy
+    if optimizer._optimizer_step_pre_hooks or optimizer._optimizer_step_post_hooks:
+        yield "the optimizer has a hook on its step", "remove it; gradients are taken as they are, without clipping"
+    if any(group.get("differentiable") for group in optimizer.param_groups):
+        yield "the optimizer is differentiable", "leave differentiable=True out"
