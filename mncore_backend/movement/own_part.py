@@ -30,9 +30,11 @@ def own_part(source: Layout, target: Layout, index_map: Index | None = None) -> 
     if split is None:
         return []
     common, terms = split
+    # Every PE reads, also one that wants nothing: its address may lie behind the last row.
+    reach = max(common) + 1 + sum(mask << scale if scale > 0 else mask >> -scale for _, mask, scale in terms)
 
     def emit(builder: Builder, a: Buffer, b: Buffer) -> None:
-        held = a if Memory.LM0 in a.choices else _moved(builder, a)
+        held = a if Memory.LM0 in a.choices and reach <= a.size else _moved(builder, a, reach)
         _emit_sum(builder, terms)
         for first in range(0, len(longs), CYCLES):
             read = access(held, [LONG * n for n in common[first : first + CYCLES]], LONG, t_indirect=True)
@@ -48,11 +50,14 @@ def own_part(source: Layout, target: Layout, index_map: Index | None = None) -> 
     return [emit]
 
 
-def _moved(builder: Builder, source: Buffer) -> Buffer:
-    held = builder.temporary(source.size, (Memory.LM0,), "held")
-    for first in range(0, source.size, CYCLES):
-        words = [LONG * n for n in range(first, min(first + CYCLES, source.size))]
-        builder.emit("lpassa", [access(source, words, LONG)], [access(held, words, LONG)])
+def _moved(builder: Builder, source: Buffer, reach: int) -> Buffer:
+    """A copy in LM0 of `reach` long words and more; the last one of `source` stands for all behind it."""
+    size = max(source.size, reach)
+    held = builder.temporary(size, (Memory.LM0,), "held")
+    for first in range(0, size, CYCLES):
+        words = range(first, min(first + CYCLES, size))
+        read = access(source, [LONG * min(n, source.size - 1) for n in words], LONG)
+        builder.emit("lpassa", [read], [access(held, [LONG * n for n in words], LONG)])
     return held
 
 

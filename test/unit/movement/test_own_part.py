@@ -62,6 +62,20 @@ def test_random(target: Layout, number: int) -> None:
     check(sources[number], target)
 
 
+PADDED = {
+    "seven rows over MABs": ((7, 2), "((7:1,), (2_W:1,))", "((8_MAB:1,), (2_W:1,))"),
+    "three rows over L2Bs": ((3, 8), "((3:1,), (4_PE:1, 2_W:1))", "((4_L2B:2,), (4_PE:1, 2_W:1))"),
+    "eleven rows, two in each": ((11, 2), "((11:1,), (2_W:1,))", "((8_L1B:1, 2:1), (2_W:1,))"),
+}
+
+
+@pytest.mark.parametrize("name", PADDED)
+def test_a_pe_that_wants_nothing_reads_what_was_written(name: str) -> None:
+    """Its address lies behind the last row."""
+    shape, source, target = PADDED[name]
+    check(parse(source, shape), parse(target, shape), emulated=True)
+
+
 def test_what_no_pe_has_is_not_picked() -> None:
     assert not own_part(parse("((16_MAB:1, 2:1),)"), parse("((2:1, 16_MAB:1),)"))
 
