@@ -44,8 +44,8 @@ class LazyGroup(click.Group):
         """Run the chosen command. Click would end with 1, which here says that a check failed."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
+        except KeyboardInterrupt as interruption:
+            click.echo(str(interruption) or "interrupted", err=True)
             sys.exit(INTERRUPTED)
         except EOFError as error:
             raise InternalError(f"EOFError: {error}") from error

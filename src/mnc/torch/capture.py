@@ -89,7 +89,7 @@ def _untraceable(error: Exception) -> CompileError:
     frames = [
         (os.path.normpath(frame.filename).split(os.sep), frame.lineno) for frame in extract_tb(error.__traceback__)
     ]
-    own = [(path[-1], line) for path, line in frames if not {"torch", "mnc"} & set(path)]
+    own = [(path[-1], line) for path, line in frames if not {"torch", "mnc", "<string>"} & set(path)]
     place = f" ({own[-1][0]}:{own[-1][1]})" if own else ""
     return CompileError(f"the module cannot be traced: {reason}{place}", hint=hint)
 

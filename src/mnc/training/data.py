@@ -62,18 +62,22 @@ def _images(name: str, key: str, images: np.ndarray) -> np.ndarray:
     if images.ndim < 2 or images.dtype.kind not in "fiub" or not images.size:
         message = f"{name}: {key} is {images.dtype}{list(images.shape)}, expected numbers of shape [n, ...] with n > 0"
         raise CompileError(message)
-    flat = images.reshape(len(images), -1).astype(np.float32)
+    with np.errstate(over="ignore"):
+        flat = images.reshape(len(images), -1).astype(np.float32)
     wrong = np.argwhere(~np.isfinite(flat))
     if len(wrong):
         where = f"image {wrong[0][0]}, element {wrong[0][1]}"
-        message = f"{name}: {key} holds {len(wrong)} values that are NaN or infinite, the first in {where}"
+        too_large = np.isfinite(images.reshape(flat.shape)[~np.isfinite(flat)]).any()
+        kind = "NaN, infinite or beyond float32" if too_large else "NaN or infinite"
+        message = f"{name}: {key} holds {len(wrong)} values that are {kind}, the first in {where}"
         raise CompileError(message, hint="clean the data; one such value destroys every parameter")
     return flat
 
 
 def _labels(name: str, key: str, labels: np.ndarray, count: int) -> np.ndarray:
     if labels.shape != (count,):
-        raise CompileError(f"{name}: {key} has shape {list(labels.shape)}, but there are {count} images")
+        hint = "labels are one class number per image" + (": labels.argmax(1)" if labels.ndim == 2 else "")
+        raise CompileError(f"{name}: {key} has shape {list(labels.shape)}, but there are {count} images", hint=hint)
     if labels.dtype.kind not in "iu":
         hint = "labels are class numbers: convert them with labels.astype(numpy.int32)"
         raise CompileError(f"{name}: {key} is {labels.dtype}, expected integers", hint=hint)

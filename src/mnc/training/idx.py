@@ -1,6 +1,7 @@
 """IDX files, the format of MNIST: a big-endian header (0, 0, type, rank, extents) and the elements, maybe gzipped."""
 
 import gzip
+import math
 import struct
 import zlib
 from pathlib import Path
@@ -38,7 +39,7 @@ def read_idx(path: Path, rank: int) -> np.ndarray:
     if len(data) < start:
         raise CompileError(f"'{path}' ends inside its header", hint=_HINT)
     shape = struct.unpack(f">{rank}I", data[4:start])
-    wanted = int(np.prod(shape, dtype=np.int64))
+    wanted = math.prod(shape)
     if len(data) - start != wanted:
         extents = "x".join(map(str, shape))
         message = f"'{path}' announces {extents} = {wanted} bytes but holds {len(data) - start}"
@@ -47,14 +48,17 @@ def read_idx(path: Path, rank: int) -> np.ndarray:
 
 
 def find_idx(directory: Path, name: str) -> Path:
-    """The file `name` in a directory, plain or with ``.gz``, with ``-idx`` or ``.idx`` in its name.
+    """The file `name` in a directory, plain or with ``.gz``, with ``-idx`` or ``.idx`` in its name, in any case.
 
     Raises:
-        CompileError: there is none.
+        CompileError: there is none, or no such directory.
     """
+    try:
+        present = {path.name.lower(): path for path in sorted(directory.iterdir()) if path.is_file()}
+    except OSError as error:
+        raise CompileError(f"cannot read directory '{directory}': {error.strerror}", hint=_HINT) from None
     for spelling in (name, name.replace("-idx", ".idx")):
         for suffix in ("", ".gz"):
-            path = directory / f"{spelling}{suffix}"
-            if path.is_file():
-                return path
+            if f"{spelling}{suffix}" in present:
+                return present[f"{spelling}{suffix}"]
     raise CompileError(f"there is no '{name}' (or '{name}.gz') in '{directory}'", hint=_HINT)

@@ -17,6 +17,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.options import Options, Precision
 from mnc.training.curve import draw_curve
 from mnc.training.data import Dataset, load_augmented_digits, load_digits, load_mnist, load_npz
+from mnc.training.interruption import termination_interrupts
 from mnc.training.models import make_model, widths_of
 from mnc.training.step import training_step
 from mnc.training.trainer import Trainer
@@ -120,7 +121,7 @@ class Session:
                               "steps/s"), TimeRemainingColumn())  # fmt: skip
         total = self.epochs * trainer.steps_per_epoch
         started, before = time.monotonic(), len(trainer.progress.losses)
-        with Progress(*columns, console=console) as bar:
+        with Progress(*columns, console=console) as bar, termination_interrupts():
             task = bar.add_task("training", total=total, completed=before, loss=float("nan"), accuracy="-", rate=0.0)
 
             def on_step(trainer: Trainer) -> None:
@@ -134,7 +135,7 @@ class Session:
             except KeyboardInterrupt:
                 message = f"interrupted after {len(trainer.progress.losses)} steps"
                 kept = f"{self.output / CHECKPOINT} holds the last one; go on with --resume"
-                raise CompileError(message, hint=kept) from None
+                raise KeyboardInterrupt(f"{message}\n  hint: {kept}") from None
         rate = (len(trainer.progress.losses) - before) / max(time.monotonic() - started, 1e-9)
         console.print(f"{total} steps, {rate:.1f} per second")
 

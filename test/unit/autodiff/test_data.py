@@ -48,12 +48,13 @@ def test_mnist(tmp_path: Path, compress: bool) -> None:
         (idx(IMAGES)[:-1], "announces 2x3x3 = 18 bytes but holds 17"),
         (idx(IMAGES) + b"x", "holds 19"),
         (idx(IMAGES)[:9], "ends inside its header"),
+        (bytes([0, 0, 8, 3]) + struct.pack(">3I", 2**31, 2**31, 4), "x2147483648x4 = 18446744073709551616 bytes"),
         (idx(IMAGES, kind=13), "type 0x0d in 3 dimensions"),
         (idx(IMAGES[0]), "in 2 dimensions, expected"),
         (ZIPPED[:-9], "cannot read"),
         (ZIPPED[:12] + b"\x07" + ZIPPED[13:], "cannot read"),
     ],
-    ids=["text", "empty", "short", "long", "header", "floats", "rank", "truncated gzip", "damaged gzip"],
+    ids=["text", "empty", "short", "long", "header", "huge", "floats", "rank", "truncated gzip", "damaged gzip"],
 )
 def test_corrupt_idx(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "images"
@@ -63,7 +64,16 @@ def test_corrupt_idx(tmp_path: Path, data: bytes, message: str) -> None:
     assert caught.value.hint
 
 
+def test_names_of_idx_files_in_any_case(tmp_path: Path) -> None:
+    write_mnist(tmp_path, compress=True)
+    for path in list(tmp_path.iterdir()):
+        path.rename(tmp_path / path.name.upper().replace("-IDX", ".IDX"))
+    assert load_mnist(tmp_path).elements == 784
+
+
 def test_missing_idx(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="cannot read directory"):
+        load_mnist(tmp_path / "nowhere")
     with pytest.raises(CompileError, match="there is no 'train-images-idx3-ubyte'"):
         load_mnist(tmp_path)
 
@@ -79,6 +89,8 @@ def parts(images: np.ndarray | None = None, labels: np.ndarray | None = None) ->
     ("changed", "message"),
     [
         ({"images": np.array([[0, 0, np.nan, np.inf]] * 4)}, "8 values that are NaN or infinite, .* element 2"),
+        ({"images": np.array([[0, 0, 1e300, np.inf]] * 4)}, "8 values that are NaN, infinite or beyond float32"),
+        ({"labels": np.eye(4, dtype=int)}, "but there are 4 images"),
         ({"images": np.zeros((4, 5))}, "training images have 5 elements, test images 4"),
         ({"images": np.zeros(4)}, r"float64\[4\], expected numbers of shape"),
         ({"images": np.zeros((0, 4))}, "n > 0"),

@@ -16,6 +16,7 @@ from mnc.options import Options
 from mnc.training import Trainer, make_model, training_step
 from mnc.training.checkpoint import load_checkpoint, save_checkpoint
 from mnc.training.data import Dataset, checked
+from mnc.training.interruption import interruption_waits, termination_interrupts
 from mnc.training.step import TrainingStep
 
 LEARNING_RATE = 0.25
@@ -96,6 +97,16 @@ def test_interrupted_run_continues_with_the_same_bits(tmp_path: Path, optimizer:
     for name, value in whole.state.items():
         assert value.tobytes() == second.state[name].tobytes(), name
     assert [file.name for file in path.parent.iterdir()] == ["checkpoint.npz"]
+
+
+def test_a_request_to_end_is_taken_for_an_interruption() -> None:
+    """Batch systems send SIGTERM: it waits for the end of a step as well."""
+    finished = False
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), termination_interrupts(), interruption_waits():
+        os.kill(os.getpid(), signal.SIGTERM)
+        finished = True
+    assert finished and signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.parametrize("signals", [1, 2])

@@ -79,7 +79,10 @@ def test_python_interface_raises_the_same(tmp_path: Any, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("raised", "code", "words"), [(KeyboardInterrupt(), 130, "interrupted"), (EOFError("odd"), 70, "EOFError: odd")]
+    ("raised", "code", "words"), [
+        (KeyboardInterrupt(), 130, "interrupted"), (KeyboardInterrupt("after 3 steps"), 130, "after 3 steps"),
+        (EOFError("odd"), 70, "EOFError: odd"),
+    ],
 )
 def test_what_click_takes_for_an_answer_of_the_user(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int, words: str

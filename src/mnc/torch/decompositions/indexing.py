@@ -44,8 +44,15 @@ def _place(axes: list[int]) -> int:
 def index(self: torch.Tensor, indices: Indices) -> torch.Tensor:
     """``aten.index`` with several tensors of integers; one stays whole, as a look-up in one dimension."""
     axes = _axes(indices)
-    if axes is None or len(axes) == 1:
-        return NotImplemented
+    return NotImplemented if axes is None or len(axes) == 1 else _look_up(self, indices, axes)
+
+
+def unsafe_index(self: torch.Tensor, indices: Indices) -> torch.Tensor:
+    """``aten._unsafe_index``: the same without a check of the indices."""
+    return _aten.index(self, list(indices))
+
+
+def _look_up(self: torch.Tensor, indices: Indices, axes: list[int]) -> torch.Tensor:
     numbers = _row_numbers(indices, axes, self.shape)
     moved = self.permute(_ordered(axes, self.dim()))
     rest = list(moved.shape[len(axes) :])
@@ -95,7 +102,7 @@ def scatter_add(self: torch.Tensor, dim: int, index: torch.Tensor, src: torch.Te
 
 DECOMPOSITIONS = {
     _aten.index.Tensor: index,
-    _aten._unsafe_index.Tensor: index,
+    _aten._unsafe_index.Tensor: unsafe_index,
     _aten.index_put.default: index_put,
     _aten._unsafe_index_put.default: index_put,
     _aten.scatter_add.default: scatter_add,
