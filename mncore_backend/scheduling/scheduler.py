@@ -18,10 +18,10 @@ from mnc.mncore_backend.assembly.records import Expression, Memory, Statement
 from mnc.mncore_backend.program import Program
 from mnc.mncore_backend.scheduling.forwarding import forwarded
 from mnc.mncore_backend.scheduling.graph import Bundle, Node
-from mnc.mncore_backend.scheduling.needs import AGENT_BIT, REACH, Needs, far_enough, needs_of
+from mnc.mncore_backend.scheduling.needs import AGENT_BIT, REACH, Needs, needs_of
 from mnc.mncore_backend.scheduling.ready import ReadyQueues
 from mnc.mncore_backend.scheduling.statements import StatementWriter
-from mnc.mncore_backend.scheduling.steps import StepRecord, StepTable
+from mnc.mncore_backend.scheduling.steps import StepRecord, StepTable, side_by_side
 from mnc.mncore_backend.scheduling.timeline import Timeline
 from mnc.mncore_backend.scheduling.transfers import Transfers, written_by
 from mnc.mncore_backend.scheduling.window import Window
@@ -227,11 +227,7 @@ class _ListScheduler:
     def _delays(bundle: Bundle, kept_out: list[tuple[Bundle, int]]) -> bool:
         """Whether a more urgent bundle would have to wait longer if this one were placed now."""
         return any(
-            other.priority > bundle.priority + MARGIN
-            and not all(
-                offset >= distance or far_enough(needs, other.needs[0], distance - offset)
-                for needs, offset in zip(bundle.needs, bundle.offsets, strict=True)
-            )
+            other.priority > bundle.priority + MARGIN and not side_by_side(bundle, other, distance)
             for other, distance in kept_out
         )
 

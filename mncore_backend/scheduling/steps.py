@@ -11,6 +11,7 @@ from mnc.mncore_backend.scheduling.needs import (
     LOCAL_DISTANCE,
     REACH,
     Needs,
+    far_enough,
     forbidden_after,
     forbidden_before,
     merged,
@@ -121,3 +122,14 @@ class StepTable:
                 self[hold].hold = True
 
 
+def side_by_side(first: Bundle, second: Bundle, distance: int) -> bool:
+    """Whether the port rules allow that `second` starts `distance` steps after `first`. Rows that would share a step
+    are not looked at: if they exclude each other, the one comes a step later."""
+    for needs, offset in zip(first.needs, first.offsets, strict=True):
+        for others, other_offset in zip(second.needs, second.offsets, strict=True):
+            gap = distance + other_offset - offset
+            if gap > 0 and not far_enough(needs, others, gap):
+                return False
+            if gap < 0 and not far_enough(others, needs, -gap):
+                return False
+    return True

@@ -252,3 +252,23 @@ def test_operations_that_pass_the_upper_long_on_take_latches_where_it_is_dropped
     builder.emit("msl", [local(b, range(4))], [local(a, range(4))])
     builder.emit("ipassa", [local(a, range(4))], [local(c, range(4))])
     assert lines(made) == ["zero $lr0v", "msl $aluf $ls0v", "msl $aluf $lr0v", "ipassa $aluf $lr8v"]
+
+
+def test_a_later_member_of_a_chain_is_not_kept_out() -> None:
+    """The second member reads LM0, which the transfers of another kernel write, one a step: if only the first member
+    counted, the chain would come behind them all."""
+    made, builder = program()
+    homes = {"x": Memory.LM0, "y": Memory.LM0, "z": Memory.GRF0, "result": Memory.GRF1}
+    x, y, z, result = (made.buffer(name, 4, (home,), pinned=True) for name, home in homes.items())
+    l1bm = made.buffer("l1bm", 640, (Memory.L1BM,), alignment=64, pinned=True)
+    builder.emit("zero", (), [local(z, range(4))])
+    builder.emit("iinc", [local(z, range(4))], [local(z, range(4))])
+    builder.emit("fvpassa", [local(z, range(4))], NOWHERE)
+    builder.emit("fvadd", [MAUF, local(x, range(4))], [local(result, range(4))])
+    for _ in range(40):
+        builder.emit("iinc", [local(result, range(4))], [local(result, range(4))])
+    for i in range(10):
+        builder.emit("l1bmd", [upper(l1bm, 64 * i)], [local(y, range(4))])
+    found = lines(made)
+    place = next(i for i, line in enumerate(found) if "fvadd" in line)
+    assert sum("l1bmd" in line for line in found[:place]) <= 3
