@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from mnc.core.bindings import ir
 from mnc.lowering.cpp.body import BodyPrinter, Buffer, buffer_of
-from mnc.lowering.cpp.text import Expression, Names, wrapped
+from mnc.lowering.cpp.text import Expression, Names, comment_text, wrapped
 from mnc.lowering.cpp.types import c_type
 
 _SILENT = frozenset(["memref.get_global", "arith.constant", "func.return"])
@@ -145,7 +145,7 @@ def _function(group: _Group, constants: list[ir.Operation], pointers: dict[ir.Va
         buffers[value] = buffer_of(name, value.type)
     body, helpers = _body(group, constants, buffers, scope)
     shapes = [_shape_comment(buffer) for buffer in buffers.values()]
-    comment = f"// {' + '.join(group.nodes) or 'loops'}: {', '.join(text for text in shapes if text)}"
+    comment = f"// {comment_text(' + '.join(group.nodes)) or 'loops'}: {', '.join(text for text in shapes if text)}"
     head = wrapped(f"void {called}(", parameters, ") {")
     call = wrapped(f"  {called}(", [pointers[value] for value in used], ");")
     return Step([call], "\n".join([comment.rstrip(": "), head, *body, "}"]), helpers)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mnc.lowering.cpp.text import wrapped
+from mnc.lowering.cpp.text import comment_text, wrapped
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ def signature(inputs: Sequence[CppParameter], outputs: Sequence[CppParameter]) -
 
 def _described(parameter: CppParameter, role: str) -> str:
     note = f" ({parameter.dtype.name} as bits)" if parameter.dtype.name in ("float16", "bfloat16") else ""
-    return f"//   {role:6}  {parameter.identifier}: {parameter.declaration}{note}, '{parameter.name}' of the model"
+    name = comment_text(parameter.name)
+    return f"//   {role:6}  {parameter.identifier}: {parameter.declaration}{note}, '{name}' of the model"
 
 
 def header_text(namespace: str, inputs: Sequence[CppParameter], outputs: Sequence[CppParameter]) -> str:

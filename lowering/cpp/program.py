@@ -11,7 +11,7 @@ from mnc.dialects.graph.attributes import numpy_dtype, to_numpy
 from mnc.lowering.cpp.functions import Step, steps_of
 from mnc.lowering.cpp.helpers import STRUCTURES, helper_text
 from mnc.lowering.cpp.interface import CppParameter, example_text, header_text, signature
-from mnc.lowering.cpp.text import Names, identifier
+from mnc.lowering.cpp.text import Names, comment_text, identifier
 from mnc.lowering.cpp.types import c_type, interface_type
 from mnc.lowering.cpp.weights import Weight, weights_header, weights_source
 from mnc.lowering.tensor_to_memref import RESULT_ATTRIBUTE
@@ -144,5 +144,5 @@ def _weight(op: ir.Operation, names: Names) -> Weight:
         raise CompileError(str(error), location=op.location) from None
     location = op.location
     label = location.name_str if isinstance(location, ir.NameLoc) else ""
-    comment = f"'{label}' " if label else ""
+    comment = f"'{comment_text(label)}' " if label else ""
     return Weight(names.take(label, "constant"), c_type(type_.element_type), values, comment)

@@ -29,6 +29,11 @@ class Expression:
         return self.text if self.strength >= strength else f"({self.text})"
 
 
+def comment_text(name: str) -> str:
+    """A name of the model inside a comment of one line; what would end or continue the line becomes ``?``."""
+    return "".join(letter if letter.isprintable() and letter != "\\" else "?" for letter in name)
+
+
 def number(value: int) -> Expression:
     """An integer literal."""
     if value == -(1 << 63):

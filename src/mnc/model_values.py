@@ -8,10 +8,9 @@ import numpy as np
 import onnx
 
 from mnc.core.diagnostics import CompileError
-from mnc.lowering.onnx_to_graph.evaluator import evaluator
 from mnc.lowering.onnx_to_graph.onnx_file import load_model, read_proto
 from mnc.options import Options
-from mnc.reference import random_inputs
+from mnc.reference import draw_inputs, evaluate, random_inputs
 
 _SHAPE_ONLY = frozenset(["Shape", "Size"])
 _RANDOM = frozenset([
@@ -77,14 +76,7 @@ def run_reference(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray], name
     extended.CopyFrom(model)
     declared = {value.name for value in model.graph.output}
     extended.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in declared)
-    try:
-        with np.errstate(all="ignore"):
-            results: Any = evaluator(extended).run(names, dict(inputs))
-    except Exception as error:  # the reference raises whatever numpy and its operators raise
-        first = str(error).strip().split("\n")[0]
-        message = f"the ONNX reference cannot evaluate the model: {type(error).__name__}: {first}"
-        raise CompileError(message, hint="random inputs may not suit the model: give values with --input") from None
-    return dict(zip(names, results, strict=True))
+    return evaluate(extended, names, inputs)
 
 
 def input_names(model: Any) -> list[str]:
@@ -106,14 +98,15 @@ def evaluate_model(
         CompileError: the model cannot be loaded or evaluated, or a given value does not fit.
     """
     proto = load_model(model, options.shapes).complete()
-    inputs = random_inputs(proto, options.shapes, seed)
+    inputs, fitting = draw_inputs(proto, options.shapes, seed), dict[str, np.ndarray]()
     for name, array in (given or {}).items():
         if name not in inputs:
             raise CompileError(f"there is no input '{name}'", hint=f"the inputs are: {', '.join(inputs) or 'none'}")
         if array.shape != inputs[name].shape:
             shapes = f"{list(array.shape)}, the model takes {list(inputs[name].shape)}"
             raise CompileError(f"input '{name}' has shape {shapes}")
-        inputs[name] = array.astype(inputs[name].dtype)
+        fitting[name] = array.astype(inputs[name].dtype)
+    inputs = random_inputs(proto, options.shapes, seed, fitting)
     values: dict[str, Any] = {t.name: onnx.numpy_helper.to_array(t) for t in proto.graph.initializer}
     values.update(inputs)
     values.update(run_reference(proto, inputs, [name for node in proto.graph.node for name in node.output if name]))

@@ -33,9 +33,39 @@ class Comparison:
         return self.error <= self.bound
 
 
-def random_inputs(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], seed: int) -> dict[str, np.ndarray]:
-    """Seeded values for every input without initializer: normal for floats, rounded
-    to what the machine reads, small for integers, fair for booleans."""
+_LIMITS = (8, 4, 2, 1)
+
+
+def random_inputs(
+    model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], seed: int,
+    given: Mapping[str, np.ndarray] | None = None,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """`given` and seeded values for every other input without initializer: normal for floats, rounded to what the
+    machine reads, small for integers, fair for booleans. Where integers lead the reference out of a tensor, as labels
+    and indices may, smaller ones are drawn."""
+    given = given or {}
+    values = {**draw_inputs(model, shapes, seed), **given}
+    if all(value.dtype.kind not in "iu" or name in given for name, value in values.items()):
+        return values
+    drawn = ({**draw_inputs(model, shapes, seed, limit), **given} for limit in _LIMITS)
+    return next((fitting for fitting in drawn if not _leaves_a_tensor(model, fitting)), values)
+
+
+def _leaves_a_tensor(model: onnx.ModelProto, values: Mapping[str, np.ndarray]) -> bool:
+    try:
+        with np.errstate(all="ignore"):
+            evaluator(model).run(None, dict(values))
+    except IndexError:
+        return True
+    except Exception:
+        return False
+    return False
+
+
+def draw_inputs(
+    model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], seed: int, limit: int = _LIMITS[0]
+) -> dict[str, np.ndarray]:
+    """The values of `random_inputs`, with integers below `limit` whether the model can do with them or not."""
     rng = np.random.default_rng(seed)
     initialized = {tensor.name for tensor in model.graph.initializer}
     values = {}
@@ -48,7 +78,7 @@ def random_inputs(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]],
         if dtype.kind == "f":
             values[entry.name] = rng.standard_normal(shape).astype(np.float32).astype(dtype)
         else:
-            values[entry.name] = rng.integers(0, 2 if dtype.kind == "b" else 8, shape).astype(dtype)
+            values[entry.name] = rng.integers(0, 2 if dtype.kind == "b" else limit, shape).astype(dtype)
     return values
 
 
@@ -104,9 +134,24 @@ def _compare(
 
 
 def _evaluate(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    names = [value.name for value in model.graph.output]
-    results: Any = evaluator(model).run(names, dict(inputs))
-    return {name: np.asarray(result) for name, result in zip(names, results, strict=True)}
+    results = evaluate(model, [value.name for value in model.graph.output], inputs)
+    return {name: np.asarray(result) for name, result in results.items()}
+
+
+def evaluate(model: onnx.ModelProto, names: list[str], inputs: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """The outputs `names` on the reference.
+
+    Raises:
+        CompileError: the reference cannot evaluate the model.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            results: Any = evaluator(model).run(names, dict(inputs))
+    except Exception as error:  # the reference raises whatever numpy and its operators raise
+        first = str(error).strip().split("\n")[0]
+        message = f"the ONNX reference cannot evaluate the model: {type(error).__name__}: {first}"
+        raise CompileError(message, hint="random inputs may not suit the model: give values with --input") from None
+    return dict(zip(names, results, strict=True))
 
 
 def _comparison(name: str, actual: np.ndarray, want: np.ndarray, bound: float) -> Comparison:

@@ -57,8 +57,7 @@ def _check_model(
     if intermediates:
         proto = with_intermediates(proto)
         prepared = prepare(proto, Options(precision), target)  # its shapes are bound
-    values = random_inputs(proto, options.shapes, seed)
-    values.update(read_arrays(inputs, list(prepared.inputs)))
+    values = random_inputs(proto, options.shapes, seed, read_arrays(inputs, list(prepared.inputs)))
     outputs, summary = prepared.run(values)
     rows = compare(proto, outputs, values, prepared.precision)
     table = comparison_table("tensor")

@@ -182,6 +182,18 @@ def test_awkward_names(tmp_path: Path) -> None:
 
 
 @needs_compiler
+def test_names_that_would_end_a_comment(tmp_path: Path) -> None:
+    names = ["a\nb", "a\\", "a\rb", "\u2028", "*/", "??/"]
+    weights = [
+        numpy_helper.from_array(np.full((2, 3), number, np.float32), f"{name}w") for number, name in enumerate(names)
+    ]
+    nodes = [helper.make_node("Add", [name, f"{name}w"], [f"{name}s"], name=name) for name in names]
+    model = model_of(nodes, {name: (F, [2, 3]) for name in names}, {f"{name}s": (F, [2, 3]) for name in names}, weights)
+    results = compile_cpp(model, directory=tmp_path).run({name: np.ones((2, 3), np.float32) for name in names})
+    assert [float(results[f"{name}s"][0, 0]) for name in names] == [1.0 + i for i in range(len(names))]
+
+
+@needs_compiler
 def test_indices_outside_are_an_error() -> None:
     nodes = [helper.make_node("Gather", ["x", "k"], ["y"])]
     compiled = compile_cpp(model_of(nodes, {"x": (F, [4, 2]), "k": (I64, [3])}, {"y": (F, [3, 2])}))

@@ -1,0 +1,43 @@
+"""Random inputs of `mnc check`: integers that are labels and indices must lie inside of what they look up."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from mnc.model_values import evaluate_model
+from mnc.options import Options
+
+from .running import Shell
+
+ROWS = 3
+
+
+def look_up(path: Path) -> Path:
+    """Rows of a table of three, by indices that are computed from an input."""
+    nodes = [helper.make_node("Mul", ["k", "k"], ["square"]), helper.make_node("Gather", ["x", "square"], ["y"])]
+    inputs = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, [ROWS, 2]),
+        helper.make_tensor_value_info("k", TensorProto.INT64, [8]),
+    ]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [8, 2])]
+    graph = helper.make_graph(nodes, "look_up", inputs, outputs)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_indices_are_drawn_inside_of_the_tensor(shell: Shell, tmp_path: Path) -> None:
+    path = look_up(tmp_path / "look_up.onnx")
+    assert shell("mnc", "check", str(path)).code == 0
+    values = evaluate_model(str(path), Options()).values
+    assert 0 < values["square"].max() < ROWS
+
+
+def test_given_indices_that_lie_outside_are_told(shell: Shell, tmp_path: Path) -> None:
+    path, indices = look_up(tmp_path / "look_up.onnx"), tmp_path / "k.npy"
+    np.save(indices, np.full(8, ROWS))
+    done = shell("mnc", "check", str(path), "--input", f"k={indices}", "--target", "cpp")
+    assert done.code == 2 and "index 9 is outside 0 to 2" in done.err
+    done = shell("mnc", "check", str(path), "--input", f"k={indices}")
+    assert done.code == 2 and "the ONNX reference cannot evaluate the model: IndexError" in done.err
