@@ -5,7 +5,7 @@ beside each other come in one transfer per MV form, and a tensor may take a fine
 DRAM, where that saves a transfer. One that is wanted after a large tensor may ride in the last MV of that.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from itertools import combinations, zip_longest
 
@@ -91,8 +91,11 @@ def _cut(arrivals: Sequence[Arrival], largest: int, batch: int) -> Iterator[list
         yield current
 
 
-def plan_loads(builder: Builder, requests: Sequence[tuple[Layout, Buffer]]) -> list[Finish]:
-    """Start the loads of several tensors; each is finished, in any order, by calling what is returned for it.
+def plan_loads(
+    builder: Builder, requests: Sequence[tuple[Layout, Buffer]], later: Container[Buffer] = ()
+) -> list[Finish]:
+    """Start the loads of several tensors; each is finished, in any order, by calling what is returned for it. Those in
+    `later` are for the next run of the program.
 
     The first shared transfer is emitted at once, others when one of their tensors is wanted, everything else by the
     calls.
@@ -122,7 +125,8 @@ def plan_loads(builder: Builder, requests: Sequence[tuple[Layout, Buffer]]) -> l
     alone = [i for i in range(len(arrivals)) if i not in finishes and not any(i in own for own in riders.values())]
     for i in alone:
         riding = [arrivals[j] for j in riders.get(i, [])]
-        load = Load(builder, arrivals[i], riding, follows=fills_all and i == alone[0])
+        whole = (fills_all and i == alone[0]) or requests[i][1] in later
+        load = Load(builder, arrivals[i], riding, whole=whole)
         finishes[i] = load.finish
         finishes.update({j: partial(load.rider, n) for n, j in enumerate(riders.get(i, []))})
     return [finishes[i] for i in range(len(requests))]

@@ -9,7 +9,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout, place
 from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS
 from mnc.mncore_backend.movement.estimate import move_steps
-from mnc.mncore_backend.movement.halves import HALF_LATENCY, emit_segments, segments_behind
+from mnc.mncore_backend.movement.halves import HALF_LATENCY, MOST
 from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.lanes import Emit, collected
 from mnc.mncore_backend.movement.own_part import own_part
@@ -29,6 +29,7 @@ from mnc.mncore_backend.movement.paths import (
 )
 from mnc.mncore_backend.movement.staging import alternating, emit_down, emit_l2bm_down
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_GRANULE, MV_UNIT, PeStep, placed
+from mnc.mncore_backend.movement.turns import emit_by_turns
 from mnc.mncore_backend.program import Buffer, Builder, upper
 
 
@@ -174,7 +175,7 @@ def _largest(spread: str) -> int:
 class Load:
     """A tensor in MVs of its own. The last of them also brings `riders`, small tensors that nobody wants sooner, in
     front of what it brings of the tensor itself, so that their last instructions may read on (`Arrival.l2bm_needed`).
-    `follows`: a transfer into all L2BMs is on its way when the tensor is wanted, as `segments_behind` has it.
+    `whole`: L2BM takes it as a whole if it is not too large, so that what comes when is open still (`halves`).
 
     `finish` and `rider` emit what is left to do, in any order, each once.
     """
@@ -186,15 +187,15 @@ class Load:
         riders: Sequence[Arrival] = (),
         *,
         padding: int = 0,
-        follows: bool = False,
+        whole: bool = False,
     ) -> None:
         self._builder, self._arrival, self._riders, self._padding = builder, arrival, riders, padding
         self._sizes = [arrival.l2bm_size(i) for i in range(len(arrival.parts))]
         ends = np.cumsum([0, *(rider.l2bm_needed for rider in riders)])
         self._places, self._in_front = ends[:-1].tolist(), int(ends[-1])
         total = sum(self._sizes) + self._in_front
-        self._segments = segments_behind(total, arrival.hop_steps) if follows and arrival.spread == "mvp" else []
-        self._groups = mv_groups(self._sizes, total if self._segments else _largest(arrival.spread))
+        self._whole = whole and arrival.spread == "mvp" and total <= MOST
+        self._groups = mv_groups(self._sizes, total if self._whole else _largest(arrival.spread))
         wide = [sum(self._sizes[i] for i in group) for group in self._groups]
         wide[-1] += self._in_front
         starts = np.cumsum([0, *(size * DRAM_PER_L2BM[arrival.spread] // GROUPS for size in wide)]).tolist()
@@ -236,8 +237,8 @@ class Load:
         l2bm = alternating(builder, Memory.L2BM, wide, "down")
         l1bm = alternating(builder, Memory.L1BM, [l1bm_extent(arrival.path, part) for part in arrival.parts], "down")
         self._last = l2bm[-1]
-        if self._segments:
-            emit_segments(builder, self._segments, self._dram, l2bm[0], wide[0])
+        if self._whole:
+            emit_by_turns(builder, self._dram, l2bm[0], wide[0])
         else:
             emit_mv(builder, arrival.spread, self._dram, 0, l2bm[0], wide[0])
         for g, group in enumerate(self._groups):

@@ -4,5 +4,14 @@ from mnc.mncore_backend.scheduling.orders import best_schedule
 from mnc.mncore_backend.scheduling.parts import scheduled_lines
 from mnc.mncore_backend.scheduling.scheduler import Schedule, ScheduleOptions, schedule
 from mnc.mncore_backend.scheduling.sequential import sequential
+from mnc.mncore_backend.scheduling.transfers import TransferOrder
 
-__all__ = ["Schedule", "ScheduleOptions", "best_schedule", "schedule", "scheduled_lines", "sequential"]
+__all__ = [
+    "Schedule",
+    "ScheduleOptions",
+    "TransferOrder",
+    "best_schedule",
+    "schedule",
+    "scheduled_lines",
+    "sequential",
+]

@@ -15,10 +15,10 @@ class ReadyQueues:
     `held`: MVs that could, too, but let others go first in this step.
     """
 
-    def __init__(self, arrival: Callable[[Bundle], int], *, urgent_transfers: bool = False) -> None:
-        """`arrival`: when the last MV in flight that a bundle needs finishes, 0 if it needs none. `urgent_transfers`:
-        MVs go by urgency instead of in program order."""
-        self._urgent_transfers = urgent_transfers
+    def __init__(self, arrival: Callable[[Bundle], int], *, by_urgency: bool = False) -> None:
+        """`arrival`: when the last MV in flight that a bundle needs finishes, 0 if it needs none. `by_urgency`: MVs
+        go by urgency instead of in program order."""
+        self._by_urgency = by_urgency
         self._arrival = arrival
         self.later: list[Entry] = []
         self.stalled: list[Entry] = []
@@ -54,7 +54,7 @@ class ReadyQueues:
 
     def _push_transfer(self, bundle: Bundle) -> None:
         # In program order what is loaded first is used first.
-        heappush(self.transfers, (-bundle.priority if self._urgent_transfers else 0, bundle.index, bundle))
+        heappush(self.transfers, (-bundle.priority if self._by_urgency else 0, bundle.index, bundle))
 
     @staticmethod
     def _push(heaps: dict[int, list[Entry]], bundle: Bundle) -> None:

@@ -10,6 +10,7 @@ there is none left.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop
+from itertools import takewhile
 from typing import NoReturn
 
 from mnc.core.diagnostics import InternalError
@@ -23,7 +24,7 @@ from mnc.mncore_backend.scheduling.ready import ReadyQueues
 from mnc.mncore_backend.scheduling.statements import StatementWriter
 from mnc.mncore_backend.scheduling.steps import StepRecord, StepTable, side_by_side
 from mnc.mncore_backend.scheduling.timeline import Timeline
-from mnc.mncore_backend.scheduling.transfers import Transfers, written_by
+from mnc.mncore_backend.scheduling.transfers import TransferOrder, Transfers, share_memory, written_by
 from mnc.mncore_backend.scheduling.window import Window
 
 WINDOW = 2000
@@ -55,15 +56,14 @@ class ScheduleOptions:
     share_memories  MVs in flight may write the same memory at different addresses; what the machine demands is not
                     public (OPEN-38)
     forwarding      operands may be taken from latches where that makes an operation ready earlier
-    urgent_transfers  MVs go by urgency, and one may let another go first that is not ready yet; otherwise they go in
-                    program order
+    order           of MVs
     """
 
     window: int = WINDOW
     wait_at_end: bool = True
     share_memories: bool = False
     forwarding: bool = True
-    urgent_transfers: bool = False
+    order: TransferOrder = TransferOrder.READY
 
 
 def schedule(program: Program, options: ScheduleOptions = ScheduleOptions()) -> Schedule:
@@ -90,6 +90,7 @@ class _ListScheduler:
     timeline: Timeline = field(init=False)
     transfers: Transfers = field(init=False)
     writer: StatementWriter = field(init=False)
+    moves: list[Bundle] = field(default_factory=list)  # MVs that are not issued yet, in program order
     step: int = 0
 
     def __post_init__(self) -> None:
@@ -97,7 +98,7 @@ class _ListScheduler:
         self.table = StepTable()
         self.timeline = Timeline()
         self.transfers = Transfers(self.timeline, share_memories=self.options.share_memories)
-        self.queues = ReadyQueues(self.transfers.arrival, urgent_transfers=self.options.urgent_transfers)
+        self.queues = ReadyQueues(self.transfers.arrival, by_urgency=self.options.order is TransferOrder.URGENT)
         self.writer = StatementWriter()
 
     def run(self) -> Schedule:
@@ -118,13 +119,18 @@ class _ListScheduler:
 
     def _is_unfinished(self) -> bool:
         """Something is left to be placed, or stands in the current step or later."""
-        return bool(self.window.unplaced) or not self.window.exhausted or not self.table.is_empty_from(self.step)
+        return not self._all_placed or not self.table.is_empty_from(self.step)
+
+    @property
+    def _all_placed(self) -> bool:
+        return not self.window.unplaced and self.window.exhausted
 
     def _extend(self) -> None:
         if self.window.wants_more():
             for bundle in self.window.extend():
                 self._make_ready(bundle)
             self.queues.renew()
+            self.moves = [b for b in self.window.bundles if b.is_transfer]
 
     def _make_ready(self, bundle: Bundle) -> None:
         self.queues.add(bundle, self.step, self.timeline.now)
@@ -164,7 +170,7 @@ class _ListScheduler:
     def _finish_step(self) -> None:
         """Write the current step out and go on to the next."""
         record = self.table[self.step]
-        self.transfers.retire(record)
+        self.transfers.retire(record, is_last=self.options.wait_at_end and self._all_placed)
         self.writer.write(self.table.finish_first())
         self.step += 1
         self.timeline.advance()
@@ -293,13 +299,15 @@ class _ListScheduler:
         return issued
 
     def _yields(self, bundle: Bundle, blocked: Sequence[Bundle]) -> bool:
-        """Whether an MV lets another one go first, which only waits for MVs: in program order every earlier one that
-        writes the same memory."""
-        if self.options.urgent_transfers:
+        """Whether an MV lets another one go first."""
+        if self.options.order is TransferOrder.URGENT:
             others = (*self.queues.stalled_moves(), *blocked)
             return any(self.transfers.should_wait(bundle, other) for other in others)
         if self.options.share_memories:
             return False
+        if self.options.order is TransferOrder.PROGRAM:
+            earlier = takewhile(lambda other: other is not bundle, self.moves)
+            return any(share_memory(bundle, other) for other in earlier if not other.placed)
         written = written_by(bundle.rows[0][0])
         meeting = (*self.queues.stalled_moves(written), *(o for o in blocked if written_by(o.rows[0][0]) & written))
         return any(other.index < bundle.index for other in meeting)

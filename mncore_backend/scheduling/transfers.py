@@ -1,6 +1,7 @@
 """MV transfers in flight: tags, completion, and which waits the program still owes."""
 
 from dataclasses import replace
+from enum import Enum
 
 from mnc.mncore_backend.machine import TAGS
 from mnc.mncore_backend.scheduling.graph import Bundle, Node
@@ -11,9 +12,29 @@ SPARE_TAGS = 16
 """When fewer tags are free, finished transfers are waited for even if nobody needs them yet."""
 
 
+class TransferOrder(Enum):
+    """Which of several MVs goes first.
+
+    READY    the first in program order of those that need not wait for work of the PEs
+    URGENT   the most urgent; one may let another go first that is not ready yet
+    PROGRAM  the first in program order of those that share a memory, whatever it waits for
+    """
+
+    READY = "ready"
+    URGENT = "urgent"
+    PROGRAM = "program"
+
+
 def written_by(node: Node) -> int:
     """Instances of memories that an MV writes, as a bit set; 0 for other work."""
     return node.timing.written if node.timing is not None else 0
+
+
+def share_memory(one: Bundle, other: Bundle) -> bool:
+    """Whether two MVs, not issued yet, read or write the same instance of a memory."""
+    timings = [bundle.rows[0][0].timing for bundle in (one, other)]
+    assert timings[0] is not None and timings[1] is not None
+    return not set(timings[0].ports).isdisjoint(timings[1].ports)
 
 
 class Transfers:
@@ -91,9 +112,10 @@ class Transfers:
         """The MV in flight that finishes first."""
         return min(self.finish, key=lambda i: (self.finish[i], i), default=None)
 
-    def retire(self, record: StepRecord) -> None:
-        """If tags are short, use a step without a wait for an MV that has finished anyway."""
-        if record.wait is None and not record.hold and len(self._free) < SPARE_TAGS:
+    def retire(self, record: StepRecord, *, is_last: bool) -> None:
+        """If tags are short, or nothing is left that could wait, use a step without a wait for an MV that has finished
+        anyway."""
+        if record.wait is None and not record.hold and (is_last or len(self._free) < SPARE_TAGS):
             index = self.first_to_finish()
             if index is not None and self.finish[index] <= self.timeline.now:
                 self.wait(index, record)

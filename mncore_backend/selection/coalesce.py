@@ -7,8 +7,9 @@ write ports of the memories (SDM 3.6.1), so the copy becomes one more destinatio
 before:  fvadd $x $y $a ;  ipassa $a $b ;  ... reads $b ...
 after:   fvadd $x $y $b ;                  ... reads $b ...   (and $a, where somebody else reads it)
 
-A copy stays where the producer is a transfer, where the target is in use between producer and copy, or where no choice
-of memories would serve the ports of the producer.
+A transfer into the PEs has one destination: it writes the target instead if nobody else reads what it brings. A copy
+stays where the target is in use between producer and copy, or where no choice of memories would serve the ports of the
+producer.
 """
 
 from collections.abc import Sequence
@@ -57,9 +58,11 @@ class _Coalescer:
         if value is None or made is None or op.zero_flush or op.modifier or op.literal or len(made.writers) > 1:
             return
         assert isinstance(source, BufferOperand) and isinstance(target, BufferOperand)
-        if not plain(source) or target.mask or target.width != source.width or not self._writable(value, made, index):
-            return
         kept = value.partly_read or value.operand.buffer.pinned or bool(value.readers - {index})
+        if not plain(source) or target.mask or target.width != source.width:
+            return
+        if not self._writable(value, made, index, kept=kept):
+            return
         changed: dict[int, MachineOp] = {}
         for writer in value.writers:
             changed[writer] = self._written(writer, value.operand, target, kept=kept)
@@ -80,14 +83,17 @@ class _Coalescer:
         assert op is not None
         return op
 
-    def _writable(self, value: Value, made: Value, copy: int) -> bool:
-        """The producers are near, of the ALU or MAU, and nobody uses the target from the first of them on."""
-        if copy - value.writers[0] > NEAR or self.uses.last_use_before(made.operand, copy) >= value.writers[0]:
+    def _writable(self, value: Value, made: Value, copy: int, *, kept: bool) -> bool:
+        """The producers are near, unless the target has its place anyway, may write it, and nobody uses it from the
+        first of them on."""
+        near = copy - value.writers[0] <= NEAR or made.operand.buffer.pinned
+        if not near or self.uses.last_use_before(made.operand, copy) >= value.writers[0]:
             return False
         producers = [self._now(w) for w in value.writers]
         if self._now(copy).opcode == "fvpassa" and not all(op.opcode.startswith("fv") for op in producers):
             return False
-        return all(op.literal is None and OPCODES[op.opcode].unit in (Unit.ALU, Unit.MAU) for op in producers)
+        units = (Unit.ALU, Unit.MAU) if kept else (Unit.ALU, Unit.MAU, Unit.L1BM)
+        return all(op.literal is None and OPCODES[op.opcode].unit in units for op in producers)
 
     def _written(self, writer: int, source: BufferOperand, target: BufferOperand, *, kept: bool) -> MachineOp:
         """The producer with `target` among its destinations, under the mask that the source has there."""

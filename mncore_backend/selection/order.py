@@ -7,55 +7,30 @@ what is less urgent gets the banks only while nobody more urgent wants them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 
-from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
+from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.machine import MEMORIES
-from mnc.mncore_backend.program import LOCAL_MEMORY, AnyOperand, Buffer, BufferOperand, MachineOp
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, MachineOp, Program
 from mnc.mncore_backend.scheduling.chains import produced_latch
-from mnc.mncore_backend.scheduling.timeline import Port, TransferTiming, timing_of
+from mnc.mncore_backend.scheduling.timeline import Port
+from mnc.mncore_backend.selection.kernels import Kernel, kernel_of
+from mnc.mncore_backend.selection.streams import around_exchanges
 
-_LATENCY = 2  # steps from a result to its use, in most units
 _ABOVE = (Memory.L1BM, Memory.L2BM)
 _KERNELS = 400  # more than that are left as they are: the simulation takes quadratic time
 
 
-@dataclass(eq=False, slots=True)
-class Kernel:
-    """A run of operations that stays together.
-
-    duration    steps from its first operation to its last result, alone
-    data_steps  those of them in which MVs occupy their memories
-    ports       the sides of memories that they occupy
-    urgency     steps from its start to the end of the program at least
-    """
-
-    operations: Sequence[MachineOp]
-    duration: int
-    uses_banks: bool
-    data_steps: int
-    ports: frozenset[Port]
-    before: set["Kernel"] = field(default_factory=set)
-    after: set["Kernel"] = field(default_factory=set)
-    urgency: int = 0
-    start: int = -1
-
-    @property
-    def sources(self) -> set[Port]:
-        """The memories that MVs read."""
-        return {port for port in self.ports if not port[2]}
-
-
-def ordered_kernels(runs: Sequence[Sequence[MachineOp]]) -> list[MachineOp]:
-    """The operations of `runs`, whose given order is correct, in an order that serves the most urgent first."""
+def ordered_kernels(program: Program, runs: Sequence[Sequence[MachineOp]]) -> list[MachineOp]:
+    """The operations of `runs`, whose given order is correct, in an order that serves the most urgent first; large
+    loads are cut anew around what fills all L2BMs (`streams`), by buffers that are added to `program`."""
     parts = list(islice((part for run in runs for part in _parts(run)), _KERNELS + 1))
     if len(parts) > _KERNELS or not _fit_side_by_side(runs):
         return [op for run in runs for op in run]
-    kernels = [_kernel(part) for part in parts]
+    kernels = [kernel_of(part) for part in parts]
     _connect(kernels)
-    for kernel in reversed(kernels):
-        kernel.urgency = kernel.duration + max((k.urgency for k in kernel.after), default=0)
+    kernels = around_exchanges(kernels, program)
+    _connect(kernels)
     _simulate(kernels)
     place = {kernel: i for i, kernel in enumerate(kernels)}
     kernels.sort(key=lambda k: (k.start, place[k]))
@@ -150,56 +125,14 @@ def _constant(op: MachineOp, made: set[Buffer]) -> Buffer | None:
     return target.buffer if op.literal is not None or copied else None
 
 
-def _kernel(run: Sequence[MachineOp]) -> Kernel:
-    operands = [o for op in run for o in (*op.sources, *op.destinations)]
-    banks = any(isinstance(o, Operand) and o.memory in (Memory.MATRIX_X, Memory.MATRIX_Y) for o in operands)
-    timings = [_timing(op) for op in run if op.is_transfer]
-    ports = frozenset(port for timing in timings for port in timing.ports)
-    return Kernel(run, _duration(run), banks, sum(timing.data_steps for timing in timings), ports)
-
-
-def _places(operands: Sequence[AnyOperand]) -> list[object]:
-    """What operations depend on each other through: accesses to buffers, latches, banks."""
-    return [(o.buffer, o.offsets) if isinstance(o, BufferOperand) else o.memory for o in operands]
-
-
-def _timing(op: MachineOp) -> TransferTiming:
-    """How long an MV occupies which memories, which does not depend on addresses."""
-    ends = []
-    for operand in (op.sources[0], op.destinations[0]):
-        if isinstance(operand, BufferOperand):
-            memory, address = operand.buffer.choices[0], operand.offsets[0]
-            ends.append(Operand(memory, operand.width, address, group=operand.group, l2b=operand.l2b))
-        else:
-            ends.append(operand)
-    return timing_of(Transfer(op.opcode, op.size, *ends))
-
-
-def _duration(run: Sequence[MachineOp]) -> int:
-    """The longest chain of results, or the busiest unit."""
-    ready: dict[object, int] = {}
-    busy: dict[str, int] = {}
-    end = moving = 0
-    for op in run:
-        kind = op.opcode[:3]
-        start = max([0, *(ready.get(place, 0) for place in _places(op.sources))])
-        steps = _LATENCY
-        busy[kind] = busy.get(kind, 0) + 1
-        if op.is_transfer:
-            steps = _timing(op).duration
-            start = max(start, moving)
-            moving = start + _timing(op).data_steps
-        end = max(end, start + steps, busy[kind])
-        for place in _places(op.destinations):
-            ready[place] = max(ready.get(place, 0), start + steps)
-    return end
-
-
 def _connect(kernels: Sequence[Kernel]) -> None:
-    """Edges between kernels of which one writes a buffer that the other one uses."""
+    """Edges between kernels of which one writes a buffer that the other one uses, and the urgency of each. Those that
+    are fixed have their times."""
     writers: dict[object, Kernel] = {}
     readers: dict[object, list[Kernel]] = {}
     for kernel in kernels:
+        kernel.before, kernel.after = set(), set()
+    for kernel in (k for k in kernels if not k.is_fixed):
         read = {o.buffer for op in kernel.operations for o in op.sources if isinstance(o, BufferOperand)}
         written = {o.buffer for op in kernel.operations for o in op.destinations if isinstance(o, BufferOperand)}
         for buffer in read | written:
@@ -214,12 +147,14 @@ def _connect(kernels: Sequence[Kernel]) -> None:
             writers[buffer] = kernel
         for buffer in read - written:
             readers.setdefault(buffer, []).append(kernel)
+    for kernel in reversed(kernels):
+        kernel.urgency = kernel.duration + max((k.urgency for k in kernel.after), default=0)
 
 
 def _simulate(kernels: Sequence[Kernel]) -> None:
     """Set `start` of every kernel. Those that move data out of the same memory keep their order: loads come as they are
     wanted first, and what else moves is not held up by loads that nobody waits for."""
-    left = list(kernels)
+    left = [k for k in kernels if not k.is_fixed]
     banks_free = 0
     ports: dict[Port, int] = {}
     while left:
@@ -252,7 +187,7 @@ def _soonest(left: Sequence[Kernel], banks_free: int, ports: Mapping[Port, int])
         ends = [(soonest[k] if k.start < 0 else k.start) + k.duration for k in kernel.before]
         free = [banks_free] if kernel.uses_banks else []
         free += [ports.get(port, 0) for port in kernel.ports]
-        soonest[kernel] = max([0, *ends, *free])
+        soonest[kernel] = max([kernel.not_before, *ends, *free])
     return soonest
 
 

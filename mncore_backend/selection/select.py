@@ -144,7 +144,7 @@ class _Selector:
             handler(operation)
             runs.append(self.selection.program.operations[known:])
         self._add_empty_outputs()
-        self.selection.program.operations[:] = ordered_kernels(runs)
+        self.selection.program.operations[:] = ordered_kernels(self.selection.program, runs)
         return self.selection
 
     def _add_empty_outputs(self) -> None:
@@ -202,7 +202,16 @@ class _Selector:
         operations = self.function.regions[0].blocks[0].operations
         targets = [op.operation.operands[1] for op in operations if op.operation.name == "mncore.dl"]
         requests = [(self.layout(target), self.buffers[target]) for target in targets]
-        self.loads = dict(zip(targets, plan_loads(self.builder, requests), strict=True))
+        later = {self.buffers[target] for target in targets if self._is_for_next_run(target)}
+        self.loads = dict(zip(targets, plan_loads(self.builder, requests, later), strict=True))
+
+    @staticmethod
+    def _is_for_next_run(target: Any) -> bool:
+        """Whether what is loaded is only put in the place of something that stays."""
+        uses = [use.owner for use in target.uses if use.owner.name != "mncore.dl"]
+        return bool(uses) and all(
+            use.name == "mncore.relayout" and use.operands[1].owner.name == "mncore.resident" for use in uses
+        )
 
     def load(self, op: Any) -> None:
         source, target = op.operands

@@ -1,5 +1,7 @@
 """Latches: chains stay together, several consumers share a step, and what cannot be is refused."""
 
+from typing import Any
+
 import pytest
 
 from mnc.core.diagnostics import InternalError
@@ -20,7 +22,7 @@ def program() -> tuple[Program, Builder]:
     return made, Builder(made)
 
 
-def lines(made: Program, **options: bool) -> list[str]:
+def lines(made: Program, **options: Any) -> list[str]:
     allocate(made)
     statements = schedule(made, ScheduleOptions(**options)).statements
     assert check_program(statements) == []

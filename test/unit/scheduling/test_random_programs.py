@@ -13,13 +13,14 @@ from mnc.mncore_backend.assembly.records import Literal, Memory, Operand
 from mnc.mncore_backend.checker import check_program
 from mnc.mncore_backend.cost import cost_of
 from mnc.mncore_backend.program import Builder, Program, local
-from mnc.mncore_backend.scheduling import ScheduleOptions, schedule, sequential
+from mnc.mncore_backend.scheduling import ScheduleOptions, TransferOrder, schedule, sequential
 
 from .programs import ProgramMaker
 from .running import run
 
 SLOW = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 QUICK = settings(max_examples=40, deadline=None)
+ORDERS = st.sampled_from(TransferOrder)
 
 
 def made(seed: int, count: int) -> ProgramMaker:
@@ -29,10 +30,12 @@ def made(seed: int, count: int) -> ProgramMaker:
 
 
 @SLOW
-@given(st.integers(0, 1 << 32), st.integers(1, 90), st.sampled_from([4, 40, 2000]), st.booleans(), st.booleans())
-def test_same_memory_as_sequential_emission(seed: int, count: int, window: int, share: bool, urgent: bool) -> None:
+@given(st.integers(0, 1 << 32), st.integers(1, 90), st.sampled_from([4, 40, 2000]), st.booleans(), ORDERS)
+def test_same_memory_as_sequential_emission(
+    seed: int, count: int, window: int, share: bool, order: TransferOrder
+) -> None:
     maker = made(seed, count)
-    plan = schedule(maker.program, ScheduleOptions(window=window, share_memories=share, urgent_transfers=urgent))
+    plan = schedule(maker.program, ScheduleOptions(window=window, share_memories=share, order=order))
     plain = sequential(maker.program)
     state, statistics = run(plan.statements, maker)
     expected, plain_statistics = run(plain.statements, maker)
@@ -50,9 +53,9 @@ def test_same_memory_as_sequential_emission(seed: int, count: int, window: int, 
 
 
 @QUICK
-@given(st.integers(0, 1 << 32), st.integers(1, 150), st.sampled_from([4, 40, 2000]), st.booleans())
-def test_checker_has_nothing_to_say(seed: int, count: int, window: int, urgent: bool) -> None:
-    plan = schedule(made(seed, count).program, ScheduleOptions(window=window, urgent_transfers=urgent))
+@given(st.integers(0, 1 << 32), st.integers(1, 150), st.sampled_from([4, 40, 2000]), ORDERS)
+def test_checker_has_nothing_to_say(seed: int, count: int, window: int, order: TransferOrder) -> None:
+    plan = schedule(made(seed, count).program, ScheduleOptions(window=window, order=order))
     text = print_program(plan.statements)
     assert check_program(parse_program(text)) == []
 

@@ -1,5 +1,9 @@
 """MV transfers: issued early, waited for late, told apart by tags, hidden behind work; the turnaround register."""
 
+from typing import Any
+
+import pytest
+
 from mnc.mncore_backend.allocation import allocate
 from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.assembly.records import Memory, Operand, Statement, Step, Transfer
@@ -7,7 +11,7 @@ from mnc.mncore_backend.checker import check_program
 from mnc.mncore_backend.cost import cost_of
 from mnc.mncore_backend.machine import MV_LATENCY_STEPS
 from mnc.mncore_backend.program import Buffer, Builder, Program, local, upper
-from mnc.mncore_backend.scheduling import ScheduleOptions, best_schedule, schedule
+from mnc.mncore_backend.scheduling import Schedule, ScheduleOptions, TransferOrder, best_schedule, orders, schedule
 
 SIZE = 256
 
@@ -29,7 +33,7 @@ def with_work(loads: int, work: int, size: int = SIZE) -> Program:
     return made
 
 
-def statements(made: Program, **options: bool) -> list[Statement]:
+def statements(made: Program, **options: Any) -> list[Statement]:
     result = schedule(made, ScheduleOptions(**options)).statements
     assert [f for f in check_program(result) if not (options.get("share_memories") and f.rule == "mv-conflict")] == []
     return result
@@ -162,8 +166,9 @@ def test_a_stream_into_the_halves_does_not_keep_out_what_fills_all() -> None:
     assert 0 < next(i for i, text in enumerate(issued) if text.startswith("mvb")) < 5
 
 
-def exchange_beside_prefetch(halves: int, work: int) -> Program:
-    """A stream of half transfers that nothing waits for stands before a sum over L2Bs, from which long work follows."""
+def exchange_beside_prefetch(halves: int, work: int, before: int = 1) -> Program:
+    """A stream of half transfers that nothing waits for stands before a sum over L2Bs, which `before` steps of work
+    precede, and from which long work follows."""
     made = Program()
     builder = Builder(made)
     image = made.buffer("image", 4096 * halves, (Memory.DRAM,), alignment=64, pinned=True)
@@ -172,7 +177,10 @@ def exchange_beside_prefetch(halves: int, work: int) -> Program:
         builder.emit("mvp", [upper(image, 4096 * half)], [upper(stage, l2b=half % 2)], size=4096)
     parts, back = (builder.temporary(64, (Memory.L2BM,), name, 64) for name in ("parts", "back"))
     pdm, l1bm = builder.temporary(64, (Memory.PDM,), "pdm", 64), builder.temporary(64, (Memory.L1BM,), "l1bm", 64)
-    value = builder.temporary(4, (Memory.GRF0,))
+    value, own = (builder.temporary(4, (memory,)) for memory in (Memory.GRF0, Memory.GRF1))
+    for _ in range(before):
+        builder.emit("fvadd", [local(own, range(4)), local(own, range(4))], [local(own, range(4))])
+    builder.emit("l1bmm", [local(own, range(4))], [upper(l1bm)], modifier="@0")
     builder.emit("l2bm", [upper(l1bm)], [upper(parts)], modifier="@0")
     builder.emit("mvrffadd", [upper(parts)], [upper(pdm, group=0)], size=64)
     builder.emit("mvb", [upper(pdm, group=0)], [upper(back)], size=64)
@@ -186,7 +194,7 @@ def exchange_beside_prefetch(halves: int, work: int) -> Program:
 
 def test_a_transfer_that_much_depends_on_goes_before_a_prefetch() -> None:
     made = exchange_beside_prefetch(6, 150)
-    in_order, urgent = (schedule(made, ScheduleOptions(urgent_transfers=u)) for u in (False, True))
+    in_order, urgent = (schedule(made, ScheduleOptions(order=o)) for o in (TransferOrder.READY, TransferOrder.URGENT))
     assert check_program(urgent.statements) == []
     assert urgent.cycles < in_order.cycles - 4 * MV_LATENCY_STEPS
     assert best_schedule(made).cycles == urgent.cycles
@@ -195,5 +203,36 @@ def test_a_transfer_that_much_depends_on_goes_before_a_prefetch() -> None:
 def test_transfers_keep_their_order_where_that_is_better() -> None:
     """All of them are waited for, and a broadcast among halves would let both run dry."""
     made = exchange_beside_prefetch(6, 0)
-    found = [schedule(made, ScheduleOptions(urgent_transfers=u)).cycles for u in (False, True)]
+    found = [schedule(made, ScheduleOptions(order=order)).cycles for order in TransferOrder]
     assert best_schedule(made).cycles == min(found)
+
+
+def test_a_transfer_that_waits_for_work_keeps_its_place() -> None:
+    """The program has an exchange between two pairs of a prefetch; its sums are there when the first pair has come."""
+    made = exchange_beside_prefetch(4, 150, 140)
+    moves = [op for op in made.operations if op.is_transfer]
+    late = [made.operations.pop(made.operations.index(op)) for op in moves[2:4]]
+    place = made.operations.index(moves[5]) + 1
+    made.operations[place:place] = late
+    planned = schedule(made, ScheduleOptions(order=TransferOrder.PROGRAM))
+    issued = [s for s in planned.statements if isinstance(s, Transfer)]
+    assert [t.opcode for t in issued] == ["mvp", "mvp", "mvrffadd", "mvb", "mvp", "mvp"]
+    assert check_program(planned.statements) == []
+    assert planned.cycles < schedule(made, ScheduleOptions(order=TransferOrder.READY)).cycles
+    assert best_schedule(made).cycles <= planned.cycles
+
+
+def test_transfers_that_never_meet_need_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[TransferOrder] = []
+
+    def noted(program: Program, options: ScheduleOptions) -> Schedule:
+        tried.append(options.order)
+        return schedule(program, options)
+
+    monkeypatch.setattr(orders, "schedule", noted)
+    made = exchange_beside_prefetch(0, 3)
+    best_schedule(made)
+    assert tried == list(TransferOrder)[:1]  # out of L2BM, into L2BM
+    tried.clear()
+    best_schedule(exchange_beside_prefetch(2, 3))
+    assert tried == list(TransferOrder)

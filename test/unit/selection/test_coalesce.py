@@ -10,9 +10,9 @@ from scheduling.running import run
 
 from mnc.mncore_backend.allocation import allocate
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
-from mnc.mncore_backend.program import LOCAL_MEMORY, Builder, Program, local, upper
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, Program, local, upper
 from mnc.mncore_backend.scheduling import sequential
-from mnc.mncore_backend.selection.coalesce import coalesce_copies
+from mnc.mncore_backend.selection.coalesce import NEAR, coalesce_copies
 
 ALUF, NOWHERE = Operand(Memory.ALUF), (Operand(Memory.NOWRITE),)
 FOUR = range(4)
@@ -47,6 +47,33 @@ def test_source_that_others_read_stays(builder: Builder) -> None:
     builder.emit("iadd", [local(a, FOUR), local(b, FOUR)], NOWHERE)
     assert coalesce_copies(builder.program) == 1
     assert builder.program.operations[0].destinations == (local(a, FOUR), local(b, FOUR))
+
+
+def arrival(builder: Builder, *, read_again: bool, busy: bool) -> Buffer:
+    """What a transfer brings is copied to a buffer that stays."""
+    source = builder.temporary(256, (Memory.L1BM,), "l1bm", 256)
+    came, kept = builder.temporary(4, LOCAL_MEMORY, "came"), builder.program.buffer("kept", 4, LOCAL_MEMORY, pinned=True)
+    builder.emit("l1bmd", [upper(source)], [local(came, FOUR)])
+    for _ in range(NEAR + 1):  # a buffer that stays has its place anyway
+        builder.emit("iinc", [Operand(Memory.PEID)], NOWHERE)
+    if busy:
+        builder.emit("iinc", [local(kept, FOUR)], NOWHERE)
+    builder.emit("lpassa", [local(came, FOUR)], [local(kept, FOUR)])
+    if read_again:
+        builder.emit("iinc", [local(came, FOUR)], NOWHERE)
+    return kept
+
+
+def test_a_transfer_writes_the_target_itself(builder: Builder) -> None:
+    kept = arrival(builder, read_again=False, busy=False)
+    assert coalesce_copies(builder.program) == 1
+    assert builder.program.operations[0].destinations == (local(kept, FOUR),)
+
+
+@pytest.mark.parametrize(("read_again", "busy"), [(True, False), (False, True)])
+def test_a_transfer_has_one_destination(builder: Builder, read_again: bool, busy: bool) -> None:
+    arrival(builder, read_again=read_again, busy=busy)
+    assert coalesce_copies(builder.program) == 0
 
 
 def test_masked_writes_follow(builder: Builder) -> None:

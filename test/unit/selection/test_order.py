@@ -1,5 +1,7 @@
 """Order of kernels: the urgent ones get the matrix banks first, and what depends on something follows it."""
 
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +16,10 @@ BANK = Operand(Memory.MATRIX_X, 2, 0)
 def buffers(count: int) -> list[Buffer]:
     builder = Builder(Program())
     return [builder.temporary(4, LOCAL_MEMORY, f"b{i}") for i in range(count)]
+
+
+def ordered(runs: Sequence[Sequence[MachineOp]]) -> list[MachineOp]:
+    return ordered_kernels(Program(), runs)
 
 
 def transposition(source: Buffer, target: Buffer) -> list[MachineOp]:
@@ -33,19 +39,19 @@ def steps(source: Buffer, target: Buffer, count: int = 1) -> list[MachineOp]:
 def test_longer_path_first() -> None:
     a, b, c, d = buffers(4)
     short, long, rest = transposition(a, b), transposition(a, c), steps(c, d, 20)
-    assert ordered_kernels([short, long, rest]) == [*long, *short, *rest]
+    assert ordered([short, long, rest]) == [*long, *short, *rest]
 
 
 def test_the_banks_are_left_to_what_comes_soon_and_is_urgent() -> None:
     a, b, c, d, e = buffers(5)
     before, urgent, rest, other = steps(a, b), transposition(b, c), steps(c, d, 20), transposition(a, e)
-    assert ordered_kernels([other, before, urgent, rest])[1:3] == urgent
+    assert ordered([other, before, urgent, rest])[1:3] == urgent
 
 
 def test_idle_banks_are_used() -> None:
     a, b, c, d, e = buffers(5)
     before, urgent, rest, other = steps(a, b, 20), transposition(b, c), steps(c, d, 20), transposition(a, e)
-    made = ordered_kernels([before, urgent, rest, other])
+    made = ordered([before, urgent, rest, other])
     assert made.index(other[0]) < made.index(urgent[0])
 
 
@@ -60,7 +66,7 @@ def test_constants_are_for_all_and_masked_writes_are_none() -> None:
     builder.emit("lpassa", [local(constant, [0])], [local(value, FOUR, mask=Mask(entry=1))])
     builder.emit("imm", (), [Operand(Memory.T)], literal=Literal("ui", "1"))
     run = builder.program.operations
-    assert ordered_kernels([run]) == [run[2], run[0], run[1], run[3], run[4]]
+    assert ordered([run]) == [run[2], run[0], run[1], run[3], run[4]]
 
 
 def test_nothing_comes_between_a_register_and_its_reader() -> None:
@@ -78,7 +84,7 @@ def test_nothing_comes_between_a_register_and_its_reader() -> None:
             builder.emit("l2bmb", [upper(shared)], [upper(below)])
         builder.emit("ipassa", [local(a, FOUR, t_indirect=True)], [local(target, FOUR)])
         runs.append(builder.program.operations[known:])
-    made = ordered_kernels([*runs, steps(c, d, 200)])
+    made = ordered([*runs, steps(c, d, 200)])
     place = [made.index(op) for op in runs[0]]
     assert place == list(range(place[0], place[0] + 4))
 
@@ -92,7 +98,7 @@ def used(op: MachineOp) -> tuple[set[Buffer], set[Buffer]]:
 def test_dependences_hold(kernels: list[tuple[int, int, bool, int]]) -> None:
     pool = buffers(6)
     runs = [transposition(pool[s], pool[t]) if b else steps(pool[s], pool[t], n) for s, t, b, n in kernels]
-    made = ordered_kernels(runs)
+    made = ordered(runs)
     operations = [op for run in runs for op in run]
     assert sorted(map(id, made)) == sorted(map(id, operations))
     place = {id(op): i for i, op in enumerate(made)}
@@ -111,4 +117,4 @@ def test_too_large_to_live_side_by_side() -> None:
     a, b = (builder.temporary(6000, LOCAL_MEMORY, n) for n in "ab")
     c, d = buffers(2)
     runs = [transposition(a, b), transposition(a, c), steps(c, d, 20)]
-    assert ordered_kernels(runs) == [op for run in runs for op in run]
+    assert ordered(runs) == [op for run in runs for op in run]
