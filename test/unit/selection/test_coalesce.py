@@ -52,7 +52,8 @@ def test_source_that_others_read_stays(builder: Builder) -> None:
 def arrival(builder: Builder, *, read_again: bool, busy: bool) -> Buffer:
     """What a transfer brings is copied to a buffer that stays."""
     source = builder.temporary(256, (Memory.L1BM,), "l1bm", 256)
-    came, kept = builder.temporary(4, LOCAL_MEMORY, "came"), builder.program.buffer("kept", 4, LOCAL_MEMORY, pinned=True)
+    came = builder.temporary(4, LOCAL_MEMORY, "came")
+    kept = builder.program.buffer("kept", 4, LOCAL_MEMORY, pinned=True)
     builder.emit("l1bmd", [upper(source)], [local(came, FOUR)])
     for _ in range(NEAR + 1):  # a buffer that stays has its place anyway
         builder.emit("iinc", [Operand(Memory.PEID)], NOWHERE)
