@@ -80,8 +80,12 @@ def _fills_all_l2bms(kernel: Kernel) -> bool:
 
 def _around(kernels: Sequence[Kernel], program: Program, stream: _Stream, exchange: Kernel) -> list[Kernel]:
     work = sum(len(kernel.operations) for kernel in stream.hops)
-    plan = plan_around(stream.total, work, _described(exchange, stream))
+    described = _described(exchange, stream)
+    plan = plan_around(stream.total, work, described)
     exchange.not_before = ceil(plan.exchange)
+    for other in kernels:  # what is less urgent than the tensor would only hold it up
+        if other is not exchange and _fills_all_l2bms(other) and other.urgency < described.behind:
+            other.not_before = ceil(max(segment.end for segment in plan.segments))
     location = stream.moves[0].operations[0].location
     planned = planned_moves(program, plan, stream.dram, stream.l2bm, stream.total, location)
     moves = [_fixed(op, begin) for op, begin in planned]

@@ -12,6 +12,7 @@ import pytest
 import mnc
 from mnc.core.context import make_context
 from mnc.lowering.onnx_to_graph.importer import import_model
+from mnc.mncore_backend.machine import CYCLES_PER_STEP
 from mnc.options import Options
 from mnc.report import report
 from mnc.stages import stage_pipeline
@@ -32,7 +33,8 @@ def test_three_steps_on_the_chip_follow_torch(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_step_from_torch_costs_what_one_of_the_compiler_costs() -> None:
-    """The step from torch also counts the labels that are not ignored."""
+    """The step from torch also counts the labels that are not ignored: a sum over the batch and a reciprocal, whatever
+    the widths."""
     widths, batch = (64, 32, 10), 64
     linear = [torch.nn.Linear(a, b) for a, b in pairwise(widths)]
     module = torch.nn.Sequential(linear[0], torch.nn.ReLU(), linear[1])
@@ -41,8 +43,8 @@ def test_a_step_from_torch_costs_what_one_of_the_compiler_costs() -> None:
     exported = export_train_step(module, torch.nn.CrossEntropyLoss(), optimizer, sample)
     own = training_step(perceptron(widths), batch=batch, learning_rate=0.01)
     totals = [report(program)["total"] for program in (mnc.compile(exported.model), own.compile())]
-    for cost in ("steps", "cycles"):
-        assert totals[0][cost] <= 1.05 * totals[1][cost], cost
+    assert totals[0]["steps"] <= totals[1]["steps"] + 32
+    assert totals[0]["cycles"] <= totals[1]["cycles"] + 32 * CYCLES_PER_STEP
 
 
 def _convolutional() -> tuple[Any, Any, Any]:
