@@ -22,6 +22,8 @@ CONVERTED_OPSET = 8
 """What models of an older operator set are converted to."""
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
 STANDARD_DOMAINS = ("", "ai.onnx")
+_NEWEST = onnx.defs.onnx_opset_version()
+"""At least the version of every other domain of ONNX: its operators are counted by themselves, from 1 on."""
 
 _LOAD_HINT = "check that it is a complete ONNX file, for instance with onnx.checker"
 _MODEL_HINT = "the onnx package refuses the model, too: correct the node, or export the model again"
@@ -122,9 +124,10 @@ def without_old_operators(model: onnx.ModelProto, file_name: str) -> onnx.ModelP
 
 def unknown_attributes(node: onnx.NodeProto, opset: int) -> list[onnx.AttributeProto]:
     """Attributes that the operator's schema does not have; none of an operator without schema."""
-    if node.domain not in STANDARD_DOMAINS or not onnx.defs.has(node.op_type, opset, ""):
+    domain, version = ("", opset) if node.domain in STANDARD_DOMAINS else (node.domain, _NEWEST)
+    if not onnx.defs.has(node.op_type, version, domain):
         return []
-    known = onnx.defs.get_schema(node.op_type, opset, "").attributes
+    known = onnx.defs.get_schema(node.op_type, version, domain).attributes
     return [attribute for attribute in node.attribute if attribute.name not in known]
 
 

@@ -216,6 +216,7 @@ _HINTS = {
     "If": "its condition must be known when compiling; fix it when exporting the model",
     "Loop": "its trip count and condition must be known when compiling; unroll it when exporting the model",
     "Scan": "its length must be known when compiling; unroll it when exporting the model",
+    "Gradient": "give the forward model to mnc train or to the pass graph-autodiff, which differentiate it themselves",
     "NonZero": "its result has a dynamic shape; use Where with a mask instead",
     "Unique": "its result has a dynamic shape",
 }

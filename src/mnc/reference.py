@@ -34,6 +34,7 @@ class Comparison:
 
 
 _LIMITS = (8, 4, 2, 1)
+_UNDEFINED_BELOW_ZERO = frozenset(["Adagrad", "Adam", "Log", "Pow", "Sqrt"])
 
 
 def random_inputs(
@@ -42,24 +43,33 @@ def random_inputs(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """`given` and seeded values for every other input without initializer: normal for floats, rounded to what the
     machine reads, small for integers, fair for booleans. Where integers lead the reference out of a tensor, as labels
-    and indices may, smaller ones are drawn."""
+    and indices may, smaller ones are drawn; where it is undefined for negative numbers, floats are positive."""
     given = given or {}
-    values = {**draw_inputs(model, shapes, seed), **given}
-    if all(value.dtype.kind not in "iu" or name in given for name, value in values.items()):
-        return values
-    drawn = ({**draw_inputs(model, shapes, seed, limit), **given} for limit in _LIMITS)
-    return next((fitting for fitting in drawn if not _leaves_a_tensor(model, fitting)), values)
+    first = {**draw_inputs(model, shapes, seed), **given}
+    looks_up = any(value.dtype.kind in "iu" and name not in given for name, value in first.items())
+    if not looks_up and not any(node.op_type in _UNDEFINED_BELOW_ZERO for node in model.graph.node):
+        return first
+    for limit in _LIMITS:
+        values = {**draw_inputs(model, shapes, seed, limit), **given}
+        if (defined := _is_defined(model, values)) is None:
+            continue
+        sizes = {name: np.abs(value) if value.dtype.kind == "f" else value for name, value in values.items()}
+        positive = {**sizes, **given}
+        return values if defined or not _is_defined(model, positive) else positive
+    return first
 
 
-def _leaves_a_tensor(model: onnx.ModelProto, values: Mapping[str, np.ndarray]) -> bool:
+def _is_defined(model: onnx.ModelProto, values: Mapping[str, np.ndarray]) -> bool | None:
+    """Whether the reference gives numbers; None if it leaves a tensor."""
     try:
         with np.errstate(all="ignore"):
-            evaluator(model).run(None, dict(values))
+            results: Any = evaluator(model).run(None, dict(values))
     except IndexError:
+        return None
+    except Exception:  # whoever needs the results will hear of it
         return True
-    except Exception:
-        return False
-    return False
+    arrays = [np.asarray(result) for result in results]
+    return not any(array.dtype.kind == "f" and np.isnan(array).any() for array in arrays)
 
 
 def draw_inputs(

@@ -42,7 +42,10 @@ def _is_first(count: Any) -> Any:
 def momentum(node: Node) -> list[Any]:
     """V' = alpha V + beta G (beta counts as 1 in the first step), X' = X - R V', or with Nesterov's look ahead."""
     alpha, beta = float(node.attribute("alpha")), float(node.attribute("beta"))
-    nesterov = node.attribute("mode") == "nesterov"
+    mode = node.attribute("mode")
+    if mode not in ("nesterov", "standard"):
+        raise node.error(f"mode '{mode}' does not exist", hint="use standard or nesterov")
+    nesterov = mode == "nesterov"
 
     def update(x: Any, g: Any, v: Any) -> list[Any]:
         rate, count = node.operand(0), _step_count(node, x)

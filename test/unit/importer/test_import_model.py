@@ -158,6 +158,24 @@ def test_unknown_attribute_is_a_warning() -> None:
         import_model(model, make_context(["graph"]))
 
 
+def test_unknown_attribute_of_the_training_domain_is_a_warning() -> None:
+    domain, names = "ai.onnx.preview.training", ["r", "t", "x", "g", "v"]
+    attributes = {"alpha": 0.9, "beta": 1.0, "norm_coefficient": 0.0, "mode": "standard", "colour": 3}
+    node = onnx.helper.make_node("Momentum", names, ["x_new", "v_new"], domain=domain, **attributes)
+    infos = {n: onnx.helper.make_tensor_value_info(n, 1, [2]) for n in ("x", "g", "v", "x_new", "v_new")}
+    infos |= {"r": onnx.helper.make_tensor_value_info("r", 1, []), "t": onnx.helper.make_tensor_value_info("t", 7, [])}
+    graph = onnx.helper.make_graph([node], "step", [infos[n] for n in names], [infos["x_new"], infos["v_new"]])
+    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid(domain, 1)]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    with pytest.warns(UserWarning, match="attribute 'colour' is unknown and ignored"):
+        import_model(model, make_context(["graph"]))
+    node.attribute[3].s = b"sideways"
+    del model.graph.node[:]
+    model.graph.node.append(node)
+    with pytest.raises(CompileError, match="mode 'sideways' does not exist"), pytest.warns(UserWarning):
+        import_model(model, make_context(["graph"]))
+
+
 def test_the_reference_ignores_unknown_attributes_too() -> None:
     model = one_node("Relu", {"x": X})
     model.graph.node[0].attribute.append(onnx.helper.make_attribute("colour", 3))
