@@ -25,7 +25,8 @@ COORDINATE = {"L2B": Memory.L2BID, "L1B": Memory.L1BID, "MAB": Memory.MABID, "PE
 @dataclass(eq=False, slots=True)
 class Buffer:
     """A run of `size` long words. `choices` are the memories it may live in (the allocator picks one, balancing ports);
-    upper memories (L1BM, L2BM, PDM, DRAM) have one choice. `alignment` is in long words. DRAM buffers are per group."""
+    upper memories (L1BM, L2BM, PDM, DRAM) have one choice. `alignment` is in long words. DRAM buffers are per group.
+    The last `spare` long words hold no element: cycles of a step without work write there, see `spare_lanes`."""
 
     name: str
     size: int
@@ -34,10 +35,17 @@ class Buffer:
     memory: Memory | None = None  # set by allocation
     base: int | None = None  # long-word address, set by allocation
     pinned: bool = False  # lives for the whole program (inputs, outputs, resident weights)
+    spare: int = 0
+    spare_written: int = 0  # how many of them hold something by now, while operations are generated
 
     @property
     def is_pe_memory(self) -> bool:
         return self.choices[0] in PE_MEMORY
+
+    @property
+    def used(self) -> int:
+        """Long words that elements have."""
+        return self.size - self.spare
 
 
 class BufferOperand(NamedTuple):
@@ -114,9 +122,16 @@ class Program:
     operations: list[MachineOp] = field(default_factory=list)
 
     def buffer(
-        self, name: str, size: int, choices: Sequence[Memory], *, alignment: int = 2, pinned: bool = False
+        self,
+        name: str,
+        size: int,
+        choices: Sequence[Memory],
+        *,
+        alignment: int = 2,
+        pinned: bool = False,
+        spare: int = 0,
     ) -> Buffer:
-        made = Buffer(name, size, tuple(choices), alignment, pinned=pinned)
+        made = Buffer(name, size + spare, tuple(choices), alignment, pinned=pinned, spare=spare)
         self.buffers.append(made)
         return made
 
@@ -143,18 +158,22 @@ class Builder:
         literal: Literal | None = None,
         size: int = 0,
     ) -> MachineOp:
-        op = MachineOp(
-            opcode, tuple(sources), tuple(destinations), modifier, zero_flush, literal, size, self.location
-        )
+        op = MachineOp(opcode, tuple(sources), tuple(destinations), modifier, zero_flush, literal, size, self.location)
         self.program.operations.append(op)
         return op
 
     def temporary(
-        self, size: int, choices: Sequence[Memory] = REGISTER_FILE, name: str = "t", alignment: int | None = None
+        self,
+        size: int,
+        choices: Sequence[Memory] = REGISTER_FILE,
+        name: str = "t",
+        alignment: int | None = None,
+        *,
+        spare: int = 0,
     ) -> Buffer:
         """A short-lived buffer; its lifetime is from its first to its last use. Unless it is a single long word, two of
         which are never accessed at once, it is aligned for such accesses."""
-        return self.program.buffer(name, size, choices, alignment=alignment or min(size, 2) or 1)
+        return self.program.buffer(name, size, choices, alignment=alignment or min(size, 2) or 1, spare=spare)
 
 
 def local(buffer: Buffer, long_offsets: Sequence[int], *, two_long: bool = False, **extra) -> BufferOperand:
@@ -172,3 +191,18 @@ def upper(buffer: Buffer, offset: int = 0, *, two_long: bool = False, **extra) -
 
 def with_mask(operand: BufferOperand, mask: Mask) -> BufferOperand:
     return operand._replace(mask=mask)
+
+
+def spare_lanes(buffer: Buffer, offsets: Sequence[int], active: str, *, write: bool) -> list[int]:
+    """Long-word offsets of four cycles, those without work (0 in `active`) in the spare end of the buffer. A step that
+    repeats an address instead makes readers wait for its last cycle, and no latch can stand for what it writes. As
+    given where there is no room or, in a read, nothing yet."""
+    idle = [cycle for cycle, mark in enumerate(active) if mark == "0"]
+    result = list(offsets)
+    if len(idle) > (buffer.spare if write else buffer.spare_written):
+        return result
+    for number, cycle in enumerate(idle):
+        result[cycle] = buffer.used + number
+    if write:
+        buffer.spare_written = max(buffer.spare_written, len(idle))
+    return result

@@ -52,11 +52,11 @@ def own_part(source: Layout, target: Layout, index_map: Index | None = None) -> 
 
 def _moved(builder: Builder, source: Buffer, reach: int) -> Buffer:
     """A copy in LM0 of `reach` long words and more; the last one of `source` stands for all behind it."""
-    size = max(source.size, reach)
+    size = max(source.used, reach)
     held = builder.temporary(size, (Memory.LM0,), "held")
     for first in range(0, size, CYCLES):
         words = range(first, min(first + CYCLES, size))
-        read = access(source, [LONG * min(n, source.size - 1) for n in words], LONG)
+        read = access(source, [LONG * min(n, source.used - 1) for n in words], LONG)
         builder.emit("lpassa", [read], [access(held, [LONG * n for n in words], LONG)])
     return held
 

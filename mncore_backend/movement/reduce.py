@@ -17,7 +17,7 @@ from mnc.mncore_backend.movement.local import LONG, access, constant, copy
 from mnc.mncore_backend.movement.paths import Path
 from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, emit_l2bm_up, exchange, pe_operand, staging
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, Family, PeStep, pe_steps, placed
-from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, upper, with_mask
+from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, spare_lanes, upper, with_mask
 
 ALL_MABS = AXIS_SIZE[Axis.MAB] - 1
 # kind -> (reduction of the transfers, operation of the PE). The sum runs on the MAU, which normalises its result.
@@ -95,13 +95,21 @@ class _Reduction:
                 others.append(partial(self._other_pe, bit=bit))
         others += [partial(self._other_mab, bit=bit, mask=self.bits[Axis.MAB]) for bit in shifts]
         for first in range(0, len(self.addresses), CYCLES):
-            part = [LONG * a for a in self.addresses[first : first + CYCLES]]
-            value = access(self.current, part, LONG)
+            value, target = self._part(self.addresses[first : first + CYCLES])
             for other in others[:-1]:
                 value = self._combine(value, other(value), self._temporary())
-            # idle cycles repeat the last address: they read, compute and write there what it gets in any case
-            self._combine(value, others[-1](value), access(self.target, part, LONG))
+            self._combine(value, others[-1](value), target)
         self.current = self.target
+
+    def _part(self, addresses: list[int]) -> tuple[BufferOperand, BufferOperand]:
+        """Operands for the values and the results of up to four addresses. Cycles without work write where no element
+        is, or repeat the last address: they read, compute and write there what it gets in any case."""
+        active = "1" * len(addresses) + "0" * (CYCLES - len(addresses))
+        whole = addresses + addresses[-1:] * (CYCLES - len(addresses))
+        if self.current is self.target or self.target.spare < active.count("0"):
+            return local(self.current, whole), local(self.target, whole)
+        read = spare_lanes(self.current, whole, active, write=False)
+        return local(self.current, read), local(self.target, spare_lanes(self.target, whole, active, write=True))
 
     def _shifted_mabs(self) -> list[int]:
         mask = self.bits[Axis.MAB]

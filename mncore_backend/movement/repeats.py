@@ -110,7 +110,7 @@ class Repeats:
 
 
 def _properties(buffer: Buffer) -> Hashable:
-    return buffer.size, buffer.choices, buffer.memory, buffer.alignment
+    return buffer.used, buffer.choices, buffer.memory, buffer.alignment
 
 
 REPEATS = Repeats()

@@ -26,7 +26,7 @@ from mnc.mncore_backend.kernels.matmul import emit_matmul
 from mnc.mncore_backend.kernels.padding import emit_fill_padding, emit_fill_unused
 from mnc.mncore_backend.kernels.vector import ConstantPool, emit_vector
 from mnc.mncore_backend.layout import Axis, Layout, equivalent
-from mnc.mncore_backend.machine import GROUPS
+from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS
 from mnc.mncore_backend.movement import (
     DramImage,
     Plan,
@@ -47,6 +47,8 @@ from mnc.mncore_backend.selection.nests import NestReader
 from mnc.mncore_backend.selection.order import ordered_kernels
 
 SILENT = ("func.return", "arith.constant", "memref.alloc", "memref.memory_space_cast", "mncore.resident")
+PADDED = 64
+"""Long words of a tensor from which a last step that is not full does not matter."""
 Role = Literal["input", "constant", "output"]
 
 
@@ -159,9 +161,10 @@ class _Selector:
                 self.selection.tensors.append(HostTensor(self.names[value], role, _dtype(type_), image))
 
     def allocate(self, op: Any) -> None:
-        placement = placement_of(op.results[0].type)
+        size = placement_of(op.results[0].type).layout.local_size
+        spare = -size % CYCLES_PER_STEP if size < PADDED and op.name == "memref.alloc" else 0
         name = f"b{len(self.buffers)}"
-        self.buffers[op.results[0]] = self.selection.program.buffer(name, placement.layout.local_size, LOCAL_MEMORY)
+        self.buffers[op.results[0]] = self.selection.program.buffer(name, size, LOCAL_MEMORY, spare=spare)
 
     def resident(self, op: Any) -> None:
         self.allocate(op)

@@ -9,7 +9,6 @@ import numpy as np
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
-from mnc.mncore_backend.kernels.math.micro import Instruction, MicroBuilder, Value
 from mnc.mncore_backend.kernels.vector.body import LANES, Access, Body, Scalar, VectorKernel
 from mnc.mncore_backend.kernels.vector.cleanup import coalesce_copies, remove_unused
 from mnc.mncore_backend.kernels.vector.constants import ConstantPool
@@ -17,7 +16,17 @@ from mnc.mncore_backend.kernels.vector.expand import Expander
 from mnc.mncore_backend.kernels.vector.inputs import last_written
 from mnc.mncore_backend.kernels.vector.place import Place, Placed, Placer, Unit, flatten
 from mnc.mncore_backend.kernels.vector.registers import MASK_ENTRIES, assign_slots, flags_of, greatest_flag_count
-from mnc.mncore_backend.program import REGISTER_FILE, AnyOperand, Buffer, BufferOperand, Builder, local, with_mask
+from mnc.mncore_backend.program import (
+    LOCAL_MEMORY,
+    REGISTER_FILE,
+    AnyOperand,
+    Buffer,
+    BufferOperand,
+    Builder,
+    local,
+    spare_lanes,
+    with_mask,
+)
 
 GROUPS = 6  # groups side by side, at most
 REGISTER_BUDGET = 144  # long words of each register file for temporaries; accumulators and constants need the rest
@@ -60,15 +69,13 @@ def emit_vector(builder: Builder, kernel: VectorKernel, constants: ConstantPool 
 
 @dataclass(slots=True)
 class MapEmitter:
-    """One body, expanded and placed, ready to be emitted for any groups of its iterations. `masked`: numbers of the
-    outputs that inactive lanes must not write."""
+    """One body, expanded and placed, ready to be emitted for any groups of its iterations."""
 
     builder: Builder
     body: Body
     inputs: tuple[Access, ...]
     outputs: list[tuple[Access, Scalar]]
     pool: ConstantPool
-    masked: frozenset[int] = frozenset()
     _units: list[Unit] = field(init=False)
     _sequence: list[Placed] = field(init=False)
 
@@ -76,25 +83,12 @@ class MapEmitter:
         expander = Expander(self.body, [scalar for _, scalar in self.outputs])
         values = [expander.m.plain(expander.value(scalar)) for _, scalar in self.outputs]
         instructions, values = coalesce_copies(expander.m.instructions, values)
-        values = [self._unmasked(n, value, instructions, expander.m) for n, value in enumerate(values)]
         instructions = remove_unused(instructions, {value.number for value in values if value.kind == "register"})
         placed_outputs = [(access, value) for (access, _), value in zip(self.outputs, values, strict=True)]
         floats = {number for number, (_, scalar) in enumerate(self.outputs) if scalar.type == "f32"}
         arrivals = last_written(self.builder.program, [access.buffer for access in self.inputs])
         self._units = Placer(instructions, self.inputs, placed_outputs, floats, arrivals).units
         self._sequence = flatten(self._units)
-
-    def _unmasked(self, number: int, value: Value, instructions: list[Instruction], m: MicroBuilder) -> Value:
-        """A masked output must come from an operation without a mask of its own: an operation has one mask."""
-        has_mask = any(
-            i.result == value.number and (i.zero_flag is not None or i.write_flag is not None) for i in instructions
-        )
-        if number not in self.masked or value.kind != "register" or not has_mask:
-            return value
-        known = len(m.instructions)
-        copied = m.copy(value)
-        instructions += m.instructions[known:]
-        return copied
 
     def emit(self, groups: Sequence[Group]) -> None:
         """Emit the groups, which must be independent of each other."""
@@ -149,21 +143,18 @@ class MapEmitter:
     ) -> None:
         instruction = placed.instruction
         mask = None if instruction.write_flag is None else Mask(entry=entries[instruction.write_flag])
-        destinations: list[AnyOperand] = []
+        sources = [self._operand(place, group, position, registers) for place in placed.sources]
+        destinations: list[AnyOperand] = []  # after the sources: what is written is not there yet
         for place in placed.destinations:
             operand = self._operand(place, group, position, registers)
             assert isinstance(operand, BufferOperand)
-            if place.kind == "output" and place.number in self.masked and group.active != "1111":
-                if mask is not None:
-                    raise InternalError("a masked accumulation is masked again")
-                operand = with_mask(operand, Mask(pattern=group.active))
             destinations.append(operand if mask is None else with_mask(operand, mask))
         if instruction.flag is not None:
             condition = mask if instruction.flag_and else None
             destinations.append(Operand(Memory.MASK, address=entries[instruction.flag], mask=condition))
         self.builder.emit(
             instruction.opcode,
-            [self._operand(place, group, position, registers) for place in placed.sources],
+            sources,
             destinations or (Operand(Memory.NOWRITE),),
             zero_flush=None if instruction.zero_flag is None else Mask(entry=entries[instruction.zero_flag]),
         )
@@ -182,9 +173,23 @@ class MapEmitter:
             return Operand(place.memory, negate=place.negated)
         if place.kind == "sign":
             return Operand(Memory.MSB1)
-        access = self.inputs[place.number] if place.kind == "input" else self.outputs[place.number][0]
-        offsets = access.offsets[np.array(group.iterations)]
-        return local(access.buffer, [int(o) for o in offsets], negate=place.negated)
+        write = place.kind == "output"
+        access = self.outputs[place.number][0] if write else self.inputs[place.number]
+        offsets = [int(o) for o in access.offsets[np.array(group.iterations)]]
+        if self._is_spared(place.number, group) if write else self._may_read_anything(group):
+            offsets = spare_lanes(access.buffer, offsets, group.active, write=write)
+        return local(access.buffer, offsets, negate=place.negated)
+
+    def _is_spared(self, number: int, group: Group) -> bool:
+        """Whether what inactive lanes make of an output goes where no element is. (A local memory is read and written
+        at the same addresses, so a buffer that is replaced in place is not.)"""
+        buffer = self.outputs[number][0].buffer
+        in_place = buffer.choices[0] in LOCAL_MEMORY and any(read.buffer is buffer for read in self.inputs)
+        return group.active.count("0") <= buffer.spare and not in_place
+
+    def _may_read_anything(self, group: Group) -> bool:
+        """Whether nothing that inactive lanes make reaches an element."""
+        return all(self._is_spared(number, group) for number in range(len(self.outputs)))
 
 
 @dataclass(frozen=True, slots=True)

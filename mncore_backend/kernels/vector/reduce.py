@@ -80,7 +80,7 @@ def _emit_segments(builder: Builder, kernel: VectorKernel, segments: list[list[i
     plan = _plan(segments)
     lanes = plan.accumulators()
     buffers = {
-        number: builder.temporary(len(lanes) + LANES, (Memory.GRF0,), f"accumulator{number}")
+        number: builder.temporary(len(lanes), (Memory.GRF0,), f"accumulator{number}", spare=LANES)
         for number, output in enumerate(kernel.outputs)
         if output.reduce
     }
@@ -99,7 +99,7 @@ def _emit_segments(builder: Builder, kernel: VectorKernel, segments: list[list[i
 
 def _round_groups(lanes: Sequence[Sequence[int]], round_number: int) -> list[Group]:
     """Groups of accumulators that still have an iteration in this round. Iteration numbers of the derived kernel are
-    original iterations; exhausted lanes repeat an active one, masked."""
+    original iterations; exhausted lanes repeat an active one and write to the spare end of the accumulators."""
     groups = []
     for start in range(0, len(lanes), LANES):
         block = lanes[start : start + LANES]
@@ -136,7 +136,7 @@ def _round_emitter(
                 inputs.append(access)
                 value = body.op(output.reduce, body.input(value.type), value)
         outputs.append((access, value))
-    return MapEmitter(builder, body, tuple(inputs), outputs, pool, frozenset(buffers))
+    return MapEmitter(builder, body, tuple(inputs), outputs, pool)
 
 
 def _combine_parts(builder: Builder, output: Output, buffer: Buffer, plan: Plan, pool: ConstantPool) -> None:

@@ -18,7 +18,8 @@ PE_COUNT = 4096
 
 
 class Bench:
-    """A program under construction and the machine it will run on. Some buffers have a memory, drawn at random."""
+    """A program under construction and the machine it will run on. Some buffers have a memory, drawn at random, and
+    some long words behind their elements."""
 
     def __init__(self, seed: int = 0) -> None:
         self.random = np.random.default_rng(seed)
@@ -29,7 +30,7 @@ class Bench:
 
     def buffer(self, size: int, contents: NDArray | None = None, name: str = "data") -> Buffer:
         """A local-memory buffer; `contents` are words [4096, 2 * size]."""
-        made = self.program.buffer(name, size, LOCAL_MEMORY, pinned=True)
+        made = self.program.buffer(name, size, LOCAL_MEMORY, pinned=True, spare=int(self.random.integers(4)))
         pick = int(self.random.integers(4))
         if pick < 2:  # else left to allocation: kernels must not depend on where a buffer will be
             made.memory = LOCAL_MEMORY[pick]
@@ -50,7 +51,7 @@ class Bench:
     def words(self, buffer: Buffer) -> NDArray[np.uint32]:
         """Words of a buffer after the run, [4096, 2 * size]."""
         assert buffer.memory is not None and buffer.base is not None
-        return self.machine.peek_words(buffer.memory, 2 * buffer.base, 2 * buffer.size).reshape(PE_COUNT, -1)
+        return self.machine.peek_words(buffer.memory, 2 * buffer.base, 2 * buffer.used).reshape(PE_COUNT, -1)
 
 
 def possible(operand: BufferOperand) -> set[Memory]:
