@@ -14,6 +14,7 @@ from mnc.training.npz import UNREADABLE, open_npz
 
 FORMAT = 1
 _PREFIX = "state/"
+_CAUSES = ("data", "optimizer", "seed")  # settings on which others depend: told first
 _HINT = "start again without --resume, or give another checkpoint"
 
 
@@ -99,7 +100,9 @@ def load_checkpoint(
 
 
 def _compare(path: Path, found: dict[str, Any], settings: dict[str, Any]) -> None:
-    for key in sorted(set(found) | set(settings)):
+    for key in sorted(set(found) | set(settings), key=lambda name: (name not in _CAUSES, name)):
         if found.get(key) != settings.get(key):
             message = f"checkpoint '{path}' was made with {key} {found.get(key)}, this run has {settings.get(key)}"
+            if key == "samples":
+                message = f"checkpoint '{path}' was made with other images or labels of the same name"
             raise CompileError(message, hint="a run continues with the settings it was started with")

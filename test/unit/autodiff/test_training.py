@@ -14,7 +14,7 @@ from onnx import numpy_helper
 from mnc.core.diagnostics import CompileError
 from mnc.options import Options
 from mnc.training import Trainer, make_model, training_step
-from mnc.training.checkpoint import load_checkpoint, save_checkpoint
+from mnc.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from mnc.training.data import Dataset, checked
 from mnc.training.interruption import interruption_waits, termination_interrupts
 from mnc.training.step import TrainingStep
@@ -173,6 +173,20 @@ def test_checkpoints_whose_numbers_disagree(tmp_path: Path, changed: dict[str, o
     save_checkpoint(path, trainer.state, replace(trainer.progress, **changed), trainer.settings)
     with pytest.raises(CompileError, match="counts of steps and epochs disagree"):
         trainer.resume()
+
+
+def test_of_settings_that_differ_the_cause_is_told(tmp_path: Path) -> None:
+    """Another seed splits the data otherwise; another optimizer has other numbers."""
+    path, state = tmp_path / "checkpoint.npz", {"w": np.zeros(2, np.float32)}
+    made = {"data": "digits", "momentum": 0.9, "optimizer": "momentum", "samples": "12ab", "seed": 0}
+    save_checkpoint(path, state, Progress(), made)
+    for changed, message in (
+        ({"samples": "34cd", "seed": 1}, "made with seed 0, this run has 1"),
+        ({"momentum": None, "optimizer": "adam"}, "made with optimizer momentum, this run has adam"),
+        ({"samples": "34cd"}, "made with other images or labels"),
+    ):
+        with pytest.raises(CompileError, match=message):
+            load_checkpoint(path, state, {**made, **changed}, 3)
 
 
 def test_checkpoint_with_a_parameter_that_is_no_number(tmp_path: Path) -> None:
