@@ -17,6 +17,7 @@ from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
 from mnc.lowering.linalg_to_spmd.drop_empty import touches_empty
+from mnc.lowering.linalg_to_spmd.factors import contracted_elsewhere, factor_of, iteration_access, operand_shape
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.others import price_of_others
 from mnc.lowering.linalg_to_spmd.prices import body_steps, movement_steps
@@ -30,19 +31,21 @@ from mnc.lowering.linalg_to_spmd.reading import (
     transposition_order,
 )
 from mnc.lowering.linalg_to_spmd.rearranging import REARRANGEMENTS, RESHAPES, pieces_of
-from mnc.lowering.linalg_to_spmd.streaming import PARTS, may_come_in_parts
+from mnc.lowering.linalg_to_spmd.streaming import PARTS
 from mnc.lowering.linalg_to_spmd.strides import StridesAfter, contractions_that_read, strides_of_result
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, is_read_through, tiled_operands
 from mnc.mncore_backend.distribution import (
-    Access,
     Contraction,
     Digits,
     Operand,
+    Policy,
+    Preference,
     Window,
     choose_iteration,
     choose_tiles,
     default_digits,
     plan_contraction,
+    policy_of,
     project,
     roomy_iteration,
 )
@@ -68,47 +71,12 @@ def combines_across_pes(generic: Generic) -> bool:
     return generic.combiner in HARDWARE_COMBINERS and element == "f32"
 
 
-def iteration_access(operand: Input) -> Access:
-    """How the iteration space indexes an operand, or the window view of it that a gather will make."""
-    return operand.dims if operand.access is None else operand.access
-
-
-def operand_shape(operand: Input, extents: tuple[int, ...]) -> tuple[int, ...]:
-    """Shape of the operand, or of its window view."""
-    return tuple(extents[d] for d in operand.dims) if operand.access is None else shape_of(operand.value)
-
-
-def factor_of(
-    operand: Input, tiled: WindowedOperand | None, layout: Layout | None = None, *, kept: bool = False
-) -> Operand:
-    """A factor of a contraction as plans see it; `layout` is where it is, or what it is read from."""
-    if tiled is None:
-        in_parts = layout is None and operand.access is not None and may_come_in_parts(operand.value)
-        return Operand(iteration_access(operand), layout, kept=kept, in_parts=in_parts)
-    return Operand(operand.dims, layout, tiled.windows, shape_of(tiled.source))
-
-
-def contracted_elsewhere(generic: Generic) -> frozenset[int]:
-    """Iteration dimensions of a contraction along which another one contracts the same factor."""
-    found = set()
-    for operand in generic.inputs:
-        for use in operand.value.uses:
-            other = use.owner.operation
-            if other == generic.op.operation or other.name != "linalg.generic":
-                continue
-            reader = read_generic(other.opview)
-            if reader.kind == "contraction" and operand.access is not None:
-                accesses = [i.access for i in reader.inputs if i.value == operand.value and i.access is not None]
-                pairs = [pair for access in accesses for pair in zip(operand.access, access, strict=True)]
-                found |= {own for own, its in pairs if own is not None and its not in reader.result}
-    return frozenset(found)
-
-
 class _Assignment:
     """Layouts decided so far. Values without one are still in DRAM and can arrive in any layout."""
 
-    def __init__(self, precision: str, homes: Homes, whole: int) -> None:
+    def __init__(self, precision: str, homes: Homes, whole: int, policy: Policy) -> None:
         self.precision = precision
+        self.policy = policy
         self.whole = whole
         self.homes = homes
         self.strides = StridesAfter()
@@ -248,6 +216,7 @@ class _Assignment:
             blocks=contracted_elsewhere(generic),
             home=self.layouts.get(self.homes.updated_by(op.results[0])),
             strides=strides_of_result(generic, self.strides.of(op.results[0])),
+            policy=self.policy,
         )
 
     def kept_share(self, op: Any, result: Layout) -> Layout:
@@ -262,7 +231,7 @@ class _Assignment:
         held = [(operand.windows, self.layouts.get(operand.source)) for operand in tiled.values()]
         direct = [(i, self.known(i)) for i in generic.inputs if i.access is not None]
         held += [(tuple(Window(d) for d in i.access or ()), layout) for i, layout in direct]
-        digits = choose_tiles(generic.extents, generic.parallel, held)
+        digits = choose_tiles(generic.extents, generic.parallel, held, self.policy.axes)
         layouts: list[Layout | None] = []
         for i, operand in enumerate(generic.inputs):
             layouts.append(None)
@@ -289,7 +258,7 @@ class _Assignment:
             self.work(op, generic)
             return
         shape = shape_of(op.operation.results[0])
-        alone = project(shape, default_digits(shape), tuple(range(len(shape))))
+        alone = project(shape, default_digits(shape, self.policy.axes), tuple(range(len(shape))))
         moving = body_steps(op, alone) + movement_steps(alone, wanted)
         self.work(op, generic, wanted if body_steps(op, wanted) <= moving else None)
 
@@ -308,12 +277,14 @@ class _Assignment:
         elif all(generic.parallel) or combines_across_pes(generic):
             held = list(zip(known, accesses, strict=True))
             home = self.layouts.get(self.homes.replaced_by(op.operation.results[0]))
-            digits = choose_iteration(generic.extents, held if home is None else [*held, (home, generic.result)])
+            given = held if home is None else [*held, (home, generic.result)]
+            digits = choose_iteration(generic.extents, given, self.policy.axes)
             free = [access for layout, access in held if layout is None]
             chosen = chosen_dims(generic) if known and known[0] is None else ()
-            digits = roomy_iteration(digits, generic.extents, [*free, generic.result], ROOM, chosen)
+            free.append(generic.result)
+            digits = roomy_iteration(digits, generic.extents, free, ROOM, chosen, self.policy.axes)
         else:
-            digits = reduce_inside(generic.extents, generic.parallel)
+            digits = reduce_inside(generic.extents, generic.parallel, self.policy.axes)
         layouts = [
             project(operand_shape(i, generic.extents), digits, access)
             for i, access in zip(generic.inputs, accesses, strict=True)
@@ -342,15 +313,17 @@ class _Assignment:
         shape = shape_of(op.results[0])
         sources = [piece.source for piece in pieces_of(op)]
         first = next((self.layouts[s] for s in sources if s in self.layouts and len(shape_of(s)) == len(shape)), None)
-        digits: list[Digits] = default_digits(shape) if first is None else resized(first, shape)
+        axes = self.policy.axes
+        digits: list[Digits] = default_digits(shape, axes) if first is None else resized(first, shape)
         identity = tuple(range(len(shape)))
-        digits = roomy_iteration(digits, shape, [identity] * 2, 4 * ROOM)  # a few elements may stand where little fits
+        room = 4 * ROOM  # a few elements may stand where little fits
+        digits = roomy_iteration(digits, shape, [identity] * 2, room, axes=axes)
         for source in sources:
             if len(shape_of(source)) == len(shape):
                 own = resized(project(shape, digits, identity), shape_of(source))
                 self.settle(source, project(shape_of(source), own, identity))
             else:
-                own = default_digits(shape_of(source))
+                own = default_digits(shape_of(source), axes)
                 self.settle(source, project(shape_of(source), own, tuple(range(len(own)))))
         self.annotate(op, [self.layouts[s] for s in sources], project(shape, digits, identity))
 
@@ -376,13 +349,15 @@ def can_wait(generic: Generic) -> bool:
 class AssignLayouts(Pass):
     """Decide where every tensor lives on the chip and annotate the linalg operations with it.
 
-    Constant factors that take more than ``whole`` long words of a PE come in parts of half of it.
+    Constant factors that take more than ``whole`` long words of a PE come in parts of half of it. ``prefer`` names
+    what counts beyond prices, see `mncore_backend/distribution/policy.py`.
     """
 
     name = "assign-layouts"
     precision: Literal["single", "pseudo-single"] = "pseudo-single"
     resident: Literal["nothing", "state", "batch"] = "nothing"
     whole: int = WHOLE
+    prefer: tuple[Preference, ...] = ()
 
     def run(self, module: Any) -> None:
         """Annotate every function of the module."""
@@ -391,7 +366,7 @@ class AssignLayouts(Pass):
                 if function.operation.name != "func.func":
                     continue
                 homes = Homes({}) if self.resident == "nothing" else Homes.of_function(function.operation)
-                assignment = _Assignment(self.precision, homes, self.whole)
+                assignment = _Assignment(self.precision, homes, self.whole, policy_of(self.prefer))
                 for op in function.regions[0].blocks[0].operations:
                     assignment.visit(op)
                 assignment.finish()

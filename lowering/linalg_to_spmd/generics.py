@@ -8,13 +8,8 @@ from typing import Any
 from mnc.core.bindings import arith, ir
 from mnc.core.context import error_at
 from mnc.dialects.mncore import Reduce
-from mnc.lowering.linalg_to_spmd.assign_layouts import (
-    HARDWARE_COMBINERS,
-    PARTIAL,
-    combines_across_pes,
-    iteration_access,
-    operand_shape,
-)
+from mnc.lowering.linalg_to_spmd.assign_layouts import HARDWARE_COMBINERS, PARTIAL, combines_across_pes
+from mnc.lowering.linalg_to_spmd.factors import iteration_access, operand_shape
 from mnc.lowering.linalg_to_spmd.lookups import Choice, Lookups, choices_of
 from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body, combination_of, combine, is_bare
 from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, default_layout, gather, make_local, moved, retyped

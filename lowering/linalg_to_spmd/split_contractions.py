@@ -19,8 +19,8 @@ import numpy as np
 from mnc.core.bindings import arith, ir, tensor
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
-from mnc.lowering.linalg_to_spmd.assign_layouts import factor_of
 from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
+from mnc.lowering.linalg_to_spmd.factors import factor_of
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input, read_generic, shape_of, splat_value
 from mnc.lowering.linalg_to_spmd.split_tables import pieces_of_table, read_in_pieces
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands

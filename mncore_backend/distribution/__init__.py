@@ -6,6 +6,7 @@ projecting the iteration space onto the dimensions that the operand is indexed w
 
 from mnc.mncore_backend.distribution.contraction import Contraction, ContractionPlan, Operand, plan_contraction
 from mnc.mncore_backend.distribution.pointwise import choose_iteration, roomy_iteration
+from mnc.mncore_backend.distribution.policy import Policy, Preference, policy_of
 from mnc.mncore_backend.distribution.space import (
     Access,
     Digits,
@@ -26,6 +27,8 @@ __all__ = [
     "ContractionPlan",
     "Digits",
     "Operand",
+    "Policy",
+    "Preference",
     "Tiled",
     "Window",
     "Windows",
@@ -36,6 +39,7 @@ __all__ = [
     "kernel_dims",
     "matches",
     "plan_contraction",
+    "policy_of",
     "project",
     "roomy_iteration",
     "same_places",

@@ -9,13 +9,13 @@ from itertools import product
 from math import prod
 
 from mnc.mncore_backend.distribution.costs import (
-    SPLIT_AXES,
     arrival_steps,
     outlook,
     reduce_steps,
     relayout_steps,
     summed_by_update,
 )
+from mnc.mncore_backend.distribution.policy import PLAIN, SPLIT_AXES, Policy
 from mnc.mncore_backend.distribution.space import (
     LANE_COUNT,
     LANES,
@@ -75,6 +75,7 @@ class Contraction:
         home: where the result has to come in the end, if that is known.
         strides: of windows through which the result is read afterwards, by iteration dimension: the next of them, and
             the product of all.
+        policy: what is preferred.
     """
 
     extents: tuple[int, ...]
@@ -86,6 +87,7 @@ class Contraction:
     blocks: frozenset[int] = frozenset()
     home: Layout | None = None
     strides: Mapping[int, tuple[int, int]] = field(default_factory=dict, hash=False)
+    policy: Policy = PLAIN
 
     @property
     def inner(self) -> set[int]:
@@ -162,10 +164,13 @@ Candidate = tuple[ContractionPlan, dict[str, int]]
 def _plans(problem: Contraction) -> list[Candidate]:
     left, right = problem.left, problem.right
     held = [operand.layout for operand in (left, right) if operand.layout is not None]
-    space = replace(problem, left=replace(left, layout=None), right=replace(right, layout=None), home=None)
-    found = list(_split_plans(space, apart=False))
+    factors = replace(left, layout=None), replace(right, layout=None)
+    space = replace(problem, left=factors[0], right=factors[1], home=None, policy=PLAIN)
+    axes = problem.policy.axes
+    found = list(_split_plans(space, axes))
     if left.kept or right.kept or any(not layout.selected_bits(Axis.L2B) for layout in held):
-        found += _split_plans(space, apart=True)
+        alike = tuple(axis for axis in axes if axis is not Axis.L2B)  # slower, but nothing to exchange between L2Bs
+        found += _split_plans(space, alike) if alike != axes else ()
     by_role = _by_role(problem)
     if (digits := _digits_where_left_is(problem, by_role)) is not None:
         found.append(_assemble(problem, by_role, digits, False))
@@ -173,17 +178,16 @@ def _plans(problem: Contraction) -> list[Candidate]:
 
 
 @lru_cache(maxsize=64)
-def _split_plans(problem: Contraction, *, apart: bool) -> tuple[Candidate, ...]:
-    """All assignments of the axes, wherever the factors are; remembered, because the same is asked for every place from
-    which they may come. `apart`: those where all L2Bs do the same, which is slower, but nothing has to be exchanged
-    between them."""
+def _split_plans(problem: Contraction, axes: tuple[Axis, ...]) -> tuple[Candidate, ...]:
+    """All assignments of `axes`, wherever the factors are; remembered, because the same is asked for every place from
+    which they may come."""
     by_role = _by_role(problem)
     choices = [role for role in "bmnk" if prod(problem.extents[d] for d in by_role[role]) > 1] or ["m"]
     found = []
-    for assignment in product([""] if apart else choices, choices, choices):
-        axes = {role: [a for a, r in zip(SPLIT_AXES, assignment, strict=True) if r == role] for role in "bmnk"}
+    for assignment in product(choices, repeat=len(axes)):
+        own = {role: [a for a, r in zip(axes, assignment, strict=True) if r == role] for role in "bmnk"}
         for swapped in (False, True) if problem.left.windows is None else (False,):
-            digits = _digits(problem, by_role, axes, swapped)
+            digits = _digits(problem, by_role, own, swapped)
             found.append(_assemble(problem, by_role, digits, swapped))
             aligned = aligned_digits(digits, {d: every for d, (_, every) in problem.strides.items()})
             if aligned != digits:
@@ -207,7 +211,7 @@ def _digits_where_left_is(problem: Contraction, by_role: dict[str, list[int]]) -
     if lanes != [lane["k"]] or tuple(x for x in digits[lane["k"]] if x.size > 1)[-len(LANES) :] != LANES:
         return None
     held = {axis: problem.left.layout.selected_bits(axis) for axis in SPLIT_AXES}
-    free = [(axis, bit) for axis, bit in bits_of(SPLIT_AXES) if not held[axis] & bit]
+    free = [(axis, bit) for axis, bit in bits_of(problem.policy.axes) if not held[axis] & bit]
     digits.update(_role_digits(problem, by_role["n"], free, lane["n"])[0])
     return digits
 
@@ -275,8 +279,6 @@ Price = Callable[[Layout, Layout], float]
 """Steps to bring a tensor from one layout to another."""
 FUTURES = 6
 """Layouts of a result for which it is found out what its readers pay."""
-CLEARLY = 0.5
-"""Part of a price to which it has to fall to count: prices of what comes later are rough."""
 PLACES = 8
 """Places of factors for which it is found out what other contractions pay."""
 NOTABLY = 0.9
@@ -296,7 +298,7 @@ def _tiling_steps(extents: Sequence[int], operand: Operand, plan: ContractionPla
 
 
 def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], price: Price) -> float:
-    steps = _compute_steps(counts, problem.precision) + reduce_steps(plan.result, plan.partial)
+    steps = problem.policy.work * _compute_steps(counts, problem.precision) + reduce_steps(plan.result, plan.partial)
     factors = (problem.left, plan.left, plan.right), (problem.right, plan.right, plan.left)
     for operand, layout, other in factors:
         if operand.layout is None and operand.kept:
@@ -320,15 +322,17 @@ def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], p
     return steps + 1e6 * max(0, plan.result.local_size - WHOLE)
 
 
-def _looking_ahead(plans: Sequence[tuple[Layout, float]], afterwards: Callable[[Layout], float]) -> Layout | None:
-    """The layout of the result with which this and what follows is clearly cheaper than with the first; None if there
-    is none. `plans`: results and costs, the cheapest first."""
+def _looking_ahead(
+    plans: Sequence[tuple[Layout, float]], afterwards: Callable[[Layout], float], foresight: float
+) -> Layout | None:
+    """The layout of the result with which this and what follows is, by `foresight`, cheaper than with the first; None
+    if there is none. `plans`: results and costs, the cheapest first."""
     totals: dict[Layout, float] = {}
     for result, cost in plans:
         if result not in totals and len(totals) < FUTURES:
             totals[result] = cost + afterwards(result)
     best = min(totals, key=lambda result: totals[result])
-    return best if totals[best] < CLEARLY * totals[plans[0][0]] else None
+    return best if totals[best] < foresight * totals[plans[0][0]] else None
 
 
 @lru_cache(maxsize=1024)
@@ -365,7 +369,8 @@ def plan_contraction(
     costs = [_cost(problem, plan, counts, relayout_steps) for plan, counts in candidates]
     order = sorted(range(len(candidates)), key=lambda i: (costs[i], i))
     if afterwards is not None:
-        chosen = _looking_ahead([(candidates[i][0].result, costs[i]) for i in order], afterwards)
+        results = [(candidates[i][0].result, costs[i]) for i in order]
+        chosen = _looking_ahead(results, afterwards, problem.policy.foresight)
         order = [i for i in order if candidates[i][0].result == chosen] if chosen is not None else order
     if others is not None:
         best = _with_others([(candidates[i][0], costs[i]) for i in order], others)

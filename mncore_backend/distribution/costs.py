@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
+from mnc.mncore_backend.distribution.policy import SPLIT_AXES
 from mnc.mncore_backend.distribution.space import same_places
 from mnc.mncore_backend.layout import Axis, Layout
-
-SPLIT_AXES = (Axis.L2B, Axis.L1B, Axis.MAB)
 
 
 def _distinct_mabs(layout: Layout) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from itertools import permutations
 from math import prod
 
+from mnc.mncore_backend.distribution.policy import SPLIT_AXES
 from mnc.mncore_backend.distribution.space import (
     Access,
     Digits,
@@ -29,12 +30,15 @@ def _candidates(extents: Sequence[int], operands: Sequence[tuple[Layout | None, 
     return result
 
 
-def choose_iteration(extents: Sequence[int], operands: Sequence[tuple[Layout | None, Access]]) -> list[Digits]:
+def choose_iteration(
+    extents: Sequence[int], operands: Sequence[tuple[Layout | None, Access]], axes: Sequence[Axis] = SPLIT_AXES
+) -> list[Digits]:
     """Digits of the iteration dimensions such that the fewest elements must move.
 
     Args:
         extents: size of each iteration dimension.
         operands: layout (None if it is still free, as for a model input) and access of each operand.
+        axes: what is spread where no operand says how.
     """
     full = len([extent for extent in extents if extent > 1])
 
@@ -44,7 +48,7 @@ def choose_iteration(extents: Sequence[int], operands: Sequence[tuple[Layout | N
     usable = [(layout, access) for layout, access in operands if layout is not None and covers(access)]
     candidates = _candidates(extents, usable)
     if not candidates:
-        return default_digits(extents)
+        return default_digits(extents, axes)
 
     def moved(digits: list[Digits]) -> int:
         return sum(
@@ -71,6 +75,7 @@ def roomy_iteration(
     accesses: Sequence[Access],
     largest: int,
     chosen: Collection[int] = (),
+    axes: Sequence[Axis] = SPLIT_AXES,
 ) -> list[Digits]:
     """`digits`, unless an operand then takes more than `largest` long words of every PE, as a large table does of which
     few elements are read: then the placement with the fewest iterations and long words among all orders of dimensions.
@@ -90,13 +95,14 @@ def roomy_iteration(
     wide = [i for i, extent in enumerate(extents) if extent > 1]
     lanes = lanes or wide
     reduced = set(wide) - set(accesses[-1])
-    candidates = [ordered_digits(extents, order, lane) for order in permutations(range(len(extents))) for lane in lanes]
+    orders = permutations(range(len(extents)))
+    candidates = [ordered_digits(extents, order, lane, axes) for order in orders for lane in lanes]
 
     def cost(candidate: list[Digits]) -> int:
-        axes = {d.axis for i in reduced for d in candidate[i] if d.axis is not Axis.ADDRESS}
+        crossed = {d.axis for i in reduced for d in candidate[i] if d.axis is not Axis.ADDRESS}
         own = sizes(candidate)
         iterations = prod(_addresses(digits) for i, digits in enumerate(candidate) if i not in chosen)
-        return iterations + sum(own) + own[-1] * len(axes)
+        return iterations + sum(own) + own[-1] * len(crossed)
 
     fitting = [candidate for candidate in candidates if max(sizes(candidate)) <= largest]
     if fitting:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import prod
 
+from mnc.mncore_backend.distribution.policy import SPLIT_AXES
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Digit, Layout
 
 Digits = tuple[Digit, ...]
@@ -112,19 +113,21 @@ def iteration_digits(rank: int, operands: Sequence[tuple[Layout, Access]]) -> li
     return [digits or () for digits in result]
 
 
-def default_digits(extents: Sequence[int]) -> list[Digits]:
+def default_digits(extents: Sequence[int], axes: Sequence[Axis] = SPLIT_AXES) -> list[Digits]:
     """A placement for an iteration space about which nothing is known: the last dimension over (PE, W), the others over
-    L2B, L1B and MAB from the outermost on, the rest to addresses."""
+    `axes` from the outermost on, the rest to addresses."""
     if not extents:
         return []
     lane_dim = max((i for i, extent in enumerate(extents) if extent > 1), default=len(extents) - 1)
-    return ordered_digits(extents, range(len(extents)), lane_dim)
+    return ordered_digits(extents, range(len(extents)), lane_dim, axes)
 
 
-def ordered_digits(extents: Sequence[int], order: Sequence[int], lane_dim: int) -> list[Digits]:
-    """`lane_dim` over (PE, W); the dimensions take the bits of L2B, L1B and MAB in the given order."""
+def ordered_digits(
+    extents: Sequence[int], order: Sequence[int], lane_dim: int, axes: Sequence[Axis] = SPLIT_AXES
+) -> list[Digits]:
+    """`lane_dim` over (PE, W); the dimensions take the bits of `axes` in the given order."""
     units = [LANE_COUNT if i == lane_dim else 1 for i in order]
-    taken = spread([extents[i] for i in order], (Axis.L2B, Axis.L1B, Axis.MAB), units)
+    taken = spread([extents[i] for i in order], axes, units)
     hardware = [taken[list(order).index(i)] for i in range(len(extents))]
     return [
         with_addresses(extent, hw, LANES if i == lane_dim else ())
@@ -132,10 +135,12 @@ def ordered_digits(extents: Sequence[int], order: Sequence[int], lane_dim: int) 
     ]
 
 
-def reduce_inside(extents: Sequence[int], parallel: Sequence[bool]) -> list[Digits]:
+def reduce_inside(
+    extents: Sequence[int], parallel: Sequence[bool], axes: Sequence[Axis] = SPLIT_AXES
+) -> list[Digits]:
     """A placement that keeps the reduced dimensions inside the PEs, for combinations that no network does."""
     kept = [i for i, is_parallel in enumerate(parallel) if is_parallel]
-    placed = dict(zip(kept, default_digits([extents[i] for i in kept]), strict=True))
+    placed = dict(zip(kept, default_digits([extents[i] for i in kept], axes), strict=True))
     return [placed[i] if i in placed else with_addresses(extent, ()) for i, extent in enumerate(extents)]
 
 

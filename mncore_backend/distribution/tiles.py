@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
+from mnc.mncore_backend.distribution.policy import SPLIT_AXES
 from mnc.mncore_backend.distribution.space import (
     LANE_COUNT,
     LANES,
@@ -112,13 +113,17 @@ def halo_steps(windows: Windows, extents: Sequence[int], digits: Sequence[Digits
 
 
 def choose_tiles(
-    extents: Sequence[int], parallel: Sequence[bool], operands: Sequence[tuple[Windows, Layout | None]]
+    extents: Sequence[int],
+    parallel: Sequence[bool],
+    operands: Sequence[tuple[Windows, Layout | None]],
+    axes: Sequence[Axis] = SPLIT_AXES,
 ) -> list[Digits]:
     """Digits of an iteration space whose operands are read through windows. Dimensions that are not parallel stay
     inside the PEs; the others follow the largest operand that can stay where it is.
 
     Args:
         operands: how each is read, and where it is (None: not on the chip yet).
+        axes: over which tiles are spread where no operand says how.
     """
     best: tuple[int, dict[int, Digits]] | None = None
     for windows, layout in operands:
@@ -128,7 +133,7 @@ def choose_tiles(
         assert layout is not None
         if best is None or layout.size > best[0]:
             best = layout.size, digits
-    known = _default_tiles(extents, parallel, operands) if best is None else best[1]
+    known = _default_tiles(extents, parallel, operands, axes) if best is None else best[1]
     return [known.get(d, with_addresses(extent, ())) for d, extent in enumerate(extents)]
 
 
@@ -137,14 +142,17 @@ def _is_spread(digits: Digits) -> bool:
 
 
 def _default_tiles(
-    extents: Sequence[int], parallel: Sequence[bool], operands: Sequence[tuple[Windows, Layout | None]]
+    extents: Sequence[int],
+    parallel: Sequence[bool],
+    operands: Sequence[tuple[Windows, Layout | None]],
+    axes: Sequence[Axis],
 ) -> dict[int, Digits]:
     """Lanes along the largest dimension that no window covers, tiles of the others over the chip."""
     covered = {w.out for windows, _ in operands for w in windows if w.kernel is not None}
     dims = [d for d, is_parallel in enumerate(parallel) if is_parallel]
     lane = max((d for d in dims if d not in covered), key=lambda d: min(extents[d], LANE_COUNT), default=None)
     units = [LANE_COUNT if d == lane else 1 for d in dims]
-    hardware = spread([extents[d] for d in dims], (Axis.L2B, Axis.L1B, Axis.MAB), units)
+    hardware = spread([extents[d] for d in dims], axes, units)
     return {
         d: with_addresses(extents[d], own, LANES if d == lane else ())
         for d, own in zip(dims, hardware, strict=True)

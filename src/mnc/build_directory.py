@@ -16,6 +16,7 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ def memory_map(executable: Executable) -> dict[str, Any]:
         "tensors": [_entry(i, tensor) for i, tensor in enumerate(executable.tensors)],
         "line_nodes": list(executable.line_nodes),
         "unread": list(executable.unread),
+        "preferences": list(executable.preferences),
         "companions": [name for name in COMPANIONS if getattr(executable, name) is not None],
     }
 
@@ -141,7 +143,9 @@ def _read(source: Path) -> Executable:
         tensors = tuple(_tensor(entry, arrays) for entry in described["tensors"])
     companions = {name: _read(source / name) for name in COMPANIONS if name in described.get("companions", ())}
     nodes, unread = tuple(described["line_nodes"]), tuple(described.get("unread", ()))
-    return Executable(text, tensors, nodes, str(source / PROGRAM), unread=unread, **companions)
+    preferences = tuple(described.get("preferences", ()))
+    read = Executable(text, tensors, nodes, str(source / PROGRAM), unread=unread, preferences=preferences)
+    return replace(read, **companions)
 
 
 def _tensor(entry: dict[str, Any], arrays: Any) -> HostTensor:

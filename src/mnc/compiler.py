@@ -16,7 +16,8 @@ from mnc.mncore_backend.program_ir import read_images, read_unit
 from mnc.options import Options
 from mnc.passes.autodiff.signature import Signature, find_main
 from mnc.residency import companion_modules, note_updates
-from mnc.stages import STAGES, default_pipeline, stage_pipeline
+from mnc.several_layouts import FIRST_STAGE, note_preferences, preferences_of, shortest, take_over
+from mnc.stages import STAGES, stage_pipeline
 
 
 def _dump(module: Any, directory: Path, number: int, stage: str) -> None:
@@ -30,14 +31,22 @@ def _dump(module: Any, directory: Path, number: int, stage: str) -> None:
 
 
 def run_stages(module: Any, options: Options) -> None:
-    """Run the default stages on an imported module, dumping after each where asked."""
-    if options.dump_dir is None:
-        default_pipeline(options).run(module)
-        return
-    _dump(module, options.dump_dir, 0, "import")
+    """Run the default stages on an imported module, dumping after each where asked. Where options leave open what
+    layouts prefer, `several_layouts` decides."""
+    dump_dir = options.dump_dir
+    if dump_dir is not None:
+        _dump(module, dump_dir, 0, "import")
     for number, stage in enumerate(STAGES, 1):
+        if stage == FIRST_STAGE and options.prefer is None:
+            best = shortest(module, options)
+            options = replace(options, prefer=best.preferences)
+            if dump_dir is None:
+                take_over(module, best.module)
+                break
         stage_pipeline(stage, options).run(module)
-        _dump(module, options.dump_dir, number, stage)
+        if dump_dir is not None:
+            _dump(module, dump_dir, number, stage)
+    note_preferences(module, options.prefer or ())
 
 
 def _program(module: Any, initialise: Executable | None = None, read_back: Executable | None = None) -> Executable:
@@ -56,7 +65,7 @@ def to_executable(module: Any) -> Executable:
     for name, companion in companion_modules(module).items():
         stage_pipeline("machine", Options()).run(companion)
         parts[name] = _program(companion)
-    return _program(module, **parts)
+    return replace(_program(module, **parts), preferences=preferences_of(module))
 
 
 def compile(

@@ -67,7 +67,8 @@ def check_input(tensor: HostTensor, value: Any) -> np.ndarray:
 @dataclass(frozen=True)
 class Executable:
     """A program and its host tensors. `line_nodes` names the ONNX nodes of every line of the text, `source` the text
-    itself in messages, `unread` inputs of the model that nothing reads: values are accepted and left aside.
+    itself in messages, `unread` inputs of the model that nothing reads: values are accepted and left aside;
+    `preferences` are those about layouts that it was compiled with.
 
     Where tensors stay in local memory between runs, `initialise` fills them and `read_back` brings those that runs
     update to DRAM; both are programs of their own, for the same machine.
@@ -80,6 +81,7 @@ class Executable:
     initialise: "Executable | None" = None
     read_back: "Executable | None" = None
     unread: tuple[str, ...] = ()
+    preferences: tuple[str, ...] = ()
 
     @property
     def parts(self) -> tuple["Executable", ...]:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from mnc.mncore_backend.distribution.policy import Preference
+
 Precision = Literal["single", "pseudo-single"]
 Resident = Literal["nothing", "state", "batch"]
 
@@ -19,6 +21,8 @@ class Options:
         resident: what stays in local memory from run to run. ``state``: weights, and inputs that an output updates, as
             the parameters of a training step; ``batch``: also the other inputs, which a run loads for the next one.
         updates: input -> output that is its value in the next run, for models in which nothing says so.
+        prefer: what decisions about layouts prefer beyond prices, see `mncore_backend/distribution/policy.py`; None:
+            small programs are compiled with several preferences, and the shortest is kept.
         dump_dir: directory that gets the IR after each stage, constants elided.
     """
 
@@ -27,3 +31,4 @@ class Options:
     dump_dir: Path | None = None
     resident: Resident = "nothing"
     updates: dict[str, str] = field(default_factory=dict)
+    prefer: tuple[Preference, ...] | None = None

@@ -45,12 +45,14 @@ def _host_tensors(executable: Executable) -> list[dict[str, Any]]:
 def report(executable: Executable) -> dict[str, Any]:
     """Exact steps, transfers and DRAM traffic, cycles by the timing model, and the roofline; in total and per node.
 
-    ``host_arranged`` lists the tensors whose DRAM image the host prepares or reads in the order the program wants.
+    ``preferences`` are those about layouts that made it the shortest, or that were asked for. ``host_arranged`` lists
+    the tensors whose DRAM image the host prepares or reads in the order the program wants.
     """
     nodes = [set(names.split(NODE_SEPARATOR)) for names in executable.line_nodes]
     cost = cost_of(parse_program(executable.text), nodes or None)
     return {
         "format": FORMAT,
+        "preferences": list(executable.preferences),
         "total": _total(cost),
         "nodes": cost.as_dict()["nodes"],
         "host_arranged": _host_tensors(executable),
@@ -75,6 +77,7 @@ def print_summary(costs: dict[str, Any], title: str) -> None:
     table.add_row("MV transfers", f"{total['mv_transfers']:,}")
     table.add_row("DRAM traffic", f"{total['dram_bytes']:,} bytes = {total['dram_long_words']:,} long words")
     limits = f"compute {roofline['compute_cycles']:,.0f}, DRAM {roofline['dram_cycles']:,.0f}"
+    table.add_row("layouts", ", ".join(costs["preferences"]) or "plain")
     table.add_row("roofline", f"{roofline['cycles']:,.0f} cycles ({limits}), {roofline['utilisation']:.1%} reached")
     console.print(table)
 

@@ -31,7 +31,7 @@ SPMD = (
     "drop-empty",
     "expand-indices",
     "split-contractions",  # before layouts, which are of whole tensors
-    "assign-layouts{{precision={precision} resident={resident}}}",
+    "assign-layouts{{precision={precision} resident={resident} prefer=\"{prefer}\"}}",
     "distribute{{resident={resident}}}",
     "keep-resident{{what={resident}}}",  # last: it replaces transfers, which only now exist
 )
@@ -68,7 +68,8 @@ class Pipeline(core_pipeline.Pipeline):
 
 def stage_pipeline(name: str, options: Options) -> Pipeline:
     """The passes of one stage of `STAGES`."""
-    elements = ",".join(STAGES[name]).format(**asdict(options))
+    values = {**asdict(options), "prefer": ",".join(options.prefer or ())}
+    elements = ",".join(STAGES[name]).format(**values)
     return Pipeline.parse(f"builtin.module({elements})") if elements else Pipeline()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from mnc.core.diagnostics import CompileError
-from mnc.tools.commands.shared import model_options, parse_shapes, parse_updates
+from mnc.tools.commands.shared import PREFERENCES, SHORTEST, model_options, parse_layouts, parse_shapes, parse_updates
 
 
 @click.command()
@@ -21,6 +21,9 @@ from mnc.tools.commands.shared import model_options, parse_shapes, parse_updates
                    "which a run then loads for the next one.")  # fmt: skip
 @click.option("--update", "updates", multiple=True, metavar="INPUT=OUTPUT",
               help="With --resident: this output is the value of this input in the next run.")  # fmt: skip
+@click.option("--layouts", default=SHORTEST, show_default=True, metavar="shortest|plain|NAME,...",
+              help="What decides where tensors lie: 'shortest' tries several preferences on small programs, 'plain' "
+                   f"has none; or preferences by name, of {', '.join(PREFERENCES)}.")  # fmt: skip
 @click.option("--dump-dir", type=click.Path(path_type=Path), help="Write the IR after each stage here.")
 @model_options
 def command(
@@ -30,6 +33,7 @@ def command(
     example: bool,
     resident: Any,
     updates: tuple[str, ...],
+    layouts: str,
     dump_dir: Path | None,
     precision: Any,
     shapes: tuple[str, ...],
@@ -37,9 +41,12 @@ def command(
     """Compile MODEL (an ONNX file) and write a build directory."""
     from mnc.options import Options
 
-    options = Options(precision, parse_shapes(shapes), dump_dir, resident, parse_updates(updates))
+    prefer = parse_layouts(layouts)
+    options = Options(precision, parse_shapes(shapes), dump_dir, resident, parse_updates(updates), prefer)
     if resident != "nothing" and target == "cpp":
         raise CompileError("--resident belongs to --target mncore", hint="leave it out")
+    if layouts != SHORTEST and target == "cpp":
+        raise CompileError("--layouts belongs to --target mncore", hint="leave it out")
     if updates and resident == "nothing":
         raise CompileError("--update concerns what stays in local memory", hint="add --resident state")
     if target == "cpp":

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import numpy as np
 
 from mnc.core.diagnostics import CompileError
+from mnc.options import Preference
 
+SHORTEST, PLAIN = "shortest", "plain"
+PREFERENCES: tuple[Preference, ...] = get_args(Preference)
 SHAPE_HELP = "Shape of an open input, or one open extent by its name."
 
 
@@ -40,6 +43,17 @@ def parse_updates(texts: tuple[str, ...]) -> dict[str, str]:
             raise CompileError(f"cannot read the update '{text}'", hint="write it as --update INPUT=OUTPUT")
         updates[given] = found
     return updates
+
+
+def parse_layouts(text: str) -> tuple[Preference, ...] | None:
+    """``alike,still`` to ("alike", "still"), ``plain`` to none at all, `SHORTEST` to None; raises CompileError."""
+    if text in (SHORTEST, PLAIN):
+        return None if text == SHORTEST else ()
+    names = [name.strip() for name in text.split(",")]
+    if unknown := [name for name in names if name not in PREFERENCES]:
+        hint = f"write {SHORTEST}, {PLAIN}, or some of {', '.join(PREFERENCES)}"
+        raise CompileError(f"--layouts: there is no preference '{unknown[0]}'", hint=hint)
+    return tuple(name for name in PREFERENCES if name in names)
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,6 +1,9 @@
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts)' | FileCheck %s
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{precision=single})' | FileCheck %s --check-prefix=SINGLE
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{resident=state})' | FileCheck %s --check-prefix=KEPT
+// RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{prefer=alike,still})' | FileCheck %s --check-prefix=ALIKE
+// RUN: not mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{prefer=quick})' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: 'quick' is not one of alike, foresight, still
 
 // The contracted dimension fills (PE, W); element-wise work follows its operand; a hand-written layout is kept.
 // CHECK-LABEL: func.func @chain
@@ -12,6 +15,9 @@ func.func @chain(%x: tensor<512x8xf32>, %w: tensor<8x16xf32>) -> tensor<512x16xf
   // CHECK-SAME: mncore.operands = ["([[ROWS:.*]], (4_PE:1, 2_W:1))", "((4_PE:1, 2_W:1), {{.*}})"]
   // CHECK-SAME: mncore.precision = "pseudo-single"
   // SINGLE: mncore.precision = "single"
+  // ALIKE-NOT: L2B
+  // ALIKE: mncore.operands = ["({{.*}}8_L1B{{.*}}, (4_PE:1, 2_W:1))", "((4_PE:1, 2_W:1), {{.*}})"]
+  // ALIKE-NOT: L2B
   %y = linalg.generic {indexing_maps = [affine_map<(m,n,k)->(m,k)>, affine_map<(m,n,k)->(k,n)>, affine_map<(m,n,k)->(m,n)>], iterator_types=["parallel","parallel","reduction"]} ins(%x, %w : tensor<512x8xf32>, tensor<8x16xf32>) outs(%f: tensor<512x16xf32>) {
    ^bb0(%a: f32, %c: f32, %o: f32):
      %1 = arith.mulf %a, %c : f32

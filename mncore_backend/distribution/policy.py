@@ -1,0 +1,47 @@
+"""What decisions about places prefer beyond rough prices, which know nothing of what waits for what.
+
+Small programs mostly wait. They are compiled with several preferences, and the shortest is kept.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from mnc.mncore_backend.layout import Axis
+
+SPLIT_AXES = (Axis.L2B, Axis.L1B, Axis.MAB)
+CLEARLY = 0.5
+"""Part of a price to which it has to fall to count: prices of what comes later are rough."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Preferences.
+
+    Attributes:
+        axes: over which tensors are split. Along the others all places do the same: more work for each, but nothing
+            has to be exchanged between them.
+        foresight: part of the price of this and what follows to which it has to fall for a plan that is not the
+            cheapest itself.
+        work: what a step of the matrix unit counts, where one of a movement counts 1. Movements wait for each other.
+    """
+
+    axes: tuple[Axis, ...] = SPLIT_AXES
+    foresight: float = CLEARLY
+    work: float = 1.0
+
+
+PLAIN = Policy()
+Preference = Literal["alike", "foresight", "still"]
+"""``alike``: all L2Bs do the same, so that nothing passes PDM between them. ``foresight``: what comes later counts
+however rough its price is. ``still``: tensors stay where they are if the matrix unit can make up for it."""
+_WORK = 0.3
+
+
+def policy_of(preferences: Collection[Preference]) -> Policy:
+    """The policy of one who prefers all this."""
+    return Policy(
+        axes=SPLIT_AXES[1:] if "alike" in preferences else SPLIT_AXES,
+        foresight=1.0 if "foresight" in preferences else CLEARLY,
+        work=_WORK if "still" in preferences else 1.0,
+    )

@@ -1,0 +1,128 @@
+"""Small programs are compiled with several preferences about layouts; the shortest is kept."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+import mnc
+from mnc.compiler import run_stages
+from mnc.core.context import make_context
+from mnc.core.diagnostics import CompileError
+from mnc.lowering.onnx_to_graph.importer import import_model
+from mnc.options import Options, Preference
+from mnc.report import report
+from mnc.several_layouts import PREFERENCES, TINY, largest_tensor, preferences_of, shortest
+from mnc.stages import stage_pipeline
+from mnc.tools.commands.shared import parse_layouts
+from mnc.training.models import perceptron
+from mnc.training.step import training_step
+
+SHORT, LONG = 40, 120
+"""Rows of a chain whose tensors are tiny, and of one whose are not."""
+
+
+def chain(rows: int) -> onnx.ModelProto:
+    """Three matrix products of 24 columns, with a softmax over rows in between: something to exchange."""
+    rng = np.random.default_rng(0)
+    weights = [numpy_helper.from_array(rng.standard_normal((24, 24)).astype(np.float32) / 5, f"w{i}") for i in range(3)]
+    nodes = [
+        helper.make_node("MatMul", ["x", "w0"], ["a"]),
+        helper.make_node("Softmax", ["a"], ["b"], axis=0),
+        helper.make_node("MatMul", ["b", "w1"], ["c"]),
+        helper.make_node("MatMul", ["c", "w2"], ["y"]),
+    ]
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [rows, 24]) for name in "xy")
+    graph = helper.make_graph(nodes, "chain", [x], [y], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def before_layouts(rows: int, options: Options) -> object:
+    module = import_model(chain(rows), make_context())
+    for stage in ("graph", "linalg"):
+        stage_pipeline(stage, options).run(module)
+    return module
+
+
+def cycles(model: onnx.ModelProto, prefer: tuple[Preference, ...] | None) -> int:
+    return report(mnc.compile(model, Options(prefer=prefer)))["total"]["cycles"]
+
+
+def test_the_shortest_of_what_is_tried_is_kept() -> None:
+    model = chain(LONG)
+    chosen = mnc.compile(model)
+    total = report(chosen)["total"]
+    alone = {(): cycles(model, ()), **{(name,): cycles(model, (name,)) for name in PREFERENCES}}
+    assert total["cycles"] <= min(alone[()], alone["alike",])
+    assert chosen.preferences == ("alike",) and alone["alike",] < alone[()]
+    assert total["cycles"] == cycles(model, ("alike",)) and report(chosen)["preferences"] == ["alike"]
+
+
+def test_numbers_are_right_where_another_than_the_first_wins() -> None:
+    program, x = mnc.compile(chain(LONG)), np.random.default_rng(1).standard_normal((LONG, 24)).astype(np.float32)
+    assert program.preferences
+    (want,) = ReferenceEvaluator(chain(LONG)).run(None, {"x": x})
+    largest = float(np.abs(want).max())
+    np.testing.assert_allclose(program.run({"x": x})["y"], np.asarray(want), rtol=0, atol=1e-4 * largest)
+
+
+def test_preferences_build_on_each_other() -> None:
+    step = training_step(perceptron([64, 32, 10]), batch=64, learning_rate=0.1)
+    program, plain = (step.compile(Options(resident="state", prefer=prefer)) for prefer in (None, ()))
+    assert report(program)["total"]["cycles"] < 0.8 * report(plain)["total"]["cycles"]
+    assert len(program.preferences) > 1 and not plain.preferences
+
+
+def test_the_same_program_each_time() -> None:
+    first, second = (mnc.compile(chain(LONG)) for _ in range(2))
+    assert first.text == second.text and first.preferences == second.preferences
+
+
+def test_what_is_asked_for_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnc.compiler.shortest", lambda *_: pytest.fail("searched"))
+    assert mnc.compile(chain(LONG), Options(prefer=("still",))).preferences == ("still",)
+    assert mnc.compile(chain(LONG), Options(prefer=())).preferences == ()
+
+
+@pytest.mark.parametrize(("rows", "settled"), [(SHORT, ["alike"]), (LONG, [])])
+def test_tiny_tensors_settle_one_preference(rows: int, settled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    module = before_layouts(rows, Options())
+    assert (largest_tensor(module) <= TINY) == bool(settled)
+    monkeypatch.setattr("mnc.several_layouts.LEAST_CYCLES", 10**9)  # no search
+    assert list(shortest(module, Options()).preferences) == settled
+
+
+def test_long_programs_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnc.several_layouts.MOST_STATEMENTS", 10)
+    assert mnc.compile(chain(LONG)).preferences == ()
+
+
+def test_preferences_without_room_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mnc.several_layouts import _Search
+
+    compiled = _Search.compiled
+
+    def cramped(self: _Search, preferences: set[Preference]) -> object:
+        if preferences:
+            raise CompileError("no room")
+        return compiled(self, preferences)
+
+    monkeypatch.setattr(_Search, "compiled", cramped)
+    assert mnc.compile(chain(LONG)).preferences == ()
+
+
+def test_dumps_are_of_the_program_that_is_kept(tmp_path) -> None:  # pyright: ignore[reportMissingParameterType]
+    module = import_model(chain(LONG), make_context())
+    run_stages(module, Options(dump_dir=tmp_path))
+    assert preferences_of(module) == ("alike",)
+    placed = (tmp_path / "3-spmd.mlir").read_text()
+    assert "L1B" in placed and "L2B" not in placed
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_layouts_on_the_command_line() -> None:
+    assert parse_layouts("shortest") is None and parse_layouts("plain") == ()
+    assert parse_layouts("still, alike") == ("alike", "still")
+    with pytest.raises(CompileError, match="no preference 'quick'"):
+        parse_layouts("alike,quick")
