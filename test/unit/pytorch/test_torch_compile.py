@@ -33,7 +33,7 @@ def test_three_steps_on_the_chip_follow_torch(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_step_from_torch_costs_what_one_of_the_compiler_costs() -> None:
-    """The step from torch also counts the labels that are not ignored: a sum over the batch and a reciprocal, whatever
+    """The step from torch also counts the labels that are not ignored: a sum over the batch and two reciprocals, whatever
     the widths."""
     widths, batch = (64, 32, 10), 64
     linear = [torch.nn.Linear(a, b) for a, b in pairwise(widths)]
@@ -43,8 +43,8 @@ def test_a_step_from_torch_costs_what_one_of_the_compiler_costs() -> None:
     exported = export_train_step(module, torch.nn.CrossEntropyLoss(), optimizer, sample)
     own = training_step(perceptron(widths), batch=batch, learning_rate=0.01)
     totals = [report(program)["total"] for program in (mnc.compile(exported.model), own.compile())]
-    assert totals[0]["steps"] <= totals[1]["steps"] + 32
-    assert totals[0]["cycles"] <= totals[1]["cycles"] + 32 * CYCLES_PER_STEP
+    assert totals[0]["steps"] <= totals[1]["steps"] + 48
+    assert totals[0]["cycles"] <= totals[1]["cycles"] + 48 * CYCLES_PER_STEP
 
 
 def _convolutional() -> tuple[Any, Any, Any]:
