@@ -8,6 +8,7 @@ tiny, one preference is known to be right, and most programs are compiled once.
 import typing
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -37,12 +38,17 @@ NOTE = "mnc.preferences"
 
 @dataclass(frozen=True)
 class Compiled:
-    """A scheduled module, the preferences that led to it, its cycles and steps, and its statements."""
+    """A scheduled module, the preferences that led to it, and its text."""
 
     module: Any
     preferences: tuple[Preference, ...]
-    length: tuple[int, int]
-    statements: int
+    text: str
+
+    @cached_property
+    def length(self) -> tuple[int, int]:
+        """Its cycles and steps."""
+        cost = cost_of(parse_program(self.text))
+        return cost.cycles, cost.steps
 
 
 class _Search:
@@ -67,9 +73,7 @@ class _Search:
             return None
         self.seen.add(layouts)
         Pipeline(tuple(entries[decided:])).run(module)
-        statements = parse_program(emit_module(module))
-        cost = cost_of(statements)
-        return Compiled(module, ordered, (cost.cycles, cost.steps), len(statements))
+        return Compiled(module, ordered, emit_module(module))
 
 
 def shortest(module: Any, options: Options) -> Compiled:
@@ -82,7 +86,7 @@ def shortest(module: Any, options: Options) -> Compiled:
     settled: set[Preference] = {ALIKE} if largest_tensor(module) <= TINY else set()
     best = search.compiled(settled)
     assert best is not None  # the first is new
-    if best.statements > MOST_STATEMENTS or best.length[0] < LEAST_CYCLES:
+    if best.text.count("\n") > MOST_STATEMENTS or best.length[0] < LEAST_CYCLES:
         return best
     for preference in PREFERENCES:
         if preference in settled:

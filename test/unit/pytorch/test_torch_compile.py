@@ -33,8 +33,8 @@ def test_three_steps_on_the_chip_follow_torch(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_step_from_torch_costs_what_one_of_the_compiler_costs() -> None:
-    """The step from torch also counts the labels that are not ignored: a sum over the batch and two reciprocals, whatever
-    the widths."""
+    """The step from torch also counts the labels that are not ignored: a sum over the batch and two reciprocals,
+    whatever the widths."""
     widths, batch = (64, 32, 10), 64
     linear = [torch.nn.Linear(a, b) for a, b in pairwise(widths)]
     module = torch.nn.Sequential(linear[0], torch.nn.ReLU(), linear[1])
