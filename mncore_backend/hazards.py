@@ -116,6 +116,15 @@ def required_distance(producer: Access, consumer: Access) -> Distance | None:
     return Distance(row, emit, reject, emit if hazard.warn else reject)
 
 
+def reuse_distance(read: Access, write: Access) -> int:
+    """Statements from a read of PE memory to a write of what has been read. The same step will do, because reads see
+    the state before it, unless a later cycle would read what an earlier one has written: row 9b goes by cycles."""
+    if read.memory not in _REGISTERS:
+        return 0
+    lag = _lag(read.cycles, read.active, write.cycles, write.active)
+    return int(lag is not None and lag > 0)
+
+
 def ordering_distance(first: Access, second: Access) -> int | None:
     """Statements that must lie from `first` to `second` (in program order) for the program to mean the same, hazards
     aside: 1 for a read after a write or a write after a write, 0 for a write after a read of PE memory (reads of a

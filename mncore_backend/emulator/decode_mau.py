@@ -101,9 +101,9 @@ def decode_matrix_write(step: StepDecoder, expression: Expression) -> None:
         raise StaticError("source and matrix register of hmwrite must have the same width")
     pace = 2 if two_long else 1
     rows = [(target.address + pace * cycle) % count for cycle in range(CYCLES)]
-    step.builder.store(kernels.copy(), out=step.builder.rows(bank, rows), x=x.msb)
+    step.builder.carry(kernels.copy(), out=step.builder.rows(bank, rows), x=x.msb)
     if two_long:
-        step.builder.store(kernels.copy(), out=step.builder.rows(bank, [row + 1 for row in rows]), x=x.lsb)
+        step.builder.carry(kernels.copy(), out=step.builder.rows(bank, [row + 1 for row in rows]), x=x.lsb)
         rows += [row + 1 for row in rows]
     step.builder.bank_writes.append((bank, precision, tuple(rows)))
 

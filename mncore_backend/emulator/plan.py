@@ -79,8 +79,8 @@ class PlanBuilder:
     """Collects the kernel calls and facts of one step."""
 
     __slots__ = (
-        *("arena", "zero", "compute", "stores", "late_stores", "before", "after", "reads", "writes", "upper"),
-        *("results", "turnaround", "bank_writes", "bank_reads", "mask_reads", "mask_writes", "l2bm"),
+        *("arena", "zero", "compute", "carries", "stores", "late_stores", "before", "after", "reads", "writes"),
+        *("upper", "results", "turnaround", "bank_writes", "bank_reads", "mask_reads", "mask_writes", "l2bm"),
         *("checks_block_float", "_scratch", "_base"),
     )
 
@@ -89,6 +89,7 @@ class PlanBuilder:
         self._base = arena.base
         self.zero = zero
         self.compute: list[tuple[Kernel, tuple[Sequence[int], ...]]] = []
+        self.carries: list[tuple[Kernel, tuple[Sequence[int], ...]]] = []
         self.stores: list[tuple[Kernel, tuple[Sequence[int], ...]]] = []
         self.late_stores: list[tuple[Kernel, tuple[Sequence[int], ...]]] = []
         self.before: list[HostAction] = []
@@ -134,6 +135,10 @@ class PlanBuilder:
         """Add a kernel call to the compute phase."""
         self.compute.append((kernel, tuple(map(operands.__getitem__, kernel.operands))))
 
+    def carry(self, kernel: Kernel, **operands: Sequence[int]) -> None:
+        """Add a kernel call that takes PE memory elsewhere, as it was before the step: ahead of the stores."""
+        self.carries.append((kernel, tuple(map(operands.__getitem__, kernel.operands))))
+
     def store(self, kernel: Kernel, **operands: Sequence[int]) -> None:
         """Add a kernel call to the store phase, which follows all computation of the step."""
         self.stores.append((kernel, tuple(map(operands.__getitem__, kernel.operands))))
@@ -146,7 +151,7 @@ class PlanBuilder:
         """The finished plan: one record array, and a table of (kernel, record) addresses."""
         flat: list[int] = []
         starts: list[tuple[int, int]] = []
-        for kernel, operands in (*self.compute, *self.stores, *self.late_stores):
+        for kernel, operands in (*self.compute, *self.carries, *self.stores, *self.late_stores):
             starts.append((kernel.address, 8 * len(flat)))
             for operand in operands:
                 flat += operand

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from mnc.mncore_backend.assembly.accesses import Agent
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.hazards import required_distance
+from mnc.mncore_backend.hazards import required_distance, reuse_distance
 from mnc.mncore_backend.scheduling.forwarding import latch_for
 from mnc.mncore_backend.scheduling.graph import Node
 from mnc.mncore_backend.scheduling.touches import ALL_INSTANCES, BASE_REGISTER, Touch
@@ -74,9 +74,9 @@ class _Plain:
         known = found.steps
         for u in touch.units:
             writer[u] = entry
-            for other, _ in readers.pop(u, ()):
-                if other is not node and other not in known:  # 0 raises no distance that is known
-                    found.add(other, 0)
+            for other, earlier in readers.pop(u, ()):
+                if other is not node and known.get(other, 0) < 1:
+                    found.add(other, reuse_distance(earlier.access, touch.access))
 
     def _forward(self, before: dict[int, Entry], node: Node, other: Node, touch: Touch) -> int | None:
         """1 if a latch can deliver all that is read, None otherwise."""

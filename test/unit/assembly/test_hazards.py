@@ -6,7 +6,7 @@ from mnc.mncore_backend.assembly import parse_line
 from mnc.mncore_backend.assembly.accesses import Access, accesses
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
 from mnc.mncore_backend.assembly.records import Step, Transfer
-from mnc.mncore_backend.hazards import Distance, ordering_distance, overlap, required_distance
+from mnc.mncore_backend.hazards import Distance, ordering_distance, overlap, required_distance, reuse_distance
 
 
 def touched(text: str) -> tuple[Access, ...]:
@@ -103,3 +103,19 @@ def test_order_of_accesses() -> None:
     assert ordering_distance(read, write) == 0
     assert ordering_distance(write, write) == 1
     assert ordering_distance(read, read) is None
+
+
+@pytest.mark.parametrize(
+    ("reader", "writer", "steps"),
+    [
+        ("lpassa $lr0v $lm0v", "lpassa $ls0v $lr0v", 0),  # every word is read in the cycle that writes it
+        ("lpassa $lr0v $lm0v", "l1bmm $lb0 $lr[0,4,2,6]", 1),  # word 4 is written in cycle 1 and read in cycle 2
+        ("lpassa $lr[2,0,4,6] $lm0v", "lpassa $ls0v $lr[6,4,2,0]", 1),
+        ("lpassa $lr[0,0,2,2] $lm0v", "lpassa $ls0v $lr[8,8,0,2]", 0),  # what is written was read before
+        ("lpassa $lm0v $ls0v", "l1bmm $lb0 $lm[0,4,2,6]", 0),  # a local memory has rules for its ports
+    ],
+)
+def test_what_was_read_is_overwritten_in_the_same_cycle_at_the_earliest(reader: str, writer: str, steps: int) -> None:
+    reads = [a for a in touched(reader) if not a.write and a.region]
+    writes = [a for a in touched(writer) if a.write and a.region]
+    assert {reuse_distance(r, w) for r in reads for w in writes if overlap(r, w)} == {steps}

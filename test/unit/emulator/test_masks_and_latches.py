@@ -246,3 +246,27 @@ def test_a_result_reaches_all_destinations():
     machine.run("lpassa $llm0v $llr0v $lls0v $t $lln0v\nnop\nlpassa $t $llr32v")
     for memory, first in ((Memory.GRF0, 0), (Memory.GRF1, 0), (Memory.LM1, 0), (Memory.GRF0, 16)):
         assert np.array_equal(machine.peek(memory, first, 8), data[..., :8])
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader"),
+    [
+        ("l1bmd $lb0 $ls[0,4,2,6]", "gmwrite $ls0v $lx0"),
+        ("lpassa $lr0v $ls[6,4,2,0]", "gmwrite $ls0v $lx0"),
+        ("lpassa $lr0v $ls[6,4,2,0]", "l1bmd $ls0v $lb512"),
+    ],
+)
+def test_reads_of_a_step_see_the_state_before_it(writer: str, reader: str):
+    """Whatever another unit writes there in an earlier cycle."""
+    seen = []
+    for both in (f"{writer}; {reader}", f"{reader}; {writer}", f"{reader}\nnop/6\n{writer}"):
+        machine = Machine()
+        data = np.arange(8 * 8 * 16 * 4 * 8, dtype=np.uint32).reshape(8, 8, 16, 4, 8)
+        machine.poke_words(Memory.GRF1, 0, data)
+        machine.poke_words(Memory.GRF0, 0, data[..., ::-1])
+        machine.run(f"l1bmd $lr0v $lb0\nnop/6\n{both}\nnop/6")
+        rows = "gmwrite $lr0v $lx4\nnop\ngmread $lx0 $lr16v\nnop/6" if "gm" in reader else "l1bmd $lb512 $lr16v\nnop/6"
+        machine.run(rows)
+        seen.append(machine.peek_words(Memory.GRF0, 16, 8))
+    assert np.count_nonzero(seen[0]) > 0
+    assert all((one == seen[-1]).all() for one in seen)
