@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-.PHONY: help setup demo train-demo test check fmt lint types lit unit onnx-ci onnx-suite docs bench fuzz clean
+.PHONY: help setup versions demo train-demo test check fmt lint types lit unit onnx-ci onnx-suite docs bench fuzz release clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ lint: setup ## ruff
 types: setup ## pyright
 	$(BIN)/basedpyright
 
+versions: ## a wheel under every Python from 3.11 to 3.13 that is installed: import, compile, run, compare
+	@scripts/check_versions.sh
+
 lit: setup ## IR tests through mnc-opt and FileCheck
 	$(BIN)/lit -q test/lit
 
@@ -48,14 +51,23 @@ onnx-ci: setup ## a fixed third of the ONNX backend tests through the chip
 onnx-suite: setup ## all ONNX backend tests through the chip, writes docs/supported-ops.md
 	$(BIN)/python test/onnx_suite/run.py; status=$$?; $(BIN)/python scripts/gen_supported_ops.py && exit $$status
 
-docs: setup ## regenerate generated documents
+docs: setup ## write generated documents and build the site into build/site
 	$(BIN)/python scripts/gen_docs.py
+	$(BIN)/python scripts/gen_pass_examples.py
+	$(BIN)/python scripts/gen_opcodes.py
+	$(BIN)/python scripts/gen_grammar.py
+	$(BIN)/python scripts/gen_performance.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "open build/site/index.html"
 
 bench: setup ## benchmarks, written to benchmarks/results
 	$(BIN)/python -m benchmarks
 
 fuzz: setup ## ten minutes of random files and programs through parser, checker and emulator
 	$(BIN)/python scripts/fuzz.py --seconds 600
+
+release: setup ## set the version, close the section of the changelog, commit and tag: make release VERSION=X.Y.Z
+	@$(BIN)/python scripts/release.py "$(VERSION)"
 
 clean: ## remove what can be made again
 	rm -rf $(VENV) build

@@ -36,9 +36,10 @@ def measure(name: str) -> dict[str, float]:
     executable = mnc.compile(model)
     figures: dict[str, float] = {"compile_cpu_seconds": cpu_seconds() - start}
     figures["peak_megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # PyTorch's share included
-    total = report(executable)["total"]
+    costs = report(executable)
+    total = costs["total"]
     figures |= {key: total[key] for key in ("steps", "idle_steps", "cycles", "mv_transfers", "dram_bytes")}
-    figures["utilisation"] = total["roofline"]["utilisation"]
+    figures |= {"ideal_cycles": costs["ideal"]["cycles"], "of_ideal": costs["of_ideal"]}
     inputs = {model.graph.input[0].name: sample.numpy()}
     start = cpu_seconds()
     (got,) = executable.run(inputs).values()

@@ -149,10 +149,11 @@ def measure(name: str, images: int) -> dict[str, float]:
         "compile_copy_peak_megabytes": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
         "text_megabytes": len(executable.text) / 1e6,
     }
-    total = report(executable)["total"]
+    costs = report(executable)
+    total = costs["total"]
     names = ("steps", "idle_steps", "cycles", "mv_transfers", "dram_bytes", "dram_long_words")
     figures |= {key: total[key] for key in names}
-    figures["utilisation"] = total["roofline"]["utilisation"]
+    figures |= {"ideal_cycles": costs["ideal"]["cycles"], "of_ideal": costs["of_ideal"]}
     figures["load_average"] = os.getloadavg()[0]  # times depend on what else the machine does
     return figures | (_agreement(model, executable, images) if images else {})
 

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from mnc.core import events
+
 A = TypeVar("A")
 B = TypeVar("B")
 T = TypeVar("T")
@@ -72,6 +74,7 @@ def _answer(work: Callable[[], Any], sending: int) -> None:
     a search for it would write to, and with that double, all memory that the two share."""
     status = 1
     gc.disable()
+    events.silence()
     try:
         with os.fdopen(sending, "wb") as stream:
             pickle.dump(work(), stream, protocol=pickle.HIGHEST_PROTOCOL)

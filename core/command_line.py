@@ -5,16 +5,18 @@ import errno
 import io
 import os
 import sys
-import tempfile
 import traceback
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from mnc.core.diagnostics import CompileError, InternalError, exit_code_of
+from mnc.core.diagnostics import CompileError, InternalError, exit_code_of, printable
+from mnc.core.files import whole_file
 
 STANDARD_STREAM = "-"
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
 _NO_ROOM = frozenset([errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO])
 """Nothing of ours: the place where the output goes does not take it."""
 
@@ -32,6 +34,9 @@ def errors_to_exit_codes() -> Iterator[None]:
     try:
         with _written_out():
             yield
+    except KeyboardInterrupt as interruption:
+        print(str(interruption) or "interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output went away, as `head` does; there is nobody left to tell.
         _discard_output()
@@ -84,7 +89,7 @@ def _discard_output() -> None:
 
 
 def _one_line(message: Warning | str, *_where: object) -> str:
-    return f"warning: {message}\n"
+    return f"warning: {printable(str(message))}\n"
 
 
 def _show_traceback() -> None:
@@ -98,51 +103,49 @@ def read_text(path: str) -> str:
     Raises:
         CompileError: the file cannot be read or is not text.
     """
+    return decoded(read_bytes(path), path)
+
+
+def read_bytes(path: str) -> bytes:
+    """Read a file, or standard input for ``-``; raises CompileError."""
     try:
-        data = sys.stdin.buffer.read() if path == STANDARD_STREAM else Path(path).read_bytes()
-        return data.decode("utf-8")
+        return sys.stdin.buffer.read() if path == STANDARD_STREAM else Path(path).read_bytes()
     except OSError as error:
         raise CompileError(f"cannot read '{path}': {error.strerror}", hint="check the path") from None
+
+
+def decoded(data: bytes, path: str) -> str:
+    """The text in `data`, which was read from `path`; raises CompileError."""
+    try:
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         message = f"'{path}' is not text: byte {error.start} is not UTF-8"
         raise CompileError(message, hint="an ONNX file goes to mnc-translate --import-onnx") from None
 
 
-def write_text(path: str, text: str) -> None:
-    """Write a text file in one step, so that no partial file is left; ``-`` is standard output.
+def write_text(path: str, text: str | bytes) -> None:
+    """Write text or bytes to a file in one step, so that no partial file is left; ``-`` is standard output.
 
     Raises:
         CompileError: the file cannot be written.
     """
     if path == STANDARD_STREAM:
-        sys.stdout.write(text)
+        if isinstance(text, bytes):
+            sys.stdout.buffer.write(text)
+        else:
+            sys.stdout.write(text)
         return
+    data = text if isinstance(text, bytes) else text.encode()
     target = Path(path)
     if target.exists() and not target.is_file():  # a device or a pipe takes the text, it must not be replaced
-        _write_through(target, text)
+        _write_through(target, data)
         return
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise CompileError(f"cannot write '{path}': {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(target)
-    except OSError as error:
-        Path(name).unlink(missing_ok=True)
-        raise CompileError(f"cannot write '{path}': {error.strerror}") from None
+    with whole_file(path) as file:
+        file.write(data)
 
 
-def _write_through(target: Path, text: str) -> None:
+def _write_through(target: Path, data: bytes) -> None:
     try:
-        target.write_text(text, encoding="utf-8")
+        target.write_bytes(data)
     except OSError as error:
         raise CompileError(f"cannot write '{target}': {error.strerror}") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,6 +1,7 @@
 """Contexts with our dialects loaded, and locations that remember the user's names."""
 
 import importlib
+import re
 import threading
 from collections.abc import Iterable
 
@@ -50,6 +51,30 @@ def make_context(dialects: Iterable[str] | None = None) -> ir.Context:
     context.enable_multithreading(False)
     load_dialects(context, dialects)
     return context
+
+
+def available_dialects() -> list[str]:
+    """Names of all dialects that a context can read, ours included.
+
+    The bindings cannot list them, but the error about an unknown dialect does.
+    """
+    context = make_context()
+    context.emit_error_diagnostics = True
+    notes: list[str] = []
+
+    def note(diagnostic: ir.Diagnostic) -> bool:
+        notes.extend(each.message for each in diagnostic.notes)
+        return True
+
+    handler = context.attach_diagnostic_handler(note)
+    try:
+        ir.Module.parse("no_such_dialect.operation", context)
+    except ir.MLIRError:
+        pass
+    finally:
+        handler.detach()
+    match = re.search(r"Available dialects: (.*?)(?:\(\* corresponding|;|$)", " ".join(notes))
+    return sorted(name.split()[0] for name in match[1].split(",")) if match else []
 
 
 def onnx_location(node: str, file_name: str, context: ir.Context | None = None) -> ir.Location:

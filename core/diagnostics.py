@@ -49,6 +49,19 @@ def location_text(location: object) -> str:
     return f"{name}:{line}:{column}" if line else name
 
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_LONGEST_PART = 2000
+_LONGEST_NAME = 200
+
+
+def printable(text: str, longest: int = _LONGEST_PART) -> str:
+    """Text of a message for a terminal: names of a model may hold anything. Control characters are escaped, and of what
+    is longer than `longest` characters the middle is left out."""
+    if len(text) > longest:
+        text = f"{text[: longest * 3 // 4]}... ({len(text)} characters) ...{text[-(longest // 8) :]}"
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
+
+
 class CompileError(Exception):
     """A mistake in what the user gave us: model, file, option or pipeline text.
 
@@ -76,16 +89,19 @@ class CompileError(Exception):
         self.op_type = op_type
         self.hint = hint
         self.location = location
+        self.notes: tuple[str, ...] = ()
+        """Lines that belong to this error, such as ``model.mlir:2:8: note: the other operation``."""
 
     def render(self) -> str:
-        """`file:line:col: error: node 'x' (Op): message` with the hint on a line of its own."""
+        """`file:line:col: error: node 'x' (Op): message`, followed by the notes and the hint on lines of their own."""
         where = location_text(self.location) if self.location is not None else ""
-        subject = f"node '{self.node}'" if self.node else ""
+        subject = f"node '{printable(self.node, _LONGEST_NAME)}'" if self.node else ""
         if self.op_type:
-            subject = f"{subject} ({self.op_type})" if subject else f"operator {self.op_type}"
-        parts = [where, "error", subject, self.message]
-        text = ": ".join(part for part in parts if part)
-        return f"{text}\n  hint: {self.hint}" if self.hint else text
+            op_type = printable(self.op_type, _LONGEST_NAME)
+            subject = f"{subject} ({op_type})" if subject else f"operator {op_type}"
+        parts = [printable(where), "error", subject, printable(self.message)]
+        lines = [": ".join(part for part in parts if part), *map(printable, self.notes)]
+        return "\n".join([*lines, f"  hint: {printable(self.hint)}"] if self.hint else lines)
 
     def __str__(self) -> str:
         return self.render()
@@ -118,7 +134,7 @@ class InternalError(Exception):
 
     def render(self) -> str:
         """The message, the failing pass, what ran before it and where the reproducer is."""
-        lines = [f"internal error: {self.message}"]
+        lines = [f"internal error: {printable(self.message)}"]
         if self.failing_pass:
             lines.append(f"  in pass: {self.failing_pass}")
         if self.passes_before:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,11 +24,17 @@ def print_ir(module: ir.Module, large_elements_limit: int | None = ELIDE_LIMIT) 
 class Instrumentation:
     """Callbacks around every pass; subclasses override what they need."""
 
+    def start(self, module: ir.Module) -> None:
+        """Called before the first pass."""
+
     def before(self, entry: Any, module: ir.Module) -> None:
         """Called before `entry` (a pass with ``name`` and pipeline text ``str(entry)``) runs."""
 
     def after(self, entry: Any, module: ir.Module) -> None:
         """Called after `entry` ran and its result was verified."""
+
+    def failed(self, entry: Any, module: ir.Module) -> None:
+        """Called when `entry` raised or its result is invalid; `module` is what it left."""
 
 
 class PrintAfterAll(Instrumentation):
@@ -77,3 +84,40 @@ class Timing(Instrumentation):
         lines = ["===- Execution time report -===", "  seconds  share  pass"]
         lines += [f"{s:9.4f} {s / total * 100 if total else 0:5.1f}%  {name}" for name, s in self.seconds]
         return "\n".join([*lines, f"{total:9.4f} 100.0%  total"])
+
+
+class Statistics(Instrumentation):
+    """Operations before and after every pass, and which of them came or went."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[str, Counter[str], Counter[str]]] = []
+        self._before: Counter[str] = Counter()
+
+    def before(self, entry: Any, module: ir.Module) -> None:
+        self._before = operation_counts(module)
+
+    def after(self, entry: Any, module: ir.Module) -> None:
+        self._rows.append((str(entry), self._before, operation_counts(module)))
+
+    def report(self) -> str:
+        """Table of operations per pass."""
+        lines = ["===- Pass statistics report -===", "  before    after  pass"]
+        for name, before, after in self._rows:
+            lines.append(f"{before.total():8} {after.total():8}  {name}")
+            for kind in sorted(before.keys() | after.keys()):
+                if change := after[kind] - before[kind]:
+                    lines.append(f"{'':17}    {change:+6} {kind}")
+        return "\n".join(lines)
+
+
+def operation_counts(module: ir.Module) -> Counter[str]:
+    """How many operations of each name are nested in a module."""
+    counts: Counter[str] = Counter()
+
+    def count(op: ir.Operation) -> Any:
+        counts[op.name] += 1
+        return ir.WalkResult.ADVANCE
+
+    for op in module.body.operations:
+        op.operation.walk(count)
+    return counts

@@ -2,18 +2,38 @@
 
 import difflib
 import importlib
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
+from mnc.core import events
 from mnc.core.bindings import ir, passmanager
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.core.garbage import rare_collection
 from mnc.core.instrumentation import DumpAfter, Instrumentation
 from mnc.core.pass_base import Pass
 from mnc.core.pipeline_text import ROOT, Element, element_error, parse_elements, print_elements
-from mnc.core.reproducer import write_reproducer
+from mnc.core.recording import recording_hooks
+from mnc.core.reproducer import write_reproducer, write_reproducer_file
+
+_WRONG_ANCHOR = re.compile(r"restricted to '([\w.]+)' on a PassManager intended to run on '([\w.]+)'")
+_UNKNOWN = "does not refer to a registered pass"
+_SIMILAR = 0.7
+_SEE_LIST = "see mnc-opt --list-passes"
+WELL_KNOWN = (
+    "canonicalize",
+    "cse",
+    "inline",
+    "loop-invariant-code-motion",
+    "lower-affine",
+    "one-shot-bufferize",
+    "sccp",
+    "strip-debuginfo",
+    "symbol-dce",
+)
+"""Passes of MLIR that are proposed for a misspelt name; the bindings cannot list them."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +77,71 @@ def _make_entry(element: Element, text: str, table: Mapping[str, str]) -> Entry:
         except CompileError as error:
             raise element_error(text, element, error.message, error.hint) from None
     entry = UpstreamPass(element.name, element.options, element.path)
+    if reason := _native_refusal(entry):
+        raise element_error(text, element, *_explained(reason, entry, table))
+    return entry
+
+
+def _native_refusal(entry: UpstreamPass) -> str | None:
+    """What the native parser says against a pass, or None."""
     try:
         with ir.Context():
             passmanager.PassManager.parse(entry.pipeline_text)
     except ValueError as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        reason = next((line for line in lines if "does not refer to a registered pass" in line), lines[-1])
-        if "does not refer" in reason:
-            reason = f"there is no pass '{element.name}'"
-        close = difflib.get_close_matches(element.name, table, 1)
-        hint = f"did you mean '{close[0]}'?" if close else "see mnc-opt --list-passes"
-        raise element_error(text, element, reason, hint) from None
-    return entry
+        return str(error)
+    return None
+
+
+def _explained(reason: str, entry: UpstreamPass, table: Mapping[str, str]) -> tuple[str, str]:
+    """Message and hint for what the native parser refused."""
+    if _UNKNOWN in reason:
+        return f"there is no pass '{entry.name}'", _proposal(entry.name, [*table, *WELL_KNOWN])
+    if match := _WRONG_ANCHOR.search(reason):
+        message = f"pass '{entry.name}' runs on {match[1]}, not on {match[2]}"
+        return message, f"write {match[1]}({entry})"
+    lines = [line.strip() for line in reason.splitlines() if line.strip()]
+    option = next((line for line in lines if line.startswith("<Pass-Options-Parser>")), None)
+    if option is None:
+        return lines[-1], _SEE_LIST
+    return f"pass '{entry.name}': {option.partition(':')[2].strip()}", f"its options are: {_native_options(entry)}"
+
+
+def _proposal(name: str, names: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, names, 1, _SIMILAR)
+    return f"did you mean '{close[0]}'?" if close else _SEE_LIST
+
+
+def _native_options(entry: UpstreamPass) -> str:
+    """Names of the options of a pass of MLIR, from its text with all of them."""
+    with ir.Context():
+        text = str(passmanager.PassManager.parse(replace(entry, options="").pipeline_text))
+    return ", ".join(re.findall(r"[{ ]([\w-]+)=", text)) or "none"
+
+
+def entry_of_flag(name: str, options: str, table: Mapping[str, str], flags: Iterable[str] = ()) -> Entry:
+    """A pass that stands alone, as ``--name='options'`` on the command line. A pass of MLIR that runs on something
+    smaller than a module, as on functions, runs on each of these.
+
+    Args:
+        flags: with dashes, what else might be meant by a misspelt name.
+
+    Raises:
+        CompileError: there is no such pass, or no such option.
+    """
+    if name in table:
+        return load_pass(table[name]).parse(options)
+    entry = UpstreamPass(name, options)
+    reason = _native_refusal(entry)
+    if reason and (match := _WRONG_ANCHOR.search(reason)):
+        entry = replace(entry, path=(ROOT, match[1]))
+        reason = _native_refusal(entry)
+    if not reason:
+        return entry
+    if _UNKNOWN in reason:
+        known = [*flags, *(f"--{other}" for other in (*table, *WELL_KNOWN))]
+        raise CompileError(f"there is no option and no pass '--{name}'", hint=_proposal(f"--{name}", known))
+    message, hint = _explained(reason, entry, table)
+    raise CompileError(message, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -97,7 +170,21 @@ class Pipeline:
     def __add__(self, other: "Pipeline") -> "Pipeline":
         return Pipeline(self.entries + other.entries, self.dumps + other.dumps)
 
+    def __repr__(self) -> str:
+        return f"<Pipeline of {len(self.entries)} passes: {self}>"
+
+    def _entries(self, new: Iterable[Any]) -> tuple[Entry, ...]:
+        """What takes part in a pipeline; raises CompileError."""
+        found = tuple(new)
+        for entry in found:
+            if not isinstance(entry, Pass | UpstreamPass):
+                message = f"a value of type {type(entry).__name__} is no pass"
+                raise CompileError(message, hint="give a pass such as FoldConstants(), or its text to mnc.Pipeline")
+        return found
+
     def _index(self, name: str) -> int:
+        if not isinstance(name, str):
+            raise CompileError(f"a value of type {type(name).__name__} names no pass", hint="give the name of a pass")
         places = [i for i, entry in enumerate(self.entries) if entry.name == name]
         if len(places) == 1:
             return places[0]
@@ -108,29 +195,29 @@ class Pipeline:
         hint = f"did you mean '{close[0]}'?" if close else f"it has: {', '.join(names)}"
         raise CompileError(f"the pipeline has no pass named '{name}'", hint=hint)
 
-    def _spliced(self, start: int, stop: int, new: tuple[Entry, ...]) -> "Pipeline":
-        return replace(self, entries=self.entries[:start] + new + self.entries[stop:])
+    def _spliced(self, start: int, stop: int, new: Iterable[Entry | str]) -> Self:
+        return replace(self, entries=self.entries[:start] + self._entries(new) + self.entries[stop:])
 
-    def replace(self, name: str, *new: Entry) -> "Pipeline":
+    def replace(self, name: str, *new: Entry | str) -> Self:
         """Put `new` in the place of the pass `name`."""
         i = self._index(name)
         return self._spliced(i, i + 1, new)
 
-    def insert_before(self, name: str, *new: Entry) -> "Pipeline":
+    def insert_before(self, name: str, *new: Entry | str) -> Self:
         """Put `new` before the pass `name`."""
         i = self._index(name)
         return self._spliced(i, i, new)
 
-    def insert_after(self, name: str, *new: Entry) -> "Pipeline":
+    def insert_after(self, name: str, *new: Entry | str) -> Self:
         """Put `new` after the pass `name`."""
         i = self._index(name)
         return self._spliced(i + 1, i + 1, new)
 
-    def remove(self, name: str) -> "Pipeline":
+    def remove(self, name: str) -> Self:
         """Leave the pass `name` out."""
         return self.replace(name)
 
-    def dump_after(self, name: str, path: Path | str | None = None) -> "Pipeline":
+    def dump_after(self, name: str, path: Path | str | None = None) -> Self:
         """Print the IR after the pass `name`, to the file `path` or to stderr."""
         self._index(name)
         return replace(self, dumps=(*self.dumps, (name, Path(path) if path is not None else None)))
@@ -141,43 +228,59 @@ class Pipeline:
         instrumentation: tuple[Instrumentation, ...] = (),
         verify: bool = True,
         reproducer_directory: Path | str | None = ".",
+        reproducer_file: Path | None = None,
     ) -> None:
         """Run every pass on `module`, which changes in place.
+
+        Args:
+            reproducer_file: gets the reproducer in place of a new file in `reproducer_directory`; it is written also
+                where a pass finds a mistake of the user.
 
         Raises:
             CompileError: a pass found a mistake in the user's model.
             InternalError: a pass failed otherwise, or left invalid IR; a reproducer was written to
                 `reproducer_directory` unless that is None. What was raised is its ``__cause__``.
         """
-        hooks = (*instrumentation, *(DumpAfter(name, path) for name, path in self.dumps))
+        hooks = (*recording_hooks(), *instrumentation, *(DumpAfter(name, path) for name, path in self.dumps))
         # Attributes are shared inside a context, so the copy costs operations, not weights.
         original = module.operation.clone()
+        for hook in hooks:
+            hook.start(module)
         with rare_collection():
             for index, entry in enumerate(self.entries):
                 for hook in hooks:
                     hook.before(entry, module)
                 try:
-                    entry.run(module)
-                    if verify:
-                        module.operation.verify()
-                except CompileError:
-                    raise
+                    with events.span("pass", entry.name):
+                        entry.run(module)
+                        if verify:
+                            module.operation.verify()
                 except Exception as error:
-                    raise self._failure(index, error, original, reproducer_directory) from error
+                    for hook in reversed(hooks):
+                        hook.failed(entry, module)
+                    upto = str(Pipeline(self.entries[: index + 1]))
+                    if reproducer_file is not None:
+                        path = write_reproducer_file(original, upto, reproducer_file, verify)
+                    if isinstance(error, CompileError):
+                        raise
+                    if reproducer_file is None:
+                        path = _reproducer_in(reproducer_directory, original, upto, verify)
+                    raise self._failure(index, error, path) from error
                 for hook in reversed(hooks):
                     hook.after(entry, module)
 
-    def _failure(
-        self, index: int, error: Exception, original: ir.OpView, directory: Path | str | None
-    ) -> InternalError:
-        """Write the reproducer for entry `index` and describe the failure."""
-        path = None
-        if directory is not None:
-            path = write_reproducer(original, str(Pipeline(self.entries[: index + 1])), Path(directory))
+    def _failure(self, index: int, error: Exception, reproducer: Path | None) -> InternalError:
+        """Describe the failure of entry `index`."""
         message = str(error).strip() or type(error).__name__
         if isinstance(error, InternalError):
             message = error.message
         elif not isinstance(error, ir.MLIRError):
             message = f"{type(error).__name__}: {message}"
         before = tuple(str(done) for done in self.entries[:index])
-        return InternalError(message, str(self.entries[index]), before, path)
+        return InternalError(message, str(self.entries[index]), before, reproducer)
+
+
+def _reproducer_in(
+    directory: Path | str | None, module: ir.Operation | ir.OpView, pipeline: str, verify: bool
+) -> Path | None:
+    return write_reproducer(module, pipeline, Path(directory), verify) if directory is not None else None

@@ -7,7 +7,11 @@ from mnc.core.diagnostics import CompileError
 
 _NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*")
 _BRACE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]')
+_TOKEN = re.compile(r'\),?|(?:[^{}(),"]|\{(?:[^{}"]|"(?:[^"\\]|\\.)*"|\{[^{}]*\})*\})+(?:\(|,)?')
+"""The beginning of a nested list, one pass, or the end of a list."""
 ROOT = "builtin.module"
+ANY = "any"
+"""Anchor of passes that run on operations of every kind; outermost it is a module, as all our input is."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +76,11 @@ def parse_elements(text: str) -> list[Element]:
     Raises:
         CompileError: malformed text, with line and column inside it.
     """
+    if not isinstance(text, str):
+        message = f"a value of type {type(text).__name__} is no pipeline"
+        raise CompileError(message, hint=f"write it as '{ROOT}(first-pass)'")
     match = _NAME.match(text)
-    if not match or match[1] != ROOT or not text.startswith("(", match.end()):
+    if not match or match[1] not in (ROOT, ANY) or not text.startswith("(", match.end()):
         raise _error(text, match.start(1) if match else 0, f"a pipeline starts with '{ROOT}('")
     if re.fullmatch(r"\s*\)\s*", text[match.end() + 1 :]):
         return []
@@ -106,3 +113,16 @@ def print_elements(items: list[tuple[tuple[str, ...], str]]) -> str:
         out.append(text)
         current = path
     return "".join(out) + ")" * len(current)
+
+
+def pretty(text: str) -> str:
+    """Pipeline text with one pass per line, nested passes indented."""
+    lines: list[str] = []
+    depth = position = 0
+    while match := _TOKEN.match(text, position):
+        token, position = match[0], match.end()
+        if token.startswith(")"):
+            depth -= 1
+        lines.append("  " * depth + token)
+        depth += token.endswith("(")
+    return "\n".join(lines)

@@ -1,26 +1,91 @@
-"""Reproducer files: the input of a failing pipeline under the command that fails again."""
+"""Reproducer files: the input of a failing pipeline, with the pipeline, for ``mnc-opt --run-reproducer``.
+
+The pipeline stands in the resource section that ``mlir-opt`` writes too, so either tool reads the files of the other.
+"""
 
 import os
+import re
 import shlex
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from mnc.core.bindings import ir
+from mnc.core.diagnostics import CompileError
+
+KEY = "mlir_reproducer"
+IGNORED = f"ignoring unknown external resources for '{KEY}'"
+"""What the native parser warns of in every file with that section, because it leaves the section to us."""
+
+_PIPELINE = re.compile(r'\bpipeline\s*:\s*"((?:[^"\\]|\\.)*)"')
+_VERIFY = re.compile(r"\bverify_each\s*:\s*(true|false)")
+_ESCAPE = re.compile(r'\\([0-9A-Fa-f]{2}|[\\"nt])')
+_PLAIN_ESCAPES = {"\\": "\\", '"': '"', "n": "\n", "t": "\t"}
 
 
-def write_reproducer(module: ir.Operation | ir.OpView, pipeline: str, directory: Path) -> Path | None:
+@dataclass(frozen=True)
+class Reproducer:
+    """What a reproducer file asks for."""
+
+    pipeline: str
+    verify_each: bool = True
+
+
+def write_reproducer(
+    module: ir.Operation | ir.OpView, pipeline: str, directory: Path, verify_each: bool = True
+) -> Path | None:
     """Write ``mnc-reproducer-*.mlir`` into `directory`, or the system's temporary directory if that fails.
 
     The first line is ``// mnc-opt --pass-pipeline='...' <file>``. Locations and constants are kept
     in full. Returns the path, or None when nowhere could be written.
     """
-    text = module.operation.get_asm(enable_debug_info=True, assume_verified=True, print_generic_op_form=True)
     for place in (directory, Path(tempfile.gettempdir())):
         try:
             handle, name = tempfile.mkstemp(prefix="mnc-reproducer-", suffix=".mlir", dir=place)
         except OSError:
             continue
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(f"// mnc-opt --pass-pipeline={shlex.quote(pipeline)} {shlex.quote(name)}\n{text}\n")
+            file.write(_text(module, pipeline, Path(name), verify_each))
         return Path(name)
     return None
+
+
+def write_reproducer_file(
+    module: ir.Operation | ir.OpView, pipeline: str, path: Path, verify_each: bool = True
+) -> Path:
+    """As `write_reproducer`, to the file `path`; raises CompileError if it cannot be written."""
+    try:
+        path.write_text(_text(module, pipeline, path, verify_each), encoding="utf-8")
+    except OSError as error:
+        raise CompileError(f"cannot write '{path}': {error.strerror}") from None
+    return path
+
+
+def _text(module: ir.Operation | ir.OpView, pipeline: str, path: Path, verify_each: bool) -> str:
+    body = module.operation.get_asm(enable_debug_info=True, assume_verified=True, print_generic_op_form=True).rstrip()
+    escaped = pipeline.replace("\\", "\\\\").replace('"', "\\22")
+    verify = "true" if verify_each else "false"
+    section = (
+        f'  external_resources: {{\n    {KEY}: {{\n      pipeline: "{escaped}",\n'
+        f"      disable_threading: true,\n      verify_each: {verify}\n    }}\n  }}\n#-}}\n"
+    )
+    if body.endswith("#-}"):  # constants stand in the same section
+        body = body.removesuffix("#-}").rstrip() + ",\n"
+    else:
+        body += "\n\n{-#\n"
+    return f"// mnc-opt --pass-pipeline={shlex.quote(pipeline)} {shlex.quote(str(path))}\n{body}{section}"
+
+
+def read_reproducer(text: str, file_name: str) -> Reproducer:
+    """The pipeline in the resource section of a reproducer file; raises CompileError if there is none."""
+    section = text.rpartition("{-#")[2].partition(KEY)[2] if "{-#" in text else ""
+    pipeline = _PIPELINE.search(section)
+    if pipeline is None:
+        hint = "leave --run-reproducer out and give the passes, or take a file that a failing pass left"
+        raise CompileError("the file holds no pipeline", location=file_name, hint=hint)
+    verify = _VERIFY.search(section)
+    return Reproducer(_ESCAPE.sub(_unescaped, pipeline[1]), verify is None or verify[1] == "true")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return _PLAIN_ESCAPES.get(match[1]) or chr(int(match[1], 16))

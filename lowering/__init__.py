@@ -10,6 +10,8 @@ PASSES: dict[str, str] = {
     "expand-indices": "mnc.lowering.linalg_to_spmd.expand_indices:ExpandIndices",
     "distribute": "mnc.lowering.linalg_to_spmd.distribute:Distribute",
     "keep-resident": "mnc.lowering.linalg_to_spmd.keep_resident:KeepResident",
+    "tile-contractions": "mnc.lowering.linalg_to_spmd.tile_contractions:TileContractions",
     "tensor-to-memref": "mnc.lowering.tensor_to_memref:TensorToMemref",
+    "tile-regions": "mnc.lowering.linalg_to_spmd.tile_regions:TileRegions",
 }
 """Pass name -> import path ``package.module:ClassName``."""

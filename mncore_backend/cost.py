@@ -1,46 +1,60 @@
 """What a program costs and what the machine could do at best: the numbers of the report.
 
 `cost_of` counts statements; the machine is deterministic, so steps, transfers and long words are exact. Cycles follow
-the timing model of transfers (OPEN-48). The roofline is the larger of two limits: the MAU issues one operation a step,
-and the DRAM of a group delivers a fixed number of long words a cycle.
+the timing model of transfers (OPEN-48). There are two measures of them. `Ideal` is of the model: its multiply-adds at
+the peak of the matrix units, and its inputs, weights and outputs once over the DRAM ports. The limit of a `Cost` is of
+the program: what it does to padding and copies counts as well, so it says how well the work is scheduled, not whether
+it is worth doing.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
+from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.assembly.accesses import Access
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
 from mnc.mncore_backend.assembly.records import Memory, RepeatedNop, Statement, Step, Transfer
+from mnc.mncore_backend.attribution import Moving, NodeCost, Shares
 from mnc.mncore_backend.isa import OPCODES, Unit
 from mnc.mncore_backend.machine import (
     CLOCK_HZ,
     CYCLES_PER_STEP,
-    DRAM_BYTES_PER_SECOND_PER_GROUP,
+    DRAM_PORT_LONGS_PER_CYCLE,
     GROUPS,
-    LONG_BYTES,
     MABS,
     MATVEC_MULTIPLY_ADDS,
     VECTOR_MULTIPLY_ADDS,
 )
 from mnc.mncore_backend.scheduling.timeline import Timeline, timing_of
 
-DRAM_LONGS_PER_CYCLE = DRAM_BYTES_PER_SECOND_PER_GROUP / CLOCK_HZ / LONG_BYTES
-"""Long words per cycle of the DRAM of one group."""
-IDLE = "(idle)"
-UNNAMED = "(unnamed)"
 
+@dataclass(frozen=True, slots=True)
+class Ideal:
+    """Work of a model before anything is padded, copied or distributed, see `count-work`: multiply-adds, the cycles
+    they take at the peak of the matrix units, and long words of inputs, weights and outputs."""
 
-@dataclass(slots=True)
-class NodeCost:
-    """Share of one node. A step that serves several nodes counts for each with an equal part; `multiply_adds` are those
-    the MAUs perform, padding included."""
+    multiply_adds: int
+    compute_cycles: float
+    dram_long_words: int
 
-    node: str
-    steps: float = 0.0
-    mau_steps: float = 0.0
-    multiply_adds: float = 0.0
-    mv_transfers: int = 0
-    dram_long_words: int = 0
+    @property
+    def dram_cycles(self) -> float:
+        """Cycles in which the DRAM ports of all groups carry the long words."""
+        return self.dram_long_words / (GROUPS * DRAM_PORT_LONGS_PER_CYCLE)
+
+    @property
+    def cycles(self) -> float:
+        """The larger of both: no program for this model is faster."""
+        return max(self.compute_cycles, self.dram_cycles)
+
+    @property
+    def bound(self) -> str:
+        """Which is larger: "compute" or "DRAM"."""
+        return "compute" if self.compute_cycles >= self.dram_cycles else "DRAM"
+
+    def share_of(self, cycles: int) -> float:
+        """Part of the cycles that a program takes that the model needs at least."""
+        return self.cycles / cycles if cycles else 0.0
 
 
 @dataclass(slots=True)
@@ -54,7 +68,7 @@ class Cost:
     dram_read, dram_written   long words, all groups together
     busiest_dram     long words read or written by the group that moves most
     mau_steps        steps in which the MAU calculates
-    multiply_adds    of the whole chip, padding included
+    padded_multiply_adds   what the MAUs of the whole chip perform
     """
 
     steps: int = 0
@@ -66,7 +80,7 @@ class Cost:
     dram_written: int = 0
     busiest_dram: int = 0
     mau_steps: int = 0
-    multiply_adds: int = 0
+    padded_multiply_adds: int = 0
     nodes: list[NodeCost] = field(default_factory=list)
 
     @property
@@ -76,28 +90,13 @@ class Cost:
 
     @property
     def compute_limit(self) -> int:
-        """Cycles that the MAU work needs if the MAU never idles."""
+        """Cycles that the MAU work of the program needs if the MAU never idles."""
         return CYCLES_PER_STEP * self.mau_steps
 
     @property
     def dram_limit(self) -> float:
-        """Cycles that the DRAM traffic needs at full rate."""
-        return self.busiest_dram / DRAM_LONGS_PER_CYCLE
-
-    @property
-    def roofline(self) -> float:
-        """Cycles below which no schedule of this work can get."""
-        return max(self.compute_limit, self.dram_limit)
-
-    @property
-    def bound(self) -> str:
-        """Which limit is the higher one: "compute" or "DRAM"."""
-        return "compute" if self.compute_limit >= self.dram_limit else "DRAM"
-
-    @property
-    def utilisation(self) -> float:
-        """Roofline over cycles, 0..1."""
-        return self.roofline / self.cycles if self.cycles else 0.0
+        """Cycles that the DRAM traffic of the program needs at the full rate of a group's port."""
+        return self.busiest_dram / DRAM_PORT_LONGS_PER_CYCLE
 
     @property
     def seconds(self) -> float:
@@ -109,24 +108,22 @@ class Cost:
         return {
             **asdict(self),
             "dram_long_words": self.dram_long_words,
-            "compute_limit_cycles": self.compute_limit,
-            "dram_limit_cycles": self.dram_limit,
-            "roofline_cycles": self.roofline,
-            "bound": self.bound,
-            "utilisation": self.utilisation,
+            "program_compute_cycles": self.compute_limit,
+            "program_dram_cycles": self.dram_limit,
             "seconds": self.seconds,
         }
 
 
 def cost_of(statements: Sequence[Statement], locations: Sequence[Iterable[str]] | None = None) -> Cost:
-    """Cost of a program; `locations[i]` are the nodes that statement i works for (see `scheduling.Schedule`).
+    """Cost of a program; `locations[i]` are the nodes that statement i works for (see `scheduling.Schedule`). Cycles of
+    the nodes (`attribution`) add up to those of the program.
 
     Raises InternalError for an MV that the machine does not have.
     """
     counter = _Counter()
     where = locations if locations is not None else [()] * len(statements)
-    for statement, nodes in zip(statements, where, strict=True):
-        counter.count(statement, sorted(n for n in nodes if n))
+    for line, (statement, nodes) in enumerate(zip(statements, where, strict=True), 1):
+        counter.count(line, statement, sorted(n for n in nodes if n))
     return counter.finish()
 
 
@@ -134,32 +131,36 @@ class _Counter:
     def __init__(self) -> None:
         self.cost = Cost()
         self.timeline = Timeline()
-        self.nodes: dict[str, NodeCost] = {}
+        self.shares = Shares()
         self.dram = [0] * GROUPS
-        self._running: dict[int, int] = {}  # tag -> completion time
+        self._running: dict[int, Moving] = {}  # by tag
+        self._last: Moving | None = None  # the one that finishes last
 
-    def node(self, name: str) -> NodeCost:
-        return self.nodes.setdefault(name, NodeCost(name))
-
-    def count(self, statement: Statement, nodes: list[str]) -> None:
+    def count(self, line: int, statement: Statement, nodes: list[str]) -> None:
         if isinstance(statement, Step):
             self._step(statement, nodes)
         elif isinstance(statement, RepeatedNop):
             self._idle(statement.count)
         elif isinstance(statement, Transfer) and statement.opcode != "mvnop":
-            self._transfer(statement, nodes)
+            self._transfer(line, statement, nodes)
 
     def _idle(self, steps: int) -> None:
         self.cost.steps += steps
         self.cost.idle_steps += steps
-        self.node(IDLE).steps += steps
+        self.shares.idle(steps)
         self.timeline.advance(steps)
+
+    def _stall_until(self, moving: Moving | None) -> None:
+        if moving is not None:
+            before = self.timeline.stalled
+            self.timeline.stall_until(moving.finish)
+            self.shares.stall(self.timeline.stalled - before, moving)
 
     def _step(self, statement: Step, nodes: list[str]) -> None:
         busy = False
         for expression in statement.expressions:
             if expression.opcode == "wait" and expression.tag is not None:
-                self.timeline.stall_until(self._running.pop(expression.tag, 0))
+                self._stall_until(self._running.pop(expression.tag, None))
             busy = busy or expression.opcode not in ("wait", "nop")
         if not busy:
             self._idle(1)
@@ -169,27 +170,20 @@ class _Counter:
         work = sum(multiply_adds(e.opcode) for e in statement.expressions)
         has_mau = any(OPCODES[e.opcode].unit is Unit.MAU for e in statement.expressions)
         self.cost.mau_steps += has_mau
-        self.cost.multiply_adds += work
-        share = 1 / max(1, len(nodes))
-        for name in nodes or [UNNAMED]:
-            node = self.node(name)
-            node.steps += share
-            node.mau_steps += has_mau * share
-            node.multiply_adds += work * share
+        self.cost.padded_multiply_adds += work
+        self.shares.work(nodes, has_mau, work)
 
-    def _transfer(self, statement: Transfer, nodes: list[str]) -> None:
-        finish = self.timeline.issue(timing_of(statement))
+    def _transfer(self, line: int, statement: Transfer, nodes: list[str]) -> None:
+        before = self.timeline.stalled
+        moving = Moving(self.timeline.issue(timing_of(statement)), line, print_statement(statement), nodes)
+        self.shares.stall(self.timeline.stalled - before, moving)
         if statement.tag is not None:
-            self._running[statement.tag] = finish
+            self._running[statement.tag] = moving
+        if self._last is None or moving.finish > self._last.finish:
+            self._last = moving
         self.cost.mv_transfers += 1
-        moved = 0
-        for access in transfer_accesses(statement):
-            if access.memory is Memory.DRAM:
-                moved += self._dram(access)
-        for name in nodes or [UNNAMED]:
-            node = self.node(name)
-            node.mv_transfers += 1
-            node.dram_long_words += moved
+        accesses = [access for access in transfer_accesses(statement) if access.memory is Memory.DRAM]
+        self.shares.transfer(nodes, sum(self._dram(access) for access in accesses))
 
     def _dram(self, access: Access) -> int:
         longs = sum(last - first for first, last in access.cycles[0])
@@ -208,7 +202,9 @@ class _Counter:
         cost.cycles = self.timeline.cycles
         cost.stall_cycles = CYCLES_PER_STEP * self.timeline.stalled
         cost.busiest_dram = max(self.dram)
-        cost.nodes = sorted(self.nodes.values(), key=lambda n: (-n.steps, n.node))
+        if self._last is not None:
+            self.shares.stall(max(0, self._last.finish - self.timeline.now), self._last)
+        cost.nodes = self.shares.finish()
         return cost
 
 

@@ -113,6 +113,8 @@ def required_distance(producer: Access, consumer: Access) -> Distance | None:
             reject = max(reject, _steps(hazard.reject_cycles, lag))
     if emit == 0 and reject == 0:
         return None
+    if row == "9b" and producer.conditional:
+        return Distance(row, emit, 0, emit)  # OPEN-47: the vendor's assembler takes reads behind a run-time mask
     return Distance(row, emit, reject, emit if hazard.warn else reject)
 
 

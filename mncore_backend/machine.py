@@ -101,7 +101,7 @@ BAR_BITS = 12  # summary 4: base address registers of LM0 and LM1
 WRITABLE_MASKS = range(1, 16)  # SDM 3.6.2: entry 0 and 16..31 are constant
 CONSTANT_MASK_BASE = 16  # SDM 3.6.2: entry 16 + p has nibble c all ones where digit c of the pattern p is 1
 MATRIX_ROWS = {"d": 4, "f": 8, "g": 8, "h": 16}  # SDM 3.6.10.3, logical rows and columns by precision
-TAGS = range(1, 0x40)  # SDM 3.2.3; tag 00 is an error
+TAGS = range(1, 0x40)  # SDM 3.2.3; tag 00 is an error, larger ones run on the vendor's emulator (OPEN-51)
 DAR_UNIT_LONGS = 16  # summary 2: an entry counts blocks of 16 long words
 DAR_STAGED_LONGS_PER_CYCLE = 64  # summary 7.3 (model OPEN-41)
 DAR_WRITTEN_ENTRIES_PER_STEP = 4  # summary 7.3 (model OPEN-41)
@@ -194,6 +194,7 @@ class MvForm:
     origin: str
     between_groups_rate: int = 0  # if the groups of source and destination differ (0: same)
     unit: int = 64
+    named_l2b: int | None = None  # the L2B of each group that an operand without one stands for
 
     def source_longs(self, size: int) -> int:
         """Long words read in each source instance."""
@@ -224,6 +225,7 @@ MV_FORMS = (
     MvForm("P9", "mvp", Shape.L2BM_EACH, Shape.PDM_ALL, 8, 8, 16, 16, "SDM 3.5.7; programs"),
     MvForm("P10", "mvp", Shape.DRAM_ALL, Shape.L2BM_EACH, 8, 8, 16, 16, _ASSUMED),
     MvForm("P11", "mvp", Shape.L2BM_EACH, Shape.DRAM_ALL, 8, 8, 16, 16, _ASSUMED),
+    MvForm("P12", "mvp", Shape.L2BM_ALL, Shape.DRAM_ALL, 8, 8, 16, 16, "OPEN-37; programs", named_l2b=0),
     MvForm("B1", "mvb", Shape.PDM_ONE, Shape.L2BM_ALL, 8, 8, 8, 8, _ASSUMED),
     MvForm("B2", "mvb", Shape.DRAM_ALL, Shape.L2BM_ALL, 2, 8, 8, 32, _ASSUMED),
     MvForm("B3", "mvb2", Shape.DRAM_ALL, Shape.L2BM_ALL, 8, 8, 16, 16, _ASSUMED),
@@ -248,7 +250,7 @@ class Hazard:
     """One row of the hazard table. Distances are from producer to consumer: `steps` count statements (1 = the next
     one), `cycles` count t_read - t_write with t = 4 * step + cycle and hold for every shared address. `emit_*` is
     what generated code keeps; below `reject_*` a program is wrong; None means no such condition. Between the two it
-    is suspicious only if `warn` is set (OPEN-47)."""
+    is suspicious only if `warn` is set, and worth a remark if `remark` is (OPEN-47)."""
 
     row: str
     producer: str
@@ -260,18 +262,19 @@ class Hazard:
     reject_cycles: int | None
     source: str
     warn: bool = False
+    remark: bool = False
 
 
 HAZARDS = {
     row.row: row
     for row in (
-        Hazard("1", "L1BM->L2BM", "MV reading that L2BM", "step", 2, None, None, None, "SDM 3.6.3; OPEN-47", True),
+        Hazard("1", "L1BM->L2BM", "MV reading that L2BM", "step", 2, None, None, None, "OPEN-47", remark=True),
         Hazard("2", "L1BM->L2BM", "L2BM->L1BM", "port conflict", 4, None, None, None, "SDM 3.6.3; OPEN-47", True),
         Hazard("3", "L2BM->L1BM", "L1BM->L2BM or l2bmi", "unknown", 4, None, None, None, "SDM 3.6.3; OPEN-47", True),
         Hazard("4", "l2bmi", "L1BM->L2BM or l2bmi", "unknown", 4, None, None, None, "SDM 3.6.3; OPEN-47", True),
         Hazard("5", "l2bmi", "L1BM->PE", "unknown", 4, None, None, None, "SDM 3.6.3; OPEN-47", True),
         Hazard("6", "L2BM->L1BM", "L1BM->PE", "data race", None, None, 8, 7, "SDM 3.6.3; OPEN-47, programs"),
-        Hazard("7", "PE->L1BM", "L1BM->L2BM or l2bmi", "data race", None, None, 12, 11, "SDM 3.6.3; OPEN-47, programs"),
+        Hazard("7", "PE->L1BM", "L1BM->L2BM or l2bmi", "data race", None, None, 11, 11, "SDM 3.6.3; OPEN-47, programs"),
         Hazard("8", "PE->L1BM", "L1BM->PE", "port conflict", 3, 3, 11, None, "SDM 3.6.8.2; cycles OPEN-47", True),
         Hazard("8t", "PE->L1BM", "L1BM->PE via $lbi", "data race", 1, 1, None, None, "SDM 3.6.8.2"),
         Hazard("9a", "LM write", "read of the same LM", "port conflict", 3, 3, None, None, "SDM 3.6.3.9, tutorial"),
@@ -299,7 +302,13 @@ def peak_flops(precision: str, *, vector: bool = False) -> int:
     return 2 * per_mab * MABS * CLOCK_HZ
 
 
-DRAM_BYTES_PER_SECOND_PER_GROUP = 128_000_000_000  # summary 1, "about"
+def peak_multiply_adds(precision: str) -> int:
+    """Multiply-adds per cycle of all matrix units."""
+    return MATVEC_MULTIPLY_ADDS[precision] * MABS
+
+
+DRAM_BYTES_PER_SECOND_PER_GROUP = 128_000_000_000  # summary 1, "about": of the DRAM chips, more than the port carries
+DRAM_PORT_LONGS_PER_CYCLE = 16  # of one group: the fastest MV forms to and from DRAM, SDM 3.5.7; rate OPEN-48
 
 
 # ---- assumptions -----------------------------------------------------------------------------------------------------

@@ -84,10 +84,30 @@ class BufferOperand(NamedTuple):
 AnyOperand = Operand | BufferOperand
 
 
+class Origin(str):
+    """Where operations come from: the names of ONNX nodes, and `kernel`, the number of the loop nest or movement among
+    those that the program was selected from. It is as good as the names alone wherever names are wanted."""
+
+    kernel: int | None
+
+    def __new__(cls, nodes: str, kernel: int | None = None) -> "Origin":
+        made = super().__new__(cls, nodes)
+        made.kernel = kernel
+        return made
+
+    def __reduce__(self) -> tuple[type["Origin"], tuple[str, int | None]]:
+        return Origin, (str(self), self.kernel)
+
+
+def kernel_of_origin(location: str) -> int | None:
+    """Number of the loop nest or movement that a location carries, if any."""
+    return location.kernel if isinstance(location, Origin) else None
+
+
 @dataclass(eq=False, slots=True)
 class MachineOp:
     """One expression (PE work) or one MV transfer, before scheduling. `size` is set for MV transfers only (long words,
-    counted as the form of the transfer defines). `location` is the ONNX node it came from."""
+    counted as the form of the transfer defines). `location` is the ONNX node it came from, see `Origin`."""
 
     opcode: str
     sources: tuple[AnyOperand, ...] = ()

@@ -1,6 +1,8 @@
 """The program model <-> mncore operations in a module, so that selection, allocation and scheduling are passes."""
 
+import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,7 +11,7 @@ from mnc.core.bindings import func, ir
 from mnc.core.diagnostics import node_name
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.movement import DramImage
-from mnc.mncore_backend.program import Buffer, MachineOp, Program
+from mnc.mncore_backend.program import Buffer, MachineOp, Origin, Program, kernel_of_origin
 from mnc.mncore_backend.program_text import parse_operation, print_operation
 
 _I64 = "i64"
@@ -85,6 +87,24 @@ def _write_image(tensor: _HostTensor) -> None:
     )
 
 
+_KERNEL = re.compile(r'\("kernel (\d+)"\)\)$')
+
+
+def _location(nodes: str, kernel: int | None) -> Any:
+    """A location that names nodes and, inside, the kernel."""
+    if not nodes:
+        return ir.Location.unknown()
+    inner = None if kernel is None else ir.Location.name(f"kernel {kernel}")
+    return ir.Location.name(nodes, inner)
+
+
+@lru_cache(1 << 14)
+def _origin(text: str) -> str:
+    """Inverse of `_location`, for the text of a location."""
+    found = _KERNEL.search(text)
+    return Origin(node_name(text) or "", int(found[1]) if found else None)
+
+
 def replace_function(function: Any, selection: Any) -> None:
     """Put buffers, images and instructions of a selection in the place of a function's body. The selection is used up:
     each image is let go of as soon as the module has it, since there may be gigabytes of them."""
@@ -93,7 +113,7 @@ def replace_function(function: Any, selection: Any) -> None:
     with function.location, ir.InsertionPoint(function):
         new = func.FuncOp(ir.StringAttr(name).value, ir.FunctionType.get([], []))
         block = new.add_entry_block()
-    locations = {"": ir.Location.unknown()}
+    locations: dict[tuple[str, int | None], Any] = {}
     with ir.InsertionPoint(block):
         for buffer in selection.program.buffers:
             write_buffer(buffer)
@@ -103,9 +123,10 @@ def replace_function(function: Any, selection: Any) -> None:
         for buffer, attributes in selection.kept:
             _create("mncore.kept", buffer=buffer.name, **attributes)
         for op in selection.program.operations:
-            if op.location not in locations:
-                locations[op.location] = ir.Location.name(op.location)
-            _create("mncore.instruction", locations[op.location], text=print_operation(op))
+            origin = op.location, kernel_of_origin(op.location)
+            if origin not in locations:
+                locations[origin] = _location(*origin)
+            _create("mncore.instruction", locations[origin], text=print_operation(op))
         func.ReturnOp([])
     function.erase()
 
@@ -129,7 +150,7 @@ def read_buffer(op: Any) -> Buffer:
 
 
 def _read_instruction(op: Any, unit: Unit) -> MachineOp:
-    return parse_operation(_string(op, "text"), unit.buffers, node_name(op.location) or "")
+    return parse_operation(_string(op, "text"), unit.buffers, _origin(str(op.location)))
 
 
 def read_unit(module: Any) -> Unit:

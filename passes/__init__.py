@@ -2,6 +2,7 @@
 
 PASSES: dict[str, str] = {
     "classify-fusion": "mnc.passes.graph.classify_fusion:ClassifyFusion",
+    "count-work": "mnc.passes.graph.count_work:CountWork",
     "decompose": "mnc.passes.graph.decompose:Decompose",
     "fold-batch-norm": "mnc.passes.graph.fold_batch_norm:FoldBatchNormalization",
     "fold-constants": "mnc.passes.graph.fold_constants:FoldConstants",

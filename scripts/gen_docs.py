@@ -51,7 +51,8 @@ def passes_document() -> str:
     """docs/passes.md"""
     out = ["# Passes\n", HEAD.format(source="the docstrings of the passes")]
     out.append("`mnc-opt --list-passes` prints the list; `mnc-opt --pass-pipeline='builtin.module(NAME{OPTION=X})'`")
-    out.append("runs any of them, mixed freely with the passes of MLIR.\n")
+    out.append("runs any of them, mixed freely with the passes of MLIR. [Passes by example](pass-examples.md) shows")
+    out.append("the IR of real functions before and after each.\n")
     for name, path in sorted(pass_table().items()):
         cls = load_pass(path)
         out += [f"## {name}\n", f"`{_where(cls)}`\n", inspect.cleandoc(cls.__doc__ or "") + "\n", _module_text(cls)]

@@ -12,12 +12,20 @@ from mnc.core.diagnostics import InternalError
 COMMANDS = {
     "asm": ("asm", "Check and format assembly files."),
     "bisect": ("bisect", "Find the first node of a model whose result leaves its bound."),
+    "cache": ("cache", "Look at the cache of compiled programs, or clear it."),
     "check": ("check", "Compile a model or unit tests, run them and compare with the ONNX reference."),
+    "completion": ("completion", "Print a script that completes commands and options in a shell."),
     "compile": ("compile", "Compile an ONNX model to assembly or C++."),
     "demo": ("demo", "Train a digits classifier, compile it and compare emulator and reference."),
+    "doctor": ("doctor", "Print versions and optional parts, and try a small model."),
+    "explain": ("explain", "Explain a compiled program: nodes, steps, tensors, layouts, fusion."),
+    "explore": ("explore", "Open a model in Model Explorer with the costs of its nodes."),
     "judge": ("judge", "Run an answer against a testcase of debug statements."),
     "machine": ("machine", "Print the table of hardware numbers."),
+    "reduce": ("reduce", "Shrink a model to the least that still shows a fault."),
+    "supports": ("supports", "List what of a model would be refused, before compiling it."),
     "train": ("train", "Train a classifier with compiled steps, on the emulator or the CPU."),
+    "tune": ("tune", "Search for a shorter program of a model within a budget of time."),
     "unit-tests": ("unit_tests", "Cut a model into unit tests, one for every distinct node."),
     "run": ("run", "Run a compiled model or an assembly file on the emulator."),
 }
@@ -38,7 +46,21 @@ class LazyGroup(click.Group):
         """The command object of a name, or None."""
         if cmd_name not in COMMANDS:
             return None
-        return importlib.import_module(f"mnc.tools.commands.{COMMANDS[cmd_name][0]}").command
+        from mnc.tools.feedback import with_feedback
+
+        module = importlib.import_module(f"mnc.tools.commands.{COMMANDS[cmd_name][0]}")
+        return with_feedback(module.command, cmd_name)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Propose the nearest command for a name that there is not."""
+        name = str(args[0])
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            import difflib
+
+            close = difflib.get_close_matches(name, COMMANDS, 3)
+            hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+            ctx.fail(f"No such command '{name}'.{hint}")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the chosen command. Click would end with 1, which here says that a check failed."""
@@ -56,7 +78,13 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in sorted(COMMANDS.items())])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+_EPILOG = (
+    "Exit codes: 0 done, 1 a check failed, 2 a mistake in what was given, 70 a mistake of ours, 130 interrupted."
+    " Long commands take -v, -q and --log-json FILE; 'mnc completion bash' completes names in the shell."
+)
+
+
+@click.group(cls=LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="mnc")
 def cli() -> None:
     """ONNX models to MN-Core 2 assembly, proven on an emulator."""

@@ -100,7 +100,12 @@ class GraphOp(Graph.Operation):
         """
         values = [operand if isinstance(operand, ir.Value) else operand.operation.result for operand in operands]
         made = {key: to_attribute(value) for key, value in attributes.items() if value is not None}
-        types = [result_type] if result_type is not None else cls.infer([value.type for value in values], made)
+        operand_types = [value.type for value in values]
+        if result_type is None:
+            types = cls.infer(operand_types, made)
+        else:
+            types = [result_type]
+            cls.check(operand_types, types, made)
         operation = ir.Operation.create(
             cls.OPERATION_NAME, results=types, operands=values, attributes=made, loc=loc, ip=ip
         )
@@ -123,7 +128,9 @@ def check_tensor_type(type_: Any) -> None:
 
 
 def tensor(shape: Sequence[int], element_type: Any) -> TensorType:
-    """Ranked tensor type of this shape."""
+    """Ranked tensor type of this shape; raises ValueError where an extent is negative."""
+    if min(shape, default=0) < 0:
+        raise ValueError(f"shape {list(shape)} has a negative extent")
     return ir.RankedTensorType.get(list(shape), element_type, loc=ir.Location.unknown(element_type.context))
 
 

@@ -5,12 +5,23 @@ from mnc.dialects.mncore.base import Mncore as DIALECT
 from mnc.dialects.mncore.base import attach_memory_effects
 from mnc.dialects.mncore.kernels import FillPadding, Lookup, Matmul, Reduce, reduced_axes
 from mnc.dialects.mncore.machine import Buffer, Image, Instruction, Kept, Statement
-from mnc.dialects.mncore.movement import Constant, Dl, Gather, Relayout, Resident, Ul, summed_axes
+from mnc.dialects.mncore.movement import (
+    Constant,
+    Dl,
+    Fetch,
+    Gather,
+    Relayout,
+    Resident,
+    Scratch,
+    Spill,
+    Ul,
+    summed_axes,
+)
 
 
 def attach_interfaces() -> None:
     """Attach memory effects after loading, so that dead-code passes do not remove what writes memory."""
-    for op_class in (Dl, Ul, Relayout, Gather, Reduce):
+    for op_class in (Dl, Ul, Relayout, Gather, Reduce, Spill, Fetch):
         attach_memory_effects(op_class, reads=(0,), writes=(1,))
     attach_memory_effects(Matmul, reads=(0, 1, 3), writes=(2,))
     attach_memory_effects(Lookup, reads=(0, 1), writes=(2,))
@@ -18,7 +29,7 @@ def attach_interfaces() -> None:
 
 
 __all__ = [
-    "DIALECT", "Buffer", "Constant", "Dl", "FillPadding", "Gather", "Image", "Instruction", "Kept", "Lookup", "Matmul",
-    "Memory", "Placed", "Reduce", "Relayout", "Resident", "Statement", "Ul",
+    "DIALECT", "Buffer", "Constant", "Dl", "Fetch", "FillPadding", "Gather", "Image", "Instruction", "Kept", "Lookup",
+    "Matmul", "Memory", "Placed", "Reduce", "Relayout", "Resident", "Scratch", "Spill", "Statement", "Ul",
     "reduced_axes", "summed_axes",
 ]  # fmt: skip

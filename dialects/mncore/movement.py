@@ -44,7 +44,8 @@ def _check_resident(op: Any) -> None:
 
 def _check_store(op: Any) -> None:
     source, target = op.operation.operands
-    check_dram(target, check_placed_buffer(source).layout.shape)
+    layout = check_placed_buffer(source).layout
+    check_dram(target, tuple(target.type.shape) if "index_map" in op.operation.attributes else layout.shape)
     _check_same_element(source, target)
     if "sum" in op.operation.attributes:
         _check_sum(op)
@@ -65,6 +66,15 @@ def _check_sum(op: Any) -> None:
             raise ValueError(f"a store adds over all L2Bs, all MABs or some L1Bs, not {axis.value} bits {bits:#x}")
         if bits & ~layout.replicated_bits(axis):
             raise ValueError(f"adds what differs in bits {bits:#x} of {axis.value}, but {layout} distributes over them")
+
+
+def _check_spill(op: Any) -> None:
+    """Of ``mncore.spill`` (local memory, DRAM) and ``mncore.fetch`` (DRAM, local memory)."""
+    source, target = op.operation.operands
+    local, memory = (source, target) if op.operation.name == "mncore.spill" else (target, source)
+    check_placed_buffer(local)
+    check_dram(memory, tuple(local.type.shape))
+    _check_same_element(source, target)
 
 
 def _check_relayout(op: Any) -> None:
@@ -112,12 +122,37 @@ class Ul(Mncore.Operation, name="ul"):
     """Unload a placed tensor from PE memory to DRAM.
 
     With ``sum = ["L2B"], bits = [7]`` every L2B holds a part, and their sum is stored; likewise over L1Bs and MABs.
+    With ``index_map`` the source is a part of the target: its elements are target[index_map[i]].
     """
 
     source: ext.Operand[ir.MemRefType]
     target: ext.Operand[ir.MemRefType]
 
     verify_invariants = verifier(_check_store)
+
+
+class Scratch(Mncore.Operation, name="scratch"):
+    """DRAM in which a value waits that left local memory: the shares of all PEs, in whatever order stores like."""
+
+    memory: ext.Result[ir.MemRefType]
+
+
+class Spill(Mncore.Operation, name="spill"):
+    """Store the share of every PE as it is; ``mncore.fetch`` brings it back."""
+
+    source: ext.Operand[ir.MemRefType]
+    target: ext.Operand[ir.MemRefType]
+
+    verify_invariants = verifier(_check_spill)
+
+
+class Fetch(Mncore.Operation, name="fetch"):
+    """Bring back what ``mncore.spill`` has stored, to a buffer of the same placement."""
+
+    source: ext.Operand[ir.MemRefType]
+    target: ext.Operand[ir.MemRefType]
+
+    verify_invariants = verifier(_check_spill)
 
 
 class Resident(Mncore.Operation, name="resident"):

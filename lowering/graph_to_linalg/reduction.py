@@ -151,6 +151,9 @@ def lower_cum_sum(source: Source, operand: ir.Value) -> ir.Value:
     """result[i] += operand[j] for every j up to i (from i on if ``reverse``; never j = i if ``exclusive``)."""
     element, axis, shape = source.element(0), source.int("axis"), list(shape_of(operand))
     rank = len(shape)
+    init = filled(shape, element, 0)
+    if source.bool("exclusive") and shape[axis] <= 1:
+        return init  # sums of nothing
     predicate = (
         ("gt" if source.bool("reverse") else "lt")
         if source.bool("exclusive")
@@ -163,7 +166,6 @@ def lower_cum_sum(source: Source, operand: ir.Value) -> ir.Value:
         return s.add(total, s.select(s.compare(predicate, j, i, i64), a, scalar(0, element)), element)
 
     reads = [rank if i == axis else i for i in range(rank)]
-    init = filled(shape, element, 0)
     return generic([operand], [reads, list(range(rank))], [init], "p" * rank + "r", body)
 
 

@@ -30,7 +30,14 @@ from mnc.lowering.linalg_to_spmd.reading import (
     splat_value,
     transposition_order,
 )
-from mnc.lowering.linalg_to_spmd.rearranging import REARRANGEMENTS, RESHAPES, pieces_of
+from mnc.lowering.linalg_to_spmd.rearranging import (
+    REARRANGEMENTS,
+    RESHAPES,
+    is_part_of_dram,
+    is_stored_in_parts,
+    pieces_of,
+)
+from mnc.lowering.linalg_to_spmd.recorded import decide_plan, watch_plans
 from mnc.lowering.linalg_to_spmd.streaming import PARTS
 from mnc.lowering.linalg_to_spmd.strides import StridesAfter, contractions_that_read, strides_of_result
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, is_read_through, tiled_operands
@@ -162,7 +169,8 @@ class _Assignment:
         tiled = tiled_operands(generic)
         problem = self.problem(op.operation, generic, tiled)
         others = price_of_others(generic, self.homes, self.layouts, self.problem)
-        plan = plan_contraction(problem, movement_steps, self.afterwards(op.operation.results[0]), others)
+        afterwards = self.afterwards(op.operation.results[0])
+        plan = plan_contraction(problem, movement_steps, afterwards, others, watch_plans(op), decide_plan(op))
         for number, (operand, layout) in enumerate(zip(generic.inputs, (plan.left, plan.right), strict=True)):
             if operand.access is not None:
                 self.settle(operand.value, layout)
@@ -260,7 +268,9 @@ class _Assignment:
         shape = shape_of(op.operation.results[0])
         alone = project(shape, default_digits(shape, self.policy.axes), tuple(range(len(shape))))
         moving = body_steps(op, alone) + movement_steps(alone, wanted)
-        self.work(op, generic, wanted if body_steps(op, wanted) <= moving else None)
+        held = wanted.local_size * (1 + len(generic.inputs))  # operands and result, repeated as often as it is wanted
+        is_cheaper = held <= 4 * ROOM and body_steps(op, wanted) <= moving
+        self.work(op, generic, wanted if is_cheaper else None)
 
     def finish(self) -> None:
         """Place what nobody wanted anywhere."""
@@ -306,9 +316,16 @@ class _Assignment:
         except LayoutError:
             self.annotate(op, [source], reshaped(source, shape))
 
+    def is_view_of_dram(self, op: Any) -> bool:
+        """Whether a slice can be loaded by itself: nobody has brought the whole to the chip, or keeps it there."""
+        if not is_part_of_dram(op):
+            return False
+        source = op.operands[0]
+        return source not in self.layouts and not self.homes.is_kept(source)
+
     def rearrangement(self, op: Any) -> None:
         """Keep the places of the first source where extents allow: then most elements stay in their PE."""
-        if op.name == "tensor.pad" and is_read_through(op):
+        if (op.name == "tensor.pad" and is_read_through(op)) or self.is_view_of_dram(op) or is_stored_in_parts(op):
             return
         shape = shape_of(op.results[0])
         sources = [piece.source for piece in pieces_of(op)]

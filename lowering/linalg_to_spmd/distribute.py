@@ -8,8 +8,11 @@ Every PE runs the same program on its own share. A tensor stays in local memory 
 """
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mnc.core.bindings import func, ir
 from mnc.core.context import error_at
@@ -19,7 +22,17 @@ from mnc.dialects.mncore.attributes import memory_attribute
 from mnc.lowering.linalg_to_spmd.assign_layouts import OPERANDS, RESULT
 from mnc.lowering.linalg_to_spmd.generics import GenericWriter
 from mnc.lowering.linalg_to_spmd.homes import Homes
-from mnc.lowering.linalg_to_spmd.placed import Dram, Local, Splat, Values, View, default_layout, gather, make_local
+from mnc.lowering.linalg_to_spmd.placed import (
+    Dram,
+    Local,
+    Splat,
+    Values,
+    View,
+    default_layout,
+    flat_map,
+    gather,
+    make_local,
+)
 from mnc.lowering.linalg_to_spmd.reading import (
     is_transposition,
     read_generic,
@@ -27,10 +40,18 @@ from mnc.lowering.linalg_to_spmd.reading import (
     splat_value,
     transposition_order,
 )
-from mnc.lowering.linalg_to_spmd.rearranging import REARRANGEMENTS, RESHAPES, padding_of, pieces_of
+from mnc.lowering.linalg_to_spmd.rearranging import (
+    REARRANGEMENTS,
+    RESHAPES,
+    is_part_of_dram,
+    is_stored_in_parts,
+    padding_of,
+    pieces_of,
+    stored_parts,
+)
 from mnc.lowering.linalg_to_spmd.tiles import is_read_through
 from mnc.lowering.linalg_to_spmd.words import check_words, short_mask, word_bits, word_type
-from mnc.mncore_backend.layout import parse, permute, reshape
+from mnc.mncore_backend.layout import Layout, LayoutError, parse, permute, reshape
 
 
 def dram_type(tensor: Any) -> Any:
@@ -44,6 +65,11 @@ def annotated_layouts(op: Any) -> tuple[list[str], Any]:
         raise error_at(op, "has no layouts", hint="run assign-layouts before distribute")
     texts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes[OPERANDS])]
     return texts, parse(ir.StringAttr(op.attributes[RESULT]).value, shape_of(op.results[0]))
+
+
+def no_layout(layout: Layout) -> Layout:
+    """What carries a layout over to a slice: nothing does."""
+    raise LayoutError(f"{layout} cannot be carried over to a slice")
 
 
 class _Writer:
@@ -129,7 +155,10 @@ class _Writer:
             self.values.states[result] = self.values.bring(result, annotated_layouts(op)[1])
 
     def rearrangement(self, op: Any) -> None:
-        if op.name == "tensor.pad" and is_read_through(op):
+        if (op.name == "tensor.pad" and is_read_through(op)) or is_stored_in_parts(op):
+            return
+        if RESULT not in op.attributes and is_part_of_dram(op):
+            self.part(op)
             return
         texts, layout = annotated_layouts(op)
         padding = word_bits(padding_of(op)) if op.name == "tensor.pad" else 0
@@ -142,9 +171,25 @@ class _Writer:
         assert whole is not None  # every rearrangement has a piece
         self.values.states[op.results[0]] = whole
 
-    def store(self, value: Any, target: Any, *, unsigned: bool = False) -> None:
+    def part(self, op: Any) -> None:
+        """A slice of what is in DRAM, or of what is the same everywhere."""
+        state = self.values.states[op.operands[0]]
+        if isinstance(state, Splat):
+            self.values.states[op.results[0]] = state
+            return
+        index_map = pieces_of(op)[0].index_map
+        self.values.states[op.results[0]] = View(op.operands[0], no_layout, no_layout, index_map, is_part=True)
+
+    def store_part(self, store: "_Store") -> None:
+        """Unload a result of the function, or a part of one."""
+        with ir.Location.unknown() if isinstance(store.value.owner, ir.Block) else store.value.owner.location:
+            self.store(store.value, store.target, unsigned=store.unsigned, elements=store.elements)
+
+    def store(
+        self, value: Any, target: Any, *, unsigned: bool = False, elements: NDArray[np.int64] | None = None
+    ) -> None:
         """Unload a result of the function, if it has elements. Words of short unsigned integers are extended by zeros:
-        arithmetic on them leaves copies of the sign bit."""
+        arithmetic on them leaves copies of the sign bit. `elements`: those of the target that a part of it is."""
         if 0 in shape_of(value):
             return
         if self._is_splat(value):
@@ -154,7 +199,9 @@ class _Writer:
         mask = short_mask(ir.RankedTensorType(value.type).element_type) if unsigned else None
         if mask is not None:
             local = self.generics.masked(local, mask)
-        Ul(local.buffer, target)
+        stored = Ul(local.buffer, target)
+        if elements is not None:
+            stored.operation.attributes["index_map"] = flat_map(elements)
 
 
 def _argument_attributes(old: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
@@ -169,6 +216,23 @@ def _argument_attributes(old: Any, inputs: Sequence[Any], outputs: Sequence[Any]
     before = [with_role(a, "input") for a in listed("arg_attrs", len(inputs))]
     after = [with_role(a, "output") for a in listed("res_attrs", len(outputs))]
     return ir.ArrayAttr.get([*before, *after])
+
+
+@dataclass(frozen=True, eq=False)
+class _Store:
+    """What goes to a result of the function: all of it, or its `elements`."""
+
+    value: Any
+    target: Any
+    unsigned: bool
+    elements: NDArray[np.int64] | None = None
+
+    def parts(self) -> list["_Store"]:
+        """The stores of its parts; none if it is stored whole."""
+        found = stored_parts(self.value)
+        if found[0].source == self.value:
+            return []
+        return [replace(self, value=part.source, elements=part.index_map) for part in found]
 
 
 def distribute_function(old: Any, kept: Container[Any] = ()) -> None:
@@ -189,14 +253,21 @@ def distribute_function(old: Any, kept: Container[Any] = ()) -> None:
     for argument, buffer in zip(block.arguments, entry.arguments, strict=False):
         writer.values.states[argument] = Dram(buffer, argument in kept)
     attributes = list(ir.ArrayAttr(new.attributes["arg_attrs"]))[len(block.arguments) :]
+    targets = list(entry.arguments)[len(block.arguments) :]
+    flags = ["mnc.unsigned" in ir.DictAttr(own) for own in attributes]
+    stores = [_Store(v, target, flag) for v, target, flag in zip(outputs, targets, flags, strict=True)]
+    parts = [part for store in stores for part in store.parts()]
     with ir.InsertionPoint(entry):
         for op in block.operations:
             if op.operation.name != "func.return":
                 writer.visit(op.operation)
-        targets = list(entry.arguments)[len(block.arguments) :]
-        for value, buffer, own in zip(outputs, targets, attributes, strict=True):
-            with returned.location if isinstance(value.owner, ir.Block) else value.owner.location:
-                writer.store(value, buffer, unsigned="mnc.unsigned" in ir.DictAttr(own))
+            made = list(op.operation.results)
+            for part in [part for part in parts if part.value in made]:  # nobody else may want it: it need not wait
+                writer.store_part(part)
+        for part in [part for part in parts if isinstance(part.value.owner, ir.Block)]:
+            writer.store_part(part)
+        for store in (store for store in stores if not store.parts()):
+            writer.store_part(store)
         with returned.location:
             func.ReturnOp([])
     old.erase()

@@ -48,13 +48,14 @@ class Dram:
 @dataclass(frozen=True)
 class View:
     """Another tensor under other dimensions: nothing moves if a layout can be carried over. `order`: that of the
-    dimensions of a transposition, None for a reshape."""
+    dimensions of a transposition, None for others. `is_part`: a slice, which no layout can be carried over to."""
 
     source: Any
     forward: Callable[[Layout], Layout]
     backward: Callable[[Layout], Layout]
     index_map: NDArray[np.int64]
     order: Sequence[int] | None = None
+    is_part: bool = False
 
 
 State = Local | Splat | Dram | View
@@ -220,7 +221,9 @@ class Values:
         elements = np.arange(int(np.prod(ir.RankedTensorType(value.type).shape)))
         while isinstance(state := self.states[value], View):
             value = state.source
-            if state.order is not None:
+            if state.is_part:
+                elements = state.index_map.reshape(-1)[elements]
+            elif state.order is not None:
                 numbers = np.arange(len(elements)).reshape(ir.RankedTensorType(value.type).shape)
                 elements = numbers.transpose(state.order).reshape(-1)[elements]
         if not isinstance(state, Dram) or state.kept:

@@ -5,6 +5,7 @@ One description serves slices, padding, concatenation, reshapes, reversals and s
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,44 @@ _HANDLERS = {
 def pieces_of(op: Any) -> list[Piece]:
     """Pieces of the result of one of `REARRANGEMENTS`, each with an index map of the result's shape."""
     return _HANDLERS[op.name](op)
+
+
+def is_part_of_dram(op: Any) -> bool:
+    """Whether an operation takes a slice of an argument or a constant: the host arranges such parts, nobody needs the
+    whole for them."""
+    if op.name != "tensor.extract_slice":
+        return False
+    owner = op.operands[0].owner
+    return isinstance(owner, ir.Block) or owner.name == "arith.constant" or is_part_of_dram(owner)
+
+
+LARGE = 1 << 21
+"""Elements of a result from which its parts are stored one by one: a sixteenth of what local memory holds."""
+
+
+def is_stored_in_parts(op: Any) -> bool:
+    """Whether an operation joins the parts of a large result that nobody but the host reads: the parts are stored where
+    they are, and the whole is never on the chip."""
+    if op.name != "tensor.concat" or prod(shape_of(op.results[0])) < LARGE:
+        return False
+    users = [use.owner.operation for use in op.results[0].uses]
+    return all(user.name == "func.return" or is_stored_in_parts(user) for user in users)
+
+
+def stored_parts(value: Any) -> list[Piece]:
+    """The parts of a result and the elements of the whole that they are; the value itself if it is stored whole. The
+    `index_map` of a part has one entry per element of the part."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or not is_stored_in_parts(owner):
+        return [Piece(value, _flat(value).reshape(-1))]
+    numbers, start, found = _flat(value), 0, []
+    axis = ir.IntegerAttr(owner.attributes["dim"]).value
+    for operand in owner.operands:
+        extent = shape_of(operand)[axis]
+        place = numbers.take(range(start, start + extent), axis=axis).reshape(-1)
+        found += [Piece(part.source, place[part.index_map]) for part in stored_parts(operand)]
+        start += extent
+    return found
 
 
 def padding_value(op: Any) -> Any:

@@ -10,9 +10,11 @@ import numpy as np
 import onnx
 import onnx.numpy_helper
 
-from mnc.lowering.onnx_to_graph.function_bodies import value_types
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
-from mnc.lowering.onnx_to_graph.onnx_file import LoadedModel
+from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
+from mnc.lowering.onnx_to_graph.onnx_file import infer_shapes
+from mnc.lowering.onnx_to_graph.shape_inference import sample_of, static_shape, value_types
+from mnc.lowering.onnx_to_graph.size_limits import check_node_count
 
 CONTROL_FLOW = frozenset(["If", "Loop", "Scan"])
 _BRANCHES = ("then_branch", "else_branch")
@@ -20,19 +22,20 @@ _AXES_ARE_AN_INPUT = 13
 """Operator set since which Unsqueeze takes its axes as an operand."""
 
 
-def resolve_control_flow(model: onnx.ModelProto, opset: int) -> onnx.ModelProto | None:
+def resolve_control_flow(model: onnx.ModelProto, opset: int, file_name: str) -> onnx.ModelProto | None:
     """The model with all control flow of the main graph that can be resolved; None if nothing changed."""
     if not any(node.op_type in CONTROL_FLOW for node in model.graph.node):
         return None
-    model = onnx.shape_inference.infer_shapes(model, data_prop=True)
-    return model if _Resolver(model, opset).run() else None
+    model = infer_shapes(model, file_name, opset)
+    return model if _Resolver(model, opset, file_name).run() else None
 
 
 class _Resolver:
-    def __init__(self, model: onnx.ModelProto, opset: int) -> None:
+    def __init__(self, model: onnx.ModelProto, opset: int, file_name: str) -> None:
         self._graph = model.graph
         self._types = value_types(model.graph)
-        self._known = KnownValues(LoadedModel(model, "", opset), self._sample)
+        self._known = KnownValues(LoadedModel(model, file_name, opset), lambda name: sample_of(self._types, name))
+        self._file_name = file_name
         self._nodes: list[onnx.NodeProto] = []
         self._opset = opset
         self._count = 0
@@ -56,13 +59,6 @@ class _Resolver:
 
     def _shape(self, name: str) -> list[int] | None:
         return static_shape(self._types[name]) if name in self._types else None
-
-    def _sample(self, name: str) -> np.ndarray | None:
-        shape = self._shape(name)
-        if shape is None:
-            return None
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(self._types[name].tensor_type.elem_type)
-        return np.broadcast_to(np.zeros((), dtype), tuple(shape))
 
     def _emit(self, node: onnx.NodeProto) -> None:
         self._nodes.append(node)
@@ -142,6 +138,9 @@ class _Resolver:
         name = name or self._constant(np.array(True), self._unique("condition"))
         carried = list(node.input[2:])
         columns: list[list[str]] = [[] for _ in body.output[1 + len(carried) :]]
+        if _goes_on(body):
+            least = int(limit.reshape(())) * len(body.node)
+            check_node_count(least, f"the loop of {limit} iterations", self._file_name, node)
         number = 0
         while number < int(limit.reshape(())) and bool(condition.reshape(())):
             count = self._constant(np.array(number, np.int64), self._unique("iteration"))
@@ -154,6 +153,7 @@ class _Resolver:
             if condition is None:
                 return False
             number += 1
+            check_node_count(len(self._nodes), f"the loop, after {number} iterations,", self._file_name, node)
         return self._finish(node, carried, columns, [0] * len(columns))
 
     def _scan(self, node: onnx.NodeProto) -> bool:
@@ -172,6 +172,7 @@ class _Resolver:
         length = shapes[0][axes[0]]
         columns: list[list[str]] = [[] for _ in body.output[states:]]
         for number in range(length):
+            check_node_count(len(self._nodes), f"the scan, after {number} iterations,", self._file_name, node)
             slices = [
                 self._take(node, name, length - 1 - number if back else number, axis)
                 for name, axis, back in zip(scanned, axes, backward, strict=True)
@@ -200,12 +201,13 @@ class _Resolver:
         return True
 
 
-def static_shape(type_: onnx.TypeProto) -> list[int] | None:
-    """Shape of a tensor type, None unless every extent is known."""
-    dims = type_.tensor_type.shape.dim
-    if not type_.tensor_type.HasField("shape") or not all(dim.HasField("dim_value") for dim in dims):
-        return None
-    return [dim.dim_value for dim in dims]
+def _goes_on(body: onnx.GraphProto) -> bool:
+    """Whether the body of a loop hands on the condition that it is given."""
+    copied = {node.output[0]: node.input[0] for node in body.node if node.op_type == "Identity"}
+    name = body.output[0].name
+    for _ in range(len(copied)):
+        name = copied.get(name, name)
+    return name == body.input[1].name
 
 
 def _renamed(node: onnx.NodeProto, names: Mapping[str, str]) -> onnx.NodeProto:

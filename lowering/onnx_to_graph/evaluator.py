@@ -5,9 +5,15 @@
 - LogSoftmax: the reference takes the logarithm of what has become 0.
 - ConvTranspose with groups: the reference drops most channels of a group.
 - LRN: the reference normalizes as many channels as the batch has images, and takes four dimensions only.
+- MaxPool, AveragePool, LpPool, GlobalMaxPool: see `reference_pooling`.
+- LpNormalization: the reference forgets the absolute value for p=1, and divides by 0.
+- Mean: the reference adds in place, which a first operand that is broadcast does not allow.
+- Pad: the reference raises for negative pads, which cut.
 - GatherElements with 32 and more indices along the axis: the reference takes the first ones only.
 """
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,12 +26,15 @@ from onnx.reference.ops.op_hardmax import Hardmax
 from onnx.reference.ops.op_log_softmax import LogSoftmax
 from onnx.reference.ops.op_softmax import Softmax
 
-from mnc.lowering.onnx_to_graph.onnx_file import unknown_attributes
+from mnc.lowering.onnx_to_graph.reference_pooling import AveragePool, GlobalMaxPool, LpPool, MaxPool
+from mnc.lowering.onnx_to_graph.unknown_attributes import unknown_attributes
 
 AXIS_OF_MATRIX = 1
 """Default of `axis` where softmax and its kin take a matrix."""
 ALONG_ONE_DIMENSION = 13
 """Operator set from which softmax and its kin work along one dimension."""
+PADS_ARE_AN_INPUT = 11
+"""Operator set from which the pads of Pad are an operand."""
 TRAINING_MODE = 14
 """Operator set from which an attribute says whether batch normalization trains."""
 
@@ -84,6 +93,38 @@ class WholeGatherElements(OpRun):
         return (np.take_along_axis(data[region], indices, axis),)
 
 
+class AbsoluteLpNormalization(OpRun):
+    """Division by the norm of order 1 or 2; a zero vector stays zero."""
+
+    def _run(self, x: np.ndarray, axis: int = -1, p: int = 2) -> Any:
+        norm = np.abs(x).sum(axis=axis, keepdims=True) if p == 1 else np.sqrt((x * x).sum(axis=axis, keepdims=True))
+        return ((x / np.where(norm == 0, 1, norm)).astype(x.dtype),)
+
+
+class BroadcastMean(OpRun):
+    """The mean of operands that broadcast."""
+
+    def _run(self, *operands: np.ndarray) -> Any:
+        return ((functools.reduce(np.add, operands) / len(operands)).astype(operands[0].dtype),)
+
+
+class CuttingPad(OpRun):
+    """Padding whose negative amounts cut, since operator set 11."""
+
+    def _run(self, data: np.ndarray, pads: np.ndarray, constant_value: Any = None, axes: Any = None,
+             mode: str = "constant") -> Any:  # fmt: skip
+        named = [int(axis) % data.ndim for axis in (range(data.ndim) if axes is None else axes)]
+        amounts = [(0, 0)] * data.ndim
+        for i, axis in enumerate(named):
+            amounts[axis] = (int(pads[i]), int(pads[len(named) + i]))
+        kept = tuple(slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(amounts, data.shape, strict=True))
+        grown = [(max(a, 0), max(b, 0)) for a, b in amounts]
+        if mode != "constant":
+            return (np.pad(data[kept], grown, mode=mode),)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        value = 0 if constant_value is None else np.asarray(constant_value).reshape(())
+        return (np.pad(data[kept], grown, constant_values=value).astype(data.dtype),)
+
+
 def _along_rows(operator: type[Softmax] | type[LogSoftmax] | type[Hardmax]) -> type[OpRun]:
     """An operator along one dimension as one on the rows of a matrix."""
 
@@ -104,17 +145,45 @@ EveryChannelLRN.__name__ = "LRN"
 InferredBatchNormalization.__name__ = "BatchNormalization"
 DirectLogSoftmax.__name__ = "LogSoftmax"
 WholeGatherElements.__name__ = "GatherElements"
+AbsoluteLpNormalization.__name__ = "LpNormalization"
+BroadcastMean.__name__ = "Mean"
+CuttingPad.__name__ = "Pad"
+
+_CORRECTED: list[type[OpRun]] = [
+    GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax, AbsoluteLpNormalization,
+    BroadcastMean, MaxPool, AveragePool, LpPool, GlobalMaxPool,
+]  # fmt: skip
 
 
-def evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
-    """An evaluator of the model, which ignores attributes that an operator does not have."""
-    version = max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
-    corrected: list[type[OpRun]] = [GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax]
+def corrected_operators(model: onnx.ModelProto) -> list[str]:
+    """Operators of the model that are evaluated by what is defined here."""
+    here = {operator.__name__ for operator in _operators(_version(model))}
+    nodes = [node for node in model.graph.node if node.domain in ("", "ai.onnx")]
+    return sorted({node.op_type for node in nodes if node.op_type in here})
+
+
+def _version(model: onnx.ModelProto) -> int:
+    return max((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), default=1)
+
+
+def _operators(version: int) -> list[type[OpRun]]:
+    corrected = list(_CORRECTED)
     if version < TRAINING_MODE:
         corrected.append(InferredBatchNormalization)
     if version < ALONG_ONE_DIMENSION:
         corrected += [_along_rows(operator) for operator in (Softmax, DirectLogSoftmax, Hardmax)]
-    return ReferenceEvaluator(_with_known_attributes(model, version), new_ops=corrected)
+    if version >= PADS_ARE_AN_INPUT:
+        corrected.append(CuttingPad)
+    return corrected
+
+
+def evaluator(model: onnx.ModelProto, faster: Sequence[type[OpRun]] = ()) -> ReferenceEvaluator:
+    """An evaluator of the model, which ignores attributes that an operator does not have. `faster` are operators that
+    give the same in less time, by their names."""
+    version = _version(model)
+    names = {operator.__name__ for operator in faster}
+    used = [*(operator for operator in _operators(version) if operator.__name__ not in names), *faster]
+    return ReferenceEvaluator(_with_known_attributes(model, version), new_ops=used)
 
 
 def _with_known_attributes(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:

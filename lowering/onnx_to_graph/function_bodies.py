@@ -10,6 +10,9 @@ from typing import Any
 import onnx
 import onnx.inliner
 
+from mnc.lowering.onnx_to_graph.onnx_file import infer_shapes
+from mnc.lowering.onnx_to_graph.shape_inference import value_types
+
 _DOMAIN = "mnc.bodies"
 
 
@@ -52,22 +55,15 @@ def _body(node: onnx.NodeProto, schema: Any, opset: int, types: dict[str, onnx.T
     return function
 
 
-def value_types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
-    """Types of all values that are declared or were inferred."""
-    types = {value.name: value.type for value in (*graph.value_info, *graph.input, *graph.output)}
-    for tensor in graph.initializer:
-        types[tensor.name] = onnx.helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
-    return types
-
-
 def expand_bodies(
-    model: onnx.ModelProto, schema_of: Callable[[onnx.NodeProto], onnx.defs.OpSchema | None]
-) -> onnx.ModelProto | None:
+    model: onnx.ModelProto, opset: int, file_name: str,
+    schema_of: Callable[[onnx.NodeProto], onnx.defs.OpSchema | None],
+) -> onnx.ModelProto | None:  # fmt: skip
     """The model with every node that `schema_of` gives a schema for replaced by its body; None if there was none."""
     wanted = [index for index, node in enumerate(model.graph.node) if schema_of(node) is not None]
     if not wanted:
         return None
-    model = onnx.shape_inference.infer_shapes(model, data_prop=True)  # bodies depend on element types
+    model = infer_shapes(model, file_name, opset)  # bodies depend on element types
     types = value_types(model.graph)
     versions = {entry.domain: entry.version for entry in model.opset_import}
     for index in wanted:

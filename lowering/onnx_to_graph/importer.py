@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import onnx
 
+from mnc.core import events
 from mnc.core.bindings import func, ir
 from mnc.core.context import onnx_location
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.node import Node, element_type_of, shape_of
+from mnc.lowering.onnx_to_graph.node_checks import check_node
 from mnc.lowering.onnx_to_graph.onnx_file import LoadedModel, load_model
 from mnc.lowering.onnx_to_graph.support import (
     OPERATORS,
@@ -51,10 +53,10 @@ def import_model(
     """
     model = load_model(path_or_model, shapes, file_name, constants, expand_functions)
     with context, onnx_location(model.graph.name or ENTRY, model.file_name):
-        return _GraphImporter(model).run()
+        return GraphImporter(model).run()
 
 
-class _GraphImporter:
+class GraphImporter:
     """State of one import: the MLIR value of each ONNX name."""
 
     def __init__(self, model: LoadedModel) -> None:
@@ -86,7 +88,7 @@ class _GraphImporter:
         with ir.InsertionPoint(block):
             for index, proto in enumerate(self._graph.node):
                 self._import_node(proto, index)
-            results = [self._operand(name) for name in names]
+            results = [self._result(name) for name in names]
             func.ReturnOp(results)
         function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, [r.type for r in results]))
         if inputs:
@@ -95,6 +97,9 @@ class _GraphImporter:
             function.res_attrs = _name_attributes(names)
         _erase_unused(block)
         return self._verified(module)
+
+    def _result(self, name: str) -> Any:
+        return self._operand(name)
 
     def _verified(self, module: ir.Module) -> ir.Module:
         try:
@@ -132,6 +137,7 @@ class _GraphImporter:
 
     def _import_node(self, proto: onnx.NodeProto, index: int) -> None:
         name = proto.name or f"{proto.op_type}_{index}"
+        events.emit("node", name)
         version = operator_version(proto, self._model.opset)
         node = Node(proto, name, version, self._model.file_name, self._operand, self._known.get)
         with onnx_location(name, self._model.file_name):
@@ -148,10 +154,11 @@ class _GraphImporter:
         operator = find_operator(node.proto)
         if operator is None or node.version not in operator.versions:
             return self._evaluated(node)
+        check_node(node)
         try:
             results = operator.handler(node)
         except (ValueError, TypeError) as error:
-            raise node.error(str(error)) from None
+            raise node.error(str(error), hint="correct its attributes, or the shapes of what it reads") from None
         return results if isinstance(results, list) else [results]
 
     def _evaluated(self, node: Node) -> list[Any]:

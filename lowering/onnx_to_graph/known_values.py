@@ -4,20 +4,29 @@ Axes, shapes and bounds are often inputs in ONNX, sometimes computed by small gr
 (Shape, Gather, Concat, ...). They are evaluated with the reference implementation, on demand.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import onnx
 import onnx.numpy_helper
 
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
-from mnc.lowering.onnx_to_graph.onnx_file import LoadedModel
+from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
+from mnc.lowering.onnx_to_graph.shape_inference import result_types, static_shape
+from mnc.lowering.onnx_to_graph.size_limits import check_constant_size, check_work
 
 _RANDOM = frozenset(
     ["Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Dropout"]
 )
 _TYPE_ONLY = {"Shape": (0,), "Size": (0,), "CastLike": (1,)}
 """Operands of which an operator only looks at the type."""
+
+_NO_LARGER = frozenset(
+    ["Abs", "Cast", "Ceil", "Concat", "Constant", "Flatten", "Floor", "Identity", "Neg", "Not", "Reshape", "Shape",
+     "Size", "Slice", "Squeeze", "Transpose", "Unsqueeze"]
+)  # fmt: skip
+"""Operators whose results are no larger than their operands together; most of those that compute shapes."""
 
 
 class KnownValues:
@@ -85,10 +94,25 @@ class KnownValues:
                 return None
             if operand and value is not None:
                 feeds[operand] = value
+        self._check_size(node, feeds)
         try:
             return self._evaluate(node, feeds)[list(node.output).index(name)]
         except Exception:  # what the reference does not compute is left to the operator's handler, which names the node
             return None
+
+    def _check_size(self, node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]) -> None:
+        """Raise CompileError before anything large is made."""
+        if node.op_type in _NO_LARGER:
+            return
+        kinds = {name: onnx.helper.np_dtype_to_tensor_dtype(value.dtype) for name, value in feeds.items()}
+        types = {n: onnx.helper.make_tensor_type_proto(kinds[n], value.shape) for n, value in feeds.items()}
+        opsets = {entry.domain: entry.version for entry in self._model.proto.opset_import}
+        shapes = {name: static_shape(type_) for name, type_ in result_types(node, opsets, types, feeds.get).items()}
+        known = {name: math.prod(shape) for name, shape in shapes.items() if shape is not None}
+        file_name = self._model.file_name
+        for name, count in known.items():
+            check_constant_size(count, f"'{name}'", file_name, node)
+        check_work(node, {name: value.shape for name, value in feeds.items()}, known.values(), file_name)
 
     def _evaluate(self, node: onnx.NodeProto, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
         inputs = [onnx.ValueInfoProto(name=name) for name in feeds]

@@ -34,14 +34,14 @@ class Node:
         self.name = name
         self.op_type = proto.op_type
         self.version = version
-        self._file_name = file_name
+        self.file_name = file_name
         self._operands = operands
         self._known = known
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
 
     def error(self, message: str, hint: str | None = None) -> CompileError:
         """An error about this node, for the caller to raise."""
-        return CompileError(message, self.name, self.op_type, hint, self._file_name)
+        return CompileError(message, self.name, self.op_type, hint, self.file_name)
 
     def has(self, index: int) -> bool:
         """True if input `index` is present."""

@@ -1,29 +1,29 @@
 """Reading an ONNX model: load, check, inline functions, bind dynamic extents, infer shapes."""
 
 import os
-import warnings
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import onnx.inliner
-import onnx.shape_inference
 import onnx.version_converter
 from google.protobuf.message import DecodeError
 
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes, fix_inputs
+from mnc.lowering.onnx_to_graph.known_values import KnownValues
+from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
+from mnc.lowering.onnx_to_graph.proto_checks import check_proto
+from mnc.lowering.onnx_to_graph.shape_inference import check_sizes, complete, inferred, sample_of, value_types
+from mnc.lowering.onnx_to_graph.size_limits import check_node_count, inlined_nodes
+from mnc.lowering.onnx_to_graph.unknown_attributes import STANDARD_DOMAINS, drop_unknown_attributes
 
 OLDEST_OPSET = 7
 CONVERTED_OPSET = 8
 """What models of an older operator set are converted to."""
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
-STANDARD_DOMAINS = ("", "ai.onnx")
-_NEWEST = onnx.defs.onnx_opset_version()
-"""At least the version of every other domain of ONNX: its operators are counted by themselves, from 1 on."""
 
 _LOAD_HINT = "check that it is a complete ONNX file, for instance with onnx.checker"
 _MODEL_HINT = "the onnx package refuses the model, too: correct the node, or export the model again"
@@ -32,28 +32,6 @@ _MODEL_HINT = "the onnx package refuses the model, too: correct the node, or exp
 LARGE = 1 << 16
 """Bytes of an initializer from which on it is kept apart: checks and shape inference copy a model several times, and
 look at shapes and small values only."""
-
-
-@dataclass(frozen=True)
-class LoadedModel:
-    """A checked model with static shapes. Its large initializers are in `weights`, and not in `proto`."""
-
-    proto: onnx.ModelProto
-    file_name: str
-    opset: int
-    weights: Mapping[str, onnx.TensorProto] = field(default_factory=dict)
-
-    def complete(self) -> onnx.ModelProto:
-        """A copy of the model with all of its initializers."""
-        model = onnx.ModelProto()
-        model.CopyFrom(self.proto)
-        model.graph.initializer.extend(self.weights.values())
-        return model
-
-    @property
-    def graph(self) -> onnx.GraphProto:
-        """The main graph."""
-        return self.proto.graph
 
 
 def _first_line(error: Exception) -> str:
@@ -79,7 +57,8 @@ def read_proto(path: str | os.PathLike[str]) -> onnx.ModelProto:
         raise CompileError("this is not an ONNX model, or it is truncated", location=name, hint=_LOAD_HINT) from None
     except OSError as error:
         raise CompileError(f"cannot read the file: {error.strerror or error}", location=name) from None
-    except (ValueError, onnx.checker.ValidationError) as error:
+    except (ValueError, TypeError, RuntimeError, MemoryError, onnx.checker.ValidationError) as error:
+        # RuntimeError is what the file system says of a place of external data
         raise CompileError(f"cannot read the model: {_first_line(error)}", location=name, hint=_LOAD_HINT) from None
     # Bytes of another format can decode to a model without any content.
     if not model.graph.output and not model.graph.node:
@@ -122,25 +101,6 @@ def without_old_operators(model: onnx.ModelProto, file_name: str) -> onnx.ModelP
         raise CompileError(message, location=file_name, hint=f"export it for opset {OLDEST_OPSET} or newer") from None
 
 
-def unknown_attributes(node: onnx.NodeProto, opset: int) -> list[onnx.AttributeProto]:
-    """Attributes that the operator's schema does not have; none of an operator without schema."""
-    domain, version = ("", opset) if node.domain in STANDARD_DOMAINS else (node.domain, _NEWEST)
-    if not onnx.defs.has(node.op_type, version, domain):
-        return []
-    known = onnx.defs.get_schema(node.op_type, version, domain).attributes
-    return [attribute for attribute in node.attribute if attribute.name not in known]
-
-
-def drop_unknown_attributes(model: onnx.ModelProto, opset: int, file_name: str | None = None) -> None:
-    """Remove node attributes that the operator's schema does not have, with a warning each if `file_name` is given."""
-    for node in model.graph.node:
-        for attribute in unknown_attributes(node, opset):
-            if file_name is not None:
-                where = f"{file_name}: node '{node.name or node.op_type}'"
-                warnings.warn(f"{where}: attribute '{attribute.name}' is unknown and ignored", stacklevel=2)
-            node.attribute.remove(attribute)
-
-
 def _check(model: onnx.ModelProto, weights: Iterable[onnx.TensorProto], file_name: str) -> None:
     try:
         onnx.checker.check_model(model)
@@ -150,17 +110,21 @@ def _check(model: onnx.ModelProto, weights: Iterable[onnx.TensorProto], file_nam
         raise CompileError(f"the model is invalid: {_one_line(error)}", location=file_name, hint=_MODEL_HINT) from None
 
 
-def infer_shapes(model: onnx.ModelProto, file_name: str) -> onnx.ModelProto:
-    """Shape inference over the whole graph.
+def infer_shapes(
+    model: onnx.ModelProto, file_name: str, opset: int, weights: Mapping[str, onnx.TensorProto] | None = None,
+    strict: bool = False,
+) -> onnx.ModelProto:  # fmt: skip
+    """Shape inference over the whole graph; what its values say about shapes included.
 
     Raises:
-        CompileError: shapes or types contradict one another.
+        CompileError: shapes or types contradict one another (only if `strict`), or a value is larger than DRAM.
     """
-    try:
-        return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
-    except onnx.shape_inference.InferenceError as error:
-        text = _one_line(error).replace("[ShapeInferenceError] ", "").replace("[TypeInferenceError] ", "")
-        raise CompileError(f"shape inference failed: {text}", location=file_name, hint=_MODEL_HINT) from None
+    model = inferred(model, file_name, strict)
+    types = value_types(model.graph)
+    loaded = LoadedModel(model, file_name, opset, weights or {})
+    complete(model, KnownValues(loaded, lambda name: sample_of(types, name)).get, types)
+    check_sizes(model, file_name)
+    return model
 
 
 def _copy_fields(source: Any, target: Any, but: str) -> None:
@@ -207,7 +171,7 @@ def load_model(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     file_name: str | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
-    expand: Callable[[onnx.ModelProto, int], onnx.ModelProto] | None = None,
+    expand: Callable[[onnx.ModelProto, int, str], onnx.ModelProto] | None = None,
 ) -> LoadedModel:
     """Load `source`, a path or a model in memory, which is not changed.
 
@@ -215,13 +179,14 @@ def load_model(
         shapes: shapes of inputs with dynamic extents, or the extents by their names.
         file_name: how messages call the model.
         constants: values of inputs that become initializers.
-        expand: callable (model, opset) -> model that replaces operators by their definitions.
+        expand: callable (model, opset, file name) -> model that replaces operators by their definitions.
 
     Raises:
         CompileError: for everything that is wrong with the file or the model.
     """
     name = file_name or ("<model>" if isinstance(source, onnx.ModelProto) else os.fspath(Path(source)))
     whole = source if isinstance(source, onnx.ModelProto) else read_proto(source)
+    check_proto(whole, name)
     model, weights = without_weights(without_old_operators(whole, name), constants or {})
     if not model.graph.output:
         raise CompileError("the model has no outputs", location=name, hint="declare what it computes in graph.output")
@@ -229,9 +194,10 @@ def load_model(
     drop_unknown_attributes(model, opset, name)
     _check(model, weights.values(), name)
     if model.functions:
+        check_node_count(inlined_nodes(model, name), "the model with its functions replaced", name)
         model = onnx.inliner.inline_local_functions(model)
     fix_inputs(model.graph, dict(constants or {}), weights, name)
     bind_shapes(model.graph, dict(shapes or {}), weights, name)
     if expand is not None:
-        model = expand(model, opset)
-    return LoadedModel(infer_shapes(model, name), name, opset, weights)
+        model = expand(model, opset, name)
+    return LoadedModel(infer_shapes(model, name, opset, weights, strict=True), name, opset, weights)

@@ -76,6 +76,7 @@ OPERATORS: dict[str, Operator] = {
     "CastLike": Operator(elementwise.cast_like, (15, 19, *_STRUCTURAL)),
     "Ceil": Operator(unary(graph.Ceil), (6, 13)),
     "CenterCropPad": Operator(selection.center_crop_pad, (18,), "shape known at compile time"),
+    "Celu": Operator(elementwise.celu, (12, 28)),
     "Clip": Operator(elementwise.clip, (6, 11, 12, 13)),
     "Col2Im": Operator(spectral.col2im, (18,), "shapes known at compile time"),
     "Compress": Operator(selection.compress, (9, 11, 28), "condition known at compile time"),
@@ -259,12 +260,12 @@ def _schema_to_expand(node: onnx.NodeProto, opsets: dict[str, int]) -> Any:
     return schema if schema.has_function or schema.has_context_dependent_function else None
 
 
-def expand_functions(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
+def expand_functions(model: onnx.ModelProto, opset: int, file_name: str) -> onnx.ModelProto:
     """Replace operators without a handler by the bodies of the ONNX standard, and control flow by what it does."""
     opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
     for _ in range(_EXPANSION_ROUNDS):
-        expanded = expand_bodies(model, lambda node: _schema_to_expand(node, opsets))
-        resolved = resolve_control_flow(expanded or model, opset)
+        expanded = expand_bodies(model, opset, file_name, lambda node: _schema_to_expand(node, opsets))
+        resolved = resolve_control_flow(expanded or model, opset, file_name)
         if expanded is None and resolved is None:
             break
         model = resolved or expanded or model

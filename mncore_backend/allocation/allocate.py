@@ -7,7 +7,7 @@ from mnc.mncore_backend.allocation.pack import pack, peak
 from mnc.mncore_backend.allocation.promote import promote_buffers
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.machine import MEMORIES
-from mnc.mncore_backend.program import LOCAL_MEMORY, Program
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Program
 
 _SHOWN = 6
 
@@ -19,7 +19,7 @@ class CapacityError(CompileError):
         memories: the memories that are too small together.
         needed: long words alive at the worst moment.
         available: long words of one copy of each of the memories.
-        buffers: (name, size) of what is alive then, largest first.
+        buffers: (name, size) of what is alive then, largest first; names of nodes where they are known.
         location: where the worst moment is, if known.
     """
 
@@ -85,6 +85,29 @@ def _allocate(program: Program, *, pinned_first: bool) -> None:
         placed = pack(members, capacity)
         if placed is None:
             needed, who = peak(members)
-            raise CapacityError((memory,), needed, capacity, [(l.buffer.name, l.buffer.size) for l in who])
+            owners = _owners(program)
+            shown = [(owners.get(life.buffer, life.buffer.name), life.buffer.size) for life in who]
+            error = CapacityError((memory,), needed, capacity, shown)
+            error.node = _worst(program, who)
+            raise error
         for life, base in placed.items():
             life.buffer.memory, life.buffer.base = memory, base
+
+
+def _owners(program: Program) -> dict[Buffer, str]:
+    """The node of each buffer: that of the first operation that fills it, else of the first that reads it."""
+    owners: dict[Buffer, str] = {}
+    for operands in ("destinations", "sources"):
+        for op in program.operations:
+            for operand in getattr(op, operands):
+                if op.location and isinstance(operand, BufferOperand):
+                    owners.setdefault(operand.buffer, f"'{op.location}'")
+    return owners
+
+
+def _worst(program: Program, alive: list[Life]) -> str | None:
+    """Node of the operation at which all of these are alive: the last of them has just begun."""
+    if not alive or not program.operations:
+        return None
+    place = max(0, *(life.first for life in alive))  # pinned ones begin before the first
+    return program.operations[place].location or None

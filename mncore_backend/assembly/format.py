@@ -20,7 +20,7 @@ def format_program(text: str, file_name: str = "<program>") -> str:
         statement = parse_line(raw, number, file_name)
         comment = _comment(raw)
         if statement is None:
-            result.append(comment)
+            result.append(raw.rstrip() if raw.lstrip().startswith("c") else comment)
             continue
         printed = print_statement(statement)
         result.append(f"{printed}  {comment}" if comment else printed)

@@ -1,5 +1,6 @@
 """Forms of MV transfers and what they touch (SDM 3.5.7, 3.5.8)."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 from mnc.mncore_backend import machine
@@ -33,6 +34,11 @@ def mv_form(transfer: Transfer) -> MvForm | None:
     if source is None or destination is None:
         return None
     return _BY_SHAPES.get((OPCODES[transfer.opcode].operation, source, destination))
+
+
+def named_source(form: MvForm, source: Operand) -> Operand:
+    """The source with the L2B that the form takes where none is written (OPEN-37)."""
+    return source if form.named_l2b is None else replace(source, l2b=form.named_l2b)
 
 
 def _instances(operand: Operand) -> int:
@@ -75,6 +81,7 @@ def transfer_accesses(transfer: Transfer) -> tuple[Access, ...]:
     if form is None or source is None or destination is None:
         return ()
     read, written = form.source_longs(transfer.size), form.destination_longs(transfer.size)
+    source = named_source(form, source)
     return (
         _access(source, read, False),
         _access(destination, written, True),

@@ -71,7 +71,7 @@ def parse_line(raw: str, line: int = 1, file_name: str = "<program>") -> Stateme
     if "#" in raw or "!" in raw:
         text = _COMMENT.split(raw, maxsplit=1)[0]
     text = text.strip(" \t\r")
-    if not text:
+    if not text or text[0] == "c":  # no mnemonic starts with c: transfers of the host, written by other tools
         return None
     try:
         if not (text.isascii() and text.isprintable()):

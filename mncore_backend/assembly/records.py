@@ -4,7 +4,7 @@ emulator and code generator. They hold what the text says and nothing else: no s
 Address units follow the text: words (32 bit) in PE memories, long words (64 bit) in L1BM, L2BM, PDM and DRAM.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -39,6 +39,8 @@ class Memory(StrEnum):
     PEID = "peid"
     SUBPEID = "subpeid"
     MSB1 = "msb1"
+
+    __hash__ = str.__hash__  # that of enumerations is a Python function, and tables by operand are everywhere
 
 
 PE_MEMORIES = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1, Memory.T)
@@ -80,6 +82,20 @@ class Operand:
     negate: bool = False  # leading "-"
     suffix: str = ""  # "", "e" (widen) or "r" (narrow)
     mask: Mask | None = None  # write mask, destinations only
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        """Worked out once: the same record is looked up in many tables."""
+        if not self._hash:
+            own = (self.memory, self.width, self.address, self.stride, self.flat, self.t_indirect, self.pe_offset)
+            found = hash((*own, self.group, self.l2b, self.negate, self.suffix, self.mask))
+            object.__setattr__(self, "_hash", found)
+        return self._hash
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Hashes of texts differ from process to process: they do not travel."""
+        own = (self.memory, self.width, self.address, self.stride, self.flat, self.t_indirect, self.pe_offset)
+        return Operand, (*own, self.group, self.l2b, self.negate, self.suffix, self.mask)
 
     def addresses(self) -> tuple[int, int, int, int]:
         """Static word addresses of cycles 0..3, before BAR, T and j."""
@@ -113,6 +129,19 @@ class Expression:
     zero_flush: Mask | None = None
     literal: Literal | None = None
     tag: int | None = None  # wait
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        """Worked out once, as that of operands."""
+        if not self._hash:
+            own = (self.opcode, self.sources, self.destinations, self.modifier)
+            object.__setattr__(self, "_hash", hash((*own, self.zero_flush, self.literal, self.tag)))
+        return self._hash
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Without the hash."""
+        own = (self.opcode, self.sources, self.destinations, self.modifier)
+        return Expression, (*own, self.zero_flush, self.literal, self.tag)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from mnc.mncore_backend.assembly.records import (
     Transfer,
 )
 from mnc.mncore_backend.checker.debug_rules import debug_reports
+from mnc.mncore_backend.checker.end_rules import EndTracker
 from mnc.mncore_backend.checker.expression_rules import expression_reports
 from mnc.mncore_backend.checker.findings import CheckOptions, Finding, Report, Severity
 from mnc.mncore_backend.checker.hazard_rules import HazardTracker
@@ -44,6 +45,7 @@ class _Checker:
         self._latches = LatchTracker()
         self._banks = BankTracker()
         self._transfers = TransferTracker(vendor=options.vendor)
+        self._end = EndTracker()
 
     def reports(self, statement: Statement) -> list[Report]:
         if isinstance(statement, Step):
@@ -56,6 +58,7 @@ class _Checker:
                 return mv_reports(statement)
             reads = [a for a in transfer_accesses(statement) if a.memory is Memory.L2BM and not a.write]
             hazards = self._hazards.transfer(reads, self._step)
+            self._end.transfer(statement)
             return [*mv_reports(statement), *hazards, *self._transfers.transfer(statement)]
         if isinstance(statement, MaskSetting):
             self._masks = statement if statement.kinds and statement.entry not in (0, 31) else None
@@ -74,8 +77,16 @@ class _Checker:
         found += self._latches.step(expressions, line)
         found += self._banks.step(expressions, line)
         found += self._transfers.step(expressions)
+        self._end.step(expressions, line)
         self._step += 1
         return found
+
+    def end_findings(self) -> Iterator[Finding]:
+        """Findings about what the program leaves behind."""
+        for line, report in self._end.reports(self._masks) if self._history else ():
+            finding = self.finding(report, line)
+            if finding is not None:
+                yield finding
 
     def finding(self, report: Report, line: int) -> Finding | None:
         """The finding of a report, None if the options silence it."""
@@ -130,8 +141,11 @@ def check_stream(
             finding = checker.finding(report, statement.line)
             if finding is not None and limit.admits(finding):
                 yield finding
-        if isinstance(statement, Quit) or limit.is_reached:
+        if limit.is_reached:
             return
+        if isinstance(statement, Quit):
+            break
+    yield from filter(limit.admits, checker.end_findings())
 
 
 def check_program(statements: Iterable[Statement], options: CheckOptions | None = None) -> list[Finding]:

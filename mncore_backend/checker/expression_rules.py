@@ -42,9 +42,11 @@ def expression_reports(expression: Expression) -> tuple[Report, ...]:
 
 
 def _tag(tag: int) -> list[Report]:
+    if tag == 0:
+        return [Report("wait-tag", "tag 00 does not exist", "tags are 01 to 3f")]
     if tag in machine.TAGS:
         return []
-    return [Report("wait-tag", f"tag {tag:02x} does not exist", "tags are 01 to 3f")]
+    return [Report("tag-large", f"tag {tag:02x} is above 3f", "use a tag from 01 to 3f")]
 
 
 def _calculation(expression: Expression, info: OpcodeInfo) -> list[Report]:

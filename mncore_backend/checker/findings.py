@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 
 class Severity(StrEnum):
-    """`SILENT` findings exist only when their OPEN point is made strict."""
+    """A remark is something to know, nothing to mend. `SILENT` findings exist only when their OPEN point is made
+    strict."""
 
     ERROR = "error"
     WARNING = "warning"
+    REMARK = "remark"
     SILENT = "silent"
 
 

@@ -8,7 +8,7 @@ from mnc.mncore_backend.assembly.records import Expression, MaskSetting, Memory
 from mnc.mncore_backend.checker.findings import Report, Severity
 from mnc.mncore_backend.checker.step_rules import masked_memories
 from mnc.mncore_backend.hazards import Distance, required_distance
-from mnc.mncore_backend.machine import HAZARDS, LONGEST_HAZARD_STEPS
+from mnc.mncore_backend.machine import HAZARDS, LONGEST_HAZARD_STEPS, WRITABLE_MASKS
 
 _DELAYED = frozenset(
     (
@@ -88,12 +88,17 @@ class HazardTracker:
 def _with_default_masks(
     writes: dict[Memory, list[Access]], expressions: tuple[Expression, ...], setting: MaskSetting
 ) -> dict[Memory, list[Access]]:
-    """Cycles that a constant default mask silences do not count; a suffix in the step suspends the default."""
-    active = fixed_entry_cycles(setting.entry)
-    if active == ALL_CYCLES or any(d.mask is not None for e in expressions for d in e.destinations):
+    """Cycles that a constant default mask silences do not count, and a run-time mask makes a write conditional; a
+    suffix in the step suspends the default."""
+    active, conditional = fixed_entry_cycles(setting.entry), setting.entry in WRITABLE_MASKS
+    open_mask = active == ALL_CYCLES and not conditional
+    if open_mask or any(d.mask is not None for e in expressions for d in e.destinations):
         return writes
     masked = masked_memories(setting)
-    return {m: [w._replace(active=w.active & active) for w in ws] if m in masked else ws for m, ws in writes.items()}
+    return {
+        m: [w._replace(active=w.active & active, conditional=conditional) for w in ws] if m in masked else ws
+        for m, ws in writes.items()
+    }
 
 
 def _report(required: Distance, distance: int, line: int, memory: Memory, index: int) -> Report:
@@ -103,7 +108,8 @@ def _report(required: Distance, distance: int, line: int, memory: Memory, index:
     elif distance < required.warn:
         severity, wanted, point = Severity.WARNING, required.warn, "OPEN-47"
     else:
-        severity, wanted, point = Severity.SILENT, required.emit, "OPEN-47"
+        severity = Severity.REMARK if hazard.remark else Severity.SILENT
+        wanted, point = required.emit, "OPEN-47"
     place = "" if memory is Memory.TURNAROUND else f" of {memory.name}"
     noun = "statement" if distance == 1 else "statements"
     message = (

@@ -21,10 +21,12 @@ class _Running:
     shared: tuple[Access, ...]  # those to memories that PE statements use, too
     assumed: bool = False  # a later transfer of the same path has been waited for
 
-    @property
-    def path(self) -> tuple[Memory | None, Memory | None]:
-        t = self.transfer
-        return (t.source.memory if t.source else None, t.destination.memory if t.destination else None)
+    def shares_path(self, other: "_Running") -> bool:
+        """Whether both are of one path: the same kinds of memory, and an instance of one of them in common."""
+        ends = [(a.memory, a.write, a.instances) for a in self.accesses if a.memory is not Memory.DAR]
+        others = [(b.memory, b.write, b.instances) for b in other.accesses if b.memory is not Memory.DAR]
+        pairs = list(zip(ends, others, strict=False))
+        return all(a[:2] == b[:2] for a, b in pairs) and any(a[2] & b[2] for a, b in pairs)
 
 
 class TransferTracker:
@@ -50,7 +52,10 @@ class TransferTracker:
         for other in reversed(self._running):
             memory = _conflict(touched, other.accesses)
             if memory is not None:
-                message = f"this MV and that of line {other.transfer.line}, not waited for, use the same {memory.name}"
+                message = (
+                    f"this MV and that of line {other.transfer.line}, not waited for, use the same long words of "
+                    f"{memory.name}"
+                )
                 line, severity = other.transfer.line, Severity.SILENT if self._vendor else None
                 found.append(Report("mv-conflict", message, _wait_hint(other.transfer), -1, line, severity))
                 break
@@ -83,9 +88,11 @@ class TransferTracker:
         finished = next((r for r in self._running if r.transfer.tag == tag), None)
         if finished is None:
             return []
-        position = self._running.index(finished)
-        for earlier in self._running[:position]:
-            earlier.assumed = earlier.assumed or earlier.path == finished.path
+        done = [finished]
+        for earlier in reversed(self._running[: self._running.index(finished)]):
+            if any(earlier.shares_path(later) for later in done):
+                earlier.assumed = True
+                done.append(earlier)
         self._running.remove(finished)
         return []
 
@@ -127,11 +134,9 @@ def _wait_hint(transfer: Transfer) -> str:
 
 
 def _conflict(first: tuple[Access, ...], second: tuple[Access, ...]) -> Memory | None:
-    """Memory of which both write an instance, or of which one reads words that the other writes."""
+    """Memory of which one writes long words that the other reads or writes. Sharing an instance is no conflict."""
     for a in first:
         for b in second:
-            if a.memory is not b.memory or not a.instances & b.instances:
-                continue
-            if (a.write and b.write) or ((a.write or b.write) and overlap(a, b)):
+            if (a.write or b.write) and overlap(a, b):
                 return a.memory
     return None

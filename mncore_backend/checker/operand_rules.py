@@ -112,8 +112,8 @@ def _mask_register(operand: Operand, info: OpcodeInfo) -> list[Report]:
         )
     mask = operand.mask
     if mask is not None and (mask.entry is not None and mask.entry != operand.address):
-        hint = "use the same entry on both sides"
-        found.append(Report("masked-mask-write", f"{name}: old bits under another entry", hint))
+        message = f"{name}: that the flags and another entry are ANDed is not attested"
+        found.append(Report("masked-mask-write", message, "use the same entry on both sides"))
     return found
 
 

@@ -1,6 +1,7 @@
 """Findings as text, JSON and SARIF 2.1.0."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from mnc.mncore_backend.checker.findings import Finding, Severity
@@ -20,8 +21,10 @@ def to_text(results: Results) -> str:
     lines = [finding.render(name) for name, findings in results.items() for finding in findings]
     total = sum(len(findings) for findings in results.values())
     if total:
-        errors = count_errors(results)
-        lines.append(f"{_plural(errors, 'error')}, {_plural(total - errors, 'warning')}")
+        counts = Counter(finding.severity for findings in results.values() for finding in findings)
+        text = f"{_plural(counts[Severity.ERROR], 'error')}, {_plural(counts[Severity.WARNING], 'warning')}"
+        remarks = counts[Severity.REMARK]
+        lines.append(f"{text}, {_plural(remarks, 'remark')}" if remarks else text)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -67,7 +70,7 @@ def _sarif_result(name: str, finding: Finding, index: Mapping[str, int]) -> dict
     result: dict[str, object] = {
         "ruleId": finding.rule,
         "ruleIndex": index[finding.rule],
-        "level": str(finding.severity),
+        "level": "note" if finding.severity is Severity.REMARK else str(finding.severity),
         "message": {"text": text},
         "locations": [_sarif_location(name, finding.line, finding.column)],
     }

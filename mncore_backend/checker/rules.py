@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mnc.mncore_backend.checker.findings import Severity
 from mnc.mncore_backend.machine import HAZARDS
 
-E, W, S = Severity.ERROR, Severity.WARNING, Severity.SILENT
+E, W, R, S = Severity.ERROR, Severity.WARNING, Severity.REMARK, Severity.SILENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ _RULES = (
     Rule("matrix-bank-use", E, "a matrix bank used twice in a step", "SDM 3.6.4"),
     Rule("nop-company", E, "nop with anything but wait", "summary 7.2"),
     Rule("wait-company", E, "wait without another expression", "summary 7.2"),
-    Rule("wait-tag", E, "a tag beyond 01..3f", "SDM 3.2.3"),
+    Rule("wait-tag", E, "a wait for tag 00", "SDM 3.2.3"),
     Rule("wait-unknown", S, "wait for a tag that the program does not assert", "programs", "OPEN-39"),
     Rule("zero-flush-twice", E, "two zero-flush masks in a step", "SDM 3.6.2"),
     Rule("mask-conflict", E, "masks of a step differ in entry or word length", "SDM 3.6.2"),
@@ -78,18 +78,22 @@ _RULES = (
     Rule("mv-mvd-count", S, "mvd whose size counts a side that no test settled", "programs", "OPEN-35"),
     Rule("mv-mvd-dram", S, "mvd between PDM and DRAM, whose count is not settled", "programs", "OPEN-36"),
     Rule("mv-pdm-reduction", S, "mvr2 to PDM", "summary 7.9", "OPEN-37"),
+    Rule("mv-unnamed-l2b", S, "mvp to DRAM from an L2B that is not named", "programs", "OPEN-37"),
     Rule("mv-instance", E, "a group or L2B that does not exist", "summary 1"),
     Rule("mv-repeat", E, "nd without indirect DRAM, or on an MV that has none", "summary 7.9"),
     Rule("mv-repeat-many", S, "nd above 1", "summary 7.9", "OPEN-40"),
-    Rule("mv-tag", E, "an MV tag beyond 01..3f", "SDM 3.2.3"),
+    Rule("mv-tag", E, "an MV with tag 00", "SDM 3.2.3"),
+    Rule("tag-large", W, "a tag above 3f", "programs", "OPEN-51"),
+    Rule("tag-balance", R, "a tag that is asserted more often than waited for, or less", "programs", "OPEN-52"),
+    Rule("masks-left", W, "masks that are not the default at the end", "programs", "OPEN-53"),
     Rule("mv-tag-reuse", E, "a tag asserted again without a wait", "programs"),
     Rule("mv-unwaited", E, "memory of a running MV used without a wait", "summary 7.9"),
     Rule("mv-untagged", W, "an earlier MV of the same path taken as finished", "programs", "OPEN-38"),
-    Rule("mv-conflict", W, "MVs in flight that use the same memory", "summary 7.9", "OPEN-38"),
+    Rule("mv-conflict", W, "an MV that uses long words of one in flight", "programs", "OPEN-38"),
     Rule("debug-payload", E, "d set with a payload of another length than its count says", "SDM 3.4.4"),
     Rule("debug-memory", E, "a memory that the debug statement does not take", "SDM 3.4.3, 3.4.4"),
     Rule("debug-dtype", E, "a matrix bank dumped without a dtype", "SDM 3.4.3"),
-    Rule("spelling", S, "a comment with ! or a trailing semicolon", "programs", "OPEN-05"),
+    Rule("spelling", S, "a comment with !", "programs", "OPEN-05"),
 )
 
 
@@ -102,8 +106,12 @@ def _hazard_rules() -> list[Rule]:
         rejects = row.reject_steps is not None or row.reject_cycles is not None
         point = "OPEN-47" if "OPEN-47" in row.source else ""
         summary = f"{row.producer} too close before {row.consumer} ({row.cause})"
-        found.append(Rule(f"hazard-{row.row}", E if rejects else W, summary, row.source, "" if rejects else point))
+        severity = E if rejects else R if row.remark else W
+        found.append(Rule(f"hazard-{row.row}", severity, summary, row.source, "" if rejects else point))
     return found
 
 
 RULES: dict[str, Rule] = {rule.identifier: rule for rule in (*_RULES, *_hazard_rules())}
+
+SEEN_BY_NO_ASSEMBLER = ("mv-unwaited", "mv-untagged", "mv-conflict")
+"""Rules about the time at which transfers finish, which only the machine knows."""

@@ -1,4 +1,4 @@
-"""What only the text shows: columns of expressions, and spellings that the assembler may not take (OPEN-05)."""
+"""What only the text shows: columns of expressions, and a spelling that the assembler may not take (OPEN-05)."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ def columns(line: str) -> list[int]:
 
 
 def spelling_findings(source: str, options: CheckOptions) -> Iterator[Finding]:
-    """``!`` comments and trailing semicolons, if OPEN-05 is strict."""
+    """``!`` comments, if OPEN-05 is strict. Semicolons at the end of lines stand in programs of the vendor."""
     rule = RULES["spelling"]
     severity = options.severity(rule.severity, rule.open_point)
     if severity is Severity.SILENT:
@@ -26,11 +26,6 @@ def spelling_findings(source: str, options: CheckOptions) -> Iterator[Finding]:
     for number, line in enumerate(source.split("\n"), 1):
         code = line.split("#", 1)[0]
         mark = code.find("!")
-        text = (code if mark < 0 else code[:mark]).rstrip()
         if mark >= 0:
-            message, hint, column = "a comment that starts with !", "start comments with #", mark + 1
-        elif text.endswith(";"):
-            message, hint, column = "a semicolon at the end of the line", "leave it out", len(text)
-        else:
-            continue
-        yield Finding(rule.identifier, severity, number, column, message, hint, 0, rule.open_point)
+            message, hint = "a comment that starts with !", "start comments with #"
+            yield Finding(rule.identifier, severity, number, mark + 1, message, hint, 0, rule.open_point)

@@ -132,8 +132,10 @@ def mv_reports(transfer: Transfer) -> list[Report]:
     if source is None or destination is None:
         return []
     found: list[Report] = [*address_reports(source), *address_reports(destination)]
-    if transfer.tag is not None and transfer.tag not in machine.TAGS:
-        found.append(Report("mv-tag", f"tag {transfer.tag:02x} does not exist", "tags are 01 to 3f"))
+    if transfer.tag == 0:
+        found.append(Report("mv-tag", "tag 00 does not exist", "tags are 01 to 3f"))
+    elif transfer.tag is not None and transfer.tag not in machine.TAGS:
+        found.append(Report("tag-large", f"tag {transfer.tag:02x} is above 3f", "use a tag from 01 to 3f"))
     for operand in (source, destination):
         if (operand.group or 0) >= machine.GROUPS or (operand.l2b or 0) >= machine.L2BS_PER_GROUP:
             found.append(
@@ -170,6 +172,8 @@ def _unsettled(transfer: Transfer, form: str) -> list[Report]:
         return [Report("mv-mvd-count", f"{transfer.opcode}: n taken per L2BM", "use mvp per L2B")]
     if form in ("D3", "D4"):
         return [Report("mv-mvd-dram", f"{transfer.opcode}: n taken as the PDM side", "use four mvp")]
+    if form == "P12":
+        return [Report("mv-unnamed-l2b", f"{transfer.opcode} takes L2B 0 of each group", "write $lc<address>@.0")]
     if form == "R5":
         return [Report("mv-pdm-reduction", "mvr2 to PDM", "reduce to DRAM, or use mvr")]
     return []

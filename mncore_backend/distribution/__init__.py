@@ -18,6 +18,7 @@ from mnc.mncore_backend.distribution.space import (
     spread,
     with_addresses,
 )
+from mnc.mncore_backend.distribution.streams import TilePlan, plan_tiles, tile_ranges
 from mnc.mncore_backend.distribution.tiles import choose_tiles, tile_digits
 from mnc.mncore_backend.distribution.windows import Tiled, Window, Windows, kernel_dims, source_layout, tile
 
@@ -29,6 +30,7 @@ __all__ = [
     "Operand",
     "Policy",
     "Preference",
+    "TilePlan",
     "Tiled",
     "Window",
     "Windows",
@@ -39,6 +41,7 @@ __all__ = [
     "kernel_dims",
     "matches",
     "plan_contraction",
+    "plan_tiles",
     "policy_of",
     "project",
     "roomy_iteration",
@@ -47,5 +50,6 @@ __all__ = [
     "spread",
     "tile",
     "tile_digits",
+    "tile_ranges",
     "with_addresses",
 ]

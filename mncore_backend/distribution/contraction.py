@@ -10,6 +10,7 @@ from math import prod
 
 from mnc.mncore_backend.distribution.costs import (
     arrival_steps,
+    compute_steps,
     outlook,
     reduce_steps,
     relayout_steps,
@@ -152,7 +153,7 @@ def _used_axes(digits: dict[int, Digits]) -> set[Axis]:
     return {x.axis for own in digits.values() for x in own if x.size > 1 and x.axis in SPLIT_AXES}
 
 
-def _by_role(problem: Contraction) -> dict[str, list[int]]:
+def dims_by_role(problem: Contraction) -> dict[str, list[int]]:
     roles = problem.roles()
     return {role: [d for d, r in roles.items() if r == role] for role in "bmnk"}
 
@@ -171,17 +172,23 @@ def _plans(problem: Contraction) -> list[Candidate]:
     if left.kept or right.kept or any(not layout.selected_bits(Axis.L2B) for layout in held):
         alike = tuple(axis for axis in axes if axis is not Axis.L2B)  # slower, but nothing to exchange between L2Bs
         found += _split_plans(space, alike) if alike != axes else ()
-    by_role = _by_role(problem)
+    by_role = dims_by_role(problem)
     if (digits := _digits_where_left_is(problem, by_role)) is not None:
         found.append(_assemble(problem, by_role, digits, False))
     return found
+
+
+def all_plans(problem: Contraction) -> tuple[Candidate, ...]:
+    """Every split of a contraction whose factors are still in DRAM."""
+    factors = replace(problem.left, layout=None), replace(problem.right, layout=None)
+    return _split_plans(replace(problem, left=factors[0], right=factors[1], home=None, policy=PLAIN), SPLIT_AXES)
 
 
 @lru_cache(maxsize=64)
 def _split_plans(problem: Contraction, axes: tuple[Axis, ...]) -> tuple[Candidate, ...]:
     """All assignments of `axes`, wherever the factors are; remembered, because the same is asked for every place from
     which they may come."""
-    by_role = _by_role(problem)
+    by_role = dims_by_role(problem)
     choices = [role for role in "bmnk" if prod(problem.extents[d] for d in by_role[role]) > 1] or ["m"]
     found = []
     for assignment in product(choices, repeat=len(axes)):
@@ -266,15 +273,6 @@ def _local_count(digits: dict[int, Digits], dims: Sequence[int]) -> int:
     return prod(x.size for d in dims for x in digits[d] if x.axis is Axis.ADDRESS)
 
 
-def _compute_steps(counts: dict[str, int], precision: str) -> float:
-    """Steps of the matrix unit: products of four rows, and half of the bank writes (the rest overlaps)."""
-    passes = 2 if precision == "single" else 1
-    blocks = counts["columns"] * counts["k"] * counts["b"] * passes
-    rows = -(-counts["rows"] // 4)
-    convert = counts["b"] * counts["k"] * (rows + 2 * counts["columns"])
-    return blocks * (rows + 1) + convert
-
-
 Price = Callable[[Layout, Layout], float]
 """Steps to bring a tensor from one layout to another."""
 FUTURES = 6
@@ -284,8 +282,11 @@ PLACES = 8
 NOTABLY = 0.9
 ROUGHLY = 100
 """Part of a price, others included, to which it has to fall to count, and steps by which: those prices are rough."""
-FINALISTS = 5
-"""Plans whose relayouts are priced exactly: planning a movement takes long, guessing its price goes wrong."""
+Compared = tuple[ContractionPlan, dict[str, float]]
+Watch = Callable[[list[Compared]], None]
+"""Gets plans, the chosen one first, and the parts of their costs."""
+SHOWN, FINALISTS = 8, 5
+"""Plans that are shown; plans whose relayouts are priced exactly, as planning takes long and guessing goes wrong."""
 
 
 def _tiling_steps(extents: Sequence[int], operand: Operand, plan: ContractionPlan) -> float:
@@ -298,7 +299,7 @@ def _tiling_steps(extents: Sequence[int], operand: Operand, plan: ContractionPla
 
 
 def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], price: Price) -> float:
-    steps = problem.policy.work * _compute_steps(counts, problem.precision) + reduce_steps(plan.result, plan.partial)
+    steps = problem.policy.work * compute_steps(counts, problem.precision) + reduce_steps(plan.result, plan.partial)
     factors = (problem.left, plan.left, plan.right), (problem.right, plan.right, plan.left)
     for operand, layout, other in factors:
         if operand.layout is None and operand.kept:
@@ -359,25 +360,39 @@ def plan_contraction(
     exact: Price | None = None,
     afterwards: Callable[[Layout], float] | None = None,
     others: Callable[[ContractionPlan], float] | None = None,
+    watch: Watch | None = None,
+    decide: Callable[[list[ContractionPlan]], int] | None = None,
 ) -> ContractionPlan:
     """The cheapest plan by the estimates of this module; ties go to the first assignment.
 
     With `exact` the best few are compared again at its prices. `afterwards` says what those who read the result pay for
-    its layout, `others` what other contractions of the factors pay for a plan.
+    its layout, `others` what other contractions of the factors pay for a plan. `decide` may take
+    another of the best plans than the first. `watch` is shown what was compared.
     """
     candidates = _plans(problem)
     costs = [_cost(problem, plan, counts, relayout_steps) for plan, counts in candidates]
     order = sorted(range(len(candidates)), key=lambda i: (costs[i], i))
     if afterwards is not None:
-        results = [(candidates[i][0].result, costs[i]) for i in order]
-        chosen = _looking_ahead(results, afterwards, problem.policy.foresight)
+        found = [(candidates[i][0].result, costs[i]) for i in order]
+        chosen = _looking_ahead(found, afterwards, problem.policy.foresight)
         order = [i for i in order if candidates[i][0].result == chosen] if chosen is not None else order
-    if others is not None:
-        best = _with_others([(candidates[i][0], costs[i]) for i in order], others)
-        order = [order[best], *order[:best], *order[best + 1 :]]
+    best = 0 if others is None else _with_others([(candidates[i][0], costs[i]) for i in order], others)
+    order = [order[best], *order[:best], *order[best + 1 :]]
     if exact is not None and any(o.layout is not None for o in (problem.left, problem.right)):
-        finalists = order[:FINALISTS]
-        for i in finalists:
+        order = order[:FINALISTS]
+        for i in order:
             costs[i] = _cost(problem, *candidates[i], exact)
-        order = sorted(finalists, key=lambda i: (costs[i], i))
+        order.sort(key=lambda i: (costs[i], i))
+    best = 0 if decide is None else decide([candidates[i][0] for i in order[:SHOWN]])
+    order = [order[best], *order[:best], *order[best + 1 :]]
+    if watch is not None:
+        watch([_compared(problem, *candidates[i], costs[i]) for i in order[:SHOWN]])
     return replace(candidates[order[0]][0], cost=costs[order[0]])
+
+
+def _compared(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], cost: float) -> Compared:
+    """A plan with its cost, and the parts of that."""
+    work = problem.policy.work * compute_steps(counts, problem.precision)
+    sums = reduce_steps(plan.result, plan.partial)
+    parts = {"matrix unit": work, "sums": sums, "movements and what follows": cost - work - sums}
+    return replace(plan, cost=cost), parts

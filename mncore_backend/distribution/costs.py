@@ -1,6 +1,7 @@
 """What arrivals, relayouts and sums of tensors cost, roughly, as far as layouts tell."""
 
 from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 
 from mnc.mncore_backend.distribution.policy import SPLIT_AXES
 from mnc.mncore_backend.distribution.space import same_places
@@ -14,9 +15,60 @@ def _distinct_mabs(layout: Layout) -> int:
     return 1 if bits == 0 else 4 if bits & 3 == 0 else 16
 
 
-def arrival_steps(layout: Layout) -> float:
-    """Steps to bring a tensor from DRAM: MV at 64 long words per cycle over the chip (half of that when groups share),
-    L2BM to L1BM, L1BM to PE."""
+@dataclass(frozen=True)
+class Resources:
+    """Steps for which each unit is busy; what overlaps in time is the largest of them, what does not is their sum."""
+
+    mau: float = 0.0
+    alu: float = 0.0
+    mv: float = 0.0
+    l2bm: float = 0.0
+    l1bm: float = 0.0
+
+    def __add__(self, other: "Resources") -> "Resources":
+        return Resources(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def __mul__(self, times: float) -> "Resources":
+        return Resources(*(own * times for own in astuple(self)))
+
+    @property
+    def bound(self) -> float:
+        """Steps if everything overlaps."""
+        return max(astuple(self))
+
+    @property
+    def total(self) -> float:
+        """Steps if nothing overlaps."""
+        return sum(astuple(self))
+
+
+def compute_steps(counts: dict[str, int], precision: str) -> float:
+    """Steps of the matrix unit: products of four rows, and half of the bank writes (the rest overlaps)."""
+    passes = 2 if precision == "single" else 1
+    blocks = counts["columns"] * counts["k"] * counts["b"] * passes
+    rows = -(-counts["rows"] // 4)
+    convert = counts["b"] * counts["k"] * (rows + 2 * counts["columns"])
+    return blocks * (rows + 1) + convert
+
+
+GROUPS_AT_ONCE, RESULTS_AT_ONCE = 12, 48
+"""Groups of four rows whose converted vectors, and groups of four sums of eight, that register files hold."""
+
+
+def kernel_resources(counts: dict[str, int], precision: str) -> Resources:
+    """Steps of the matrix kernels of a PE, as `kernels/matmul` writes them: products and bank writes on the MAU,
+    conversions on the ALU."""
+    groups, columns, blocks = -(-counts["rows"] // 4), counts["columns"], counts["b"] * counts["k"]
+    passes = 2 if precision == "single" else 1
+    at_once = min(groups, GROUPS_AT_ONCE)
+    row_chunks, column_chunks = -(-groups // at_once), -(-columns * at_once // RESULTS_AT_ONCE)
+    mau = blocks * columns * passes * max(2 * row_chunks, groups)
+    return Resources(mau=mau, alu=blocks * (2 * passes * columns * row_chunks + groups * column_chunks))
+
+
+def arrival(layout: Layout) -> Resources:
+    """What it takes to bring a tensor from DRAM: MV at 64 long words per cycle over the chip (half of that when groups
+    share), L2BM to L1BM, L1BM to PE."""
     mabs = _distinct_mabs(layout)
     l1bs = 1 << layout.selected_bits(Axis.L1B).bit_count()
     l2b_bits = layout.selected_bits(Axis.L2B)
@@ -24,7 +76,12 @@ def arrival_steps(layout: Layout) -> float:
     from_l2bm, per_l2b = min((per_l1b * l1bs / 64, per_l1b * l1bs), (per_l1b / 32, per_l1b * 8))
     l2bs = 8 if l2b_bits & 1 and l2b_bits & 6 else 4 if l2b_bits & 6 else 2 if l2b_bits else 1
     transfer = per_l2b * l2bs / (256 if l2bs > 2 else 128)
-    return transfer + from_l2bm + layout.local_size / (4 if mabs == 16 else 8)
+    return Resources(mv=transfer, l2bm=from_l2bm, l1bm=layout.local_size / (4 if mabs == 16 else 8))
+
+
+def arrival_steps(layout: Layout) -> float:
+    """Steps to bring a tensor from DRAM, one hop after the other."""
+    return arrival(layout).total
 
 
 def relayout_steps(source: Layout, target: Layout) -> float:

@@ -1,18 +1,18 @@
-"""Run-time checks of strict mode: memories never written, banks, latches, transfers in flight."""
+"""Run-time checks of strict mode: what nobody wrote (poison), banks, latches, transfers in flight."""
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from mnc.mncore_backend.assembly.records import Memory, Operand, Statement
+from mnc.mncore_backend.assembly.records import Memory, Operand, Statement, Step
+from mnc.mncore_backend.emulator import poison_transfers
+from mnc.mncore_backend.emulator.decode_mau import BANK
 from mnc.mncore_backend.emulator.errors import EmulationError
 from mnc.mncore_backend.emulator.geometry import CYCLES, L2BM_LONGS, L2BS
 from mnc.mncore_backend.emulator.l2bm import L2bmPlan
-from mnc.mncore_backend.emulator.masks import bits_of
-from mnc.mncore_backend.emulator.mv import MvPlan
+from mnc.mncore_backend.emulator.mv import MvPlan, Run
 from mnc.mncore_backend.emulator.plan import Access, Plan
+from mnc.mncore_backend.emulator.poison import PoisonedStep
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.engine import Engine
@@ -52,77 +52,112 @@ class Checker:
 
     # ---- PE statements ----
 
-    def check_step(self, plan: Plan) -> None:
-        """All reads of a step, then its writes."""
+    def check_step(self, plan: Plan, statement: Step) -> None:
+        """Rules of a step that depend on the state, then what it leaves in the shadow: in most steps everything that is
+        read is clean, and what is written becomes so."""
+        is_clean = True
+        for bank, precision, rows, _ in plan.bank_reads:
+            is_clean = self._check_bank(bank, precision, rows) and is_clean
+        for l2bm in plan.l2bm:
+            self._in_flight_l2bm(l2bm)
+        if is_clean and self._is_clean(plan, statement):
+            self._note_writes(plan)
+            return
+        engine = self.engine
+        engine.flush()
+        PoisonedStep(engine, statement, plan.l2bm, keeps_latches=plan.noforward).run()
+
+    def _is_clean(self, plan: Plan, statement: Step) -> bool:
+        """Does the step meet no poison, neither in what it reads nor in what it leaves in place?"""
         shadow = self.engine.shadow
         for access in plan.reads:
-            if not access.dynamic:
-                shadow.check(access)
+            if not (self._is_clean_dynamic(access) if access.dynamic else shadow.is_clean(access)):
+                return False
+        for access in plan.writes:
+            if access.mask is not None and not shadow.is_clean(access):
+                return False
         for entry in plan.mask_reads:
-            shadow.check(_mask_access(entry, 0, CYCLES))
-        for bank, precision, rows, _ in plan.bank_reads:
-            self._check_bank(bank, precision, rows)
-        for l2bm in plan.l2bm:
-            self._l2bm(l2bm, writes=False)
+            if not shadow.is_clean(_mask_access(entry, 0, CYCLES)):
+                return False
         for upper in plan.upper:
-            if not upper.write:
-                shadow.check_upper(upper)
-        self._note_writes(plan)
+            if not upper.write and not shadow.is_clean_upper(upper):
+                return False
+        for l2bm in plan.l2bm:
+            if not self._is_clean_l2bm(l2bm):
+                return False
+        return not shadow.has_poison_aside or self._is_apart(statement)
+
+    def _is_clean_dynamic(self, access: Access) -> bool:
+        words = self.engine.dynamic_words(access.operand)
+        return self.engine.shadow.is_clean_dynamic(access.memory, words, access.width)
+
+    def _is_apart(self, statement: Step) -> bool:
+        """Does a step leave latches, turnaround register, banks and base registers that hold poison alone?"""
+        shadow = self.engine.shadow
+        if shadow.latches or any(shadow.bars):
+            return False
+        for expression in statement.expressions:
+            for operand in (*expression.sources, *expression.destinations):
+                bank = BANK.get(operand.memory)
+                if bank is not None and shadow.banks[bank] is not None:
+                    return False
+            if shadow.turnaround is not None and expression.opcode.startswith("l1bm"):
+                return False
+            if shadow.dar_staged is not None and expression.opcode.startswith("l2bmdar"):
+                return False
+        return True
 
     def _note_writes(self, plan: Plan) -> None:
         shadow = self.engine.shadow
         for upper in plan.upper:
             if upper.write:
-                shadow.check_upper(upper)
+                shadow.mark_upper_access(upper)
         for l2bm in plan.l2bm:
-            self._l2bm(l2bm, writes=True)
+            if l2bm.l2bm is not None and l2bm.l2bm[2]:
+                first, count, _ = l2bm.l2bm
+                shadow.l2bm[:, first : first + count] = True
+            for members, first, count, is_write in l2bm.l1bm:
+                if is_write:
+                    shadow.mark_set(members, first, count)
         for access in plan.writes:
-            if access.mask is None:
+            if access.mask is None and not access.dynamic:
                 shadow.mark(access)
-            elif not shadow.is_everywhere(access):
-                self._masked_write(access)
         for entry, cycles in plan.mask_writes:
             for cycle in cycles:
                 shadow.mark(_mask_access(entry, cycle, 1))
 
-    def _masked_write(self, access: Access) -> None:
-        """A run-time mask over words that some PE has not written yet: look at the mask."""
-        engine = self.engine
-        engine.flush()
-        entry, two_long = access.mask or (0, False)
-        msb, lsb = bits_of(engine.state.arena.masks()[:, entry], two_long)
-        high, low = np.uint64(0xFFFFFFFF00000000), np.uint64(0xFFFFFFFF)
-        for cycle, first in enumerate(access.words):
-            for word in range(access.width):
-                part = (msb if word < 2 else lsb)[:, cycle]
-                let_through = (part & (low if word & 1 else high)) != 0
-                engine.shadow.mark_words(access.memory, range(first + word, first + word + 1), let_through)
-
-    def _check_bank(self, bank: str, precision: str, rows: tuple[int, ...]) -> None:
+    def _check_bank(self, bank: str, precision: str, rows: tuple[int, ...]) -> bool:
+        """Were all rows written? Fails for another precision."""
+        banks, wanted, is_written = self.engine.context.banks[bank], _SAME_BANK_FORMAT[precision], True
         for row in rows:
-            written = self.engine.context.banks[bank][row]
+            written = banks[row]
             if not written:
-                self._fail(f"row {row} of $l{bank} is used but was never written", "uninitialised-read")
-            if _SAME_BANK_FORMAT[written] != _SAME_BANK_FORMAT[precision]:
+                is_written = False
+            elif _SAME_BANK_FORMAT[written] != wanted:
                 self._fail(
                     f"row {row} of $l{bank} was written with {written}mwrite and is used with precision {precision}",
                     "matrix-precision",
                 )
+        return is_written
 
     # ---- transfers ----
 
-    def _l2bm(self, plan: L2bmPlan, writes: bool) -> None:
+    def _in_flight_l2bm(self, plan: L2bmPlan) -> None:
+        if plan.l2bm is None:
+            return
+        first, count, write = plan.l2bm
+        if first + count > L2BM_LONGS:
+            self._fail(f"the transfer wraps around at the end of L2BM ({first} + {count})", "wrap-around")
+        for instance in range(L2BS):
+            self._in_flight(Memory.L2BM, instance, first, count, write)
+
+    def _is_clean_l2bm(self, plan: L2bmPlan) -> bool:
         shadow = self.engine.shadow
-        if plan.l2bm is not None and plan.l2bm[2] == writes:
+        if plan.l2bm is not None and not plan.l2bm[2]:
             first, count, _ = plan.l2bm
-            if first + count > L2BM_LONGS:
-                self._fail(f"the transfer wraps around at the end of L2BM ({first} + {count})", "wrap-around")
-            for instance in range(L2BS):
-                self._in_flight(Memory.L2BM, instance, first, count, writes)
-                shadow.upper_run(Memory.L2BM, instance, first, count, writes)
-        for members, first, count, is_write in plan.l1bm:
-            if is_write == writes:
-                shadow.l1bm_set(members, first, count, is_write)
+            if not shadow.l2bm[:, first : first + count].all():
+                return False
+        return all(is_write or shadow.is_clean_set(m, first, count) for m, first, count, is_write in plan.l1bm)
 
     def _in_flight(self, memory: Memory, instance: int, first: int, count: int, write: bool) -> None:
         if not self.engine.timeline.in_flight:
@@ -138,18 +173,26 @@ class Checker:
                 "wait for its tag before using the memory",
             )
 
-    def check_transfer(self, plan: MvPlan) -> None:
-        """Runs of an MV: written before, free of transfers in flight (OPEN-38), not wrapping."""
+    def check_transfer(self, plan: MvPlan) -> Callable[[], None] | None:
+        """Runs of an MV: no long words of transfers in flight (OPEN-38), not wrapping. Returns what moves the poison
+        behind the values, None if there is none."""
         shadow, state = self.engine.shadow, self.engine.state
         for runs, write in ((plan.reads, False), (plan.writes, True)):
             for memory, instance, first, count in runs:
                 self._in_flight(memory, instance, first, count, write)
-                if memory is not Memory.DRAM:
-                    shadow.upper_run(memory, instance, first, count, write)
-                elif not write:
-                    missing = state.dram[instance].first_unwritten(first, count)
-                    if missing is not None:
-                        message = f"long word {missing} of DRAM {instance} is read but was never written"
-                        self._fail(message, "uninitialised-read")
         if plan.wraps:
             self._fail("the transfer wraps around at the end of a memory", "wrap-around")
+        if shadow.dar is not None:
+            poison_transfers.check_dar(shadow, plan)
+        if all(self._is_clean_run(run) for run in plan.reads):
+            for memory, instance, first, count in plan.writes:
+                if memory is not Memory.DRAM:
+                    shadow.mark_run(memory, instance, first, count)
+            return None
+        return lambda: poison_transfers.move(shadow, state, plan)
+
+    def _is_clean_run(self, run: Run) -> bool:
+        memory, instance, first, count = run
+        if memory is Memory.DRAM:
+            return self.engine.state.dram[instance].first_unwritten(first, count) is None
+        return self.engine.shadow.is_clean_run(memory, instance, first, count)

@@ -9,7 +9,7 @@ from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Rows
 from mnc.mncore_backend.emulator.geometry import BLOCKS, PES
 from mnc.mncore_backend.emulator.kernels.jit import Kernel
-from mnc.mncore_backend.emulator.plan import Access
+from mnc.mncore_backend.emulator.plan import Access, UpperAccess
 
 OPERAND_LIMIT = 1 << 15
 ELEMENT_BITS = {"d": 64, "l": 64, "f": 32, "g": 32, "i": 32, "h": 16, "s": 16, "": 64}
@@ -29,6 +29,23 @@ class KnownStore(NamedTuple):
     kernel: Kernel
     out: Rows
     word: tuple[int, ...] | None
+    lsb_out: Rows
+
+
+class KnownSource(NamedTuple):
+    """A source whose rows do not change; `lsb_rows` are those of the LSB longs of a 2-long access."""
+
+    operand: Operand
+    access: Access
+    rows: Rows
+    lsb_rows: Rows
+
+
+class KnownUpper(NamedTuple):
+    """The L1BM side of a transfer: rows of its first and second long words, and what it accesses."""
+
+    rows: tuple[Rows, Rows]
+    accesses: tuple[UpperAccess, ...]
 
 
 class Constants:
@@ -37,10 +54,12 @@ class Constants:
     def __init__(self) -> None:
         self._keep: dict[object, NDArray[Any]] = {}
         self.zero = self.splat(0)
-        self.operand_rows: dict[int, tuple[Operand, Access, Rows]] = {}
+        self.operand_rows: dict[int, KnownSource] = {}
         """Checked sources by identity of their record: the parser shares records of equal text."""
         self.stores: dict[int, KnownStore] = {}
         """Checked destinations, likewise."""
+        self.uppers: dict[tuple[str, bool, int, bool], KnownUpper] = {}
+        """Checked accesses to L1BM: family, whether 2-long, address, whether written."""
 
     def keep_store(self, store: KnownStore) -> None:
         """Remember where a destination with unchanging addresses lies."""
@@ -48,11 +67,11 @@ class Constants:
             self.stores.clear()
         self.stores[id(store.operand)] = store
 
-    def keep_operand(self, operand: Operand, access: Access, rows: Rows) -> None:
+    def keep_operand(self, source: KnownSource) -> None:
         """Remember where a source with unchanging addresses lies."""
         if len(self.operand_rows) >= OPERAND_LIMIT:
             self.operand_rows.clear()
-        self.operand_rows[id(operand)] = (operand, access, rows)
+        self.operand_rows[id(source.operand)] = source
 
     def at(self, address: int, stride: int) -> NDArray[np.uint64]:
         """Contents [block or 1, PE] of constant rows by their address."""

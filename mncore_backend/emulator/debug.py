@@ -28,6 +28,8 @@ LEVELS = {Memory.PDM: 1, Memory.DRAM: 1, Memory.L2BM: 2, Memory.L1BM: 3}
 COUNTS = (GROUPS, 2, L1BS_PER_L2B, MABS, PES_PER_MAB)
 LETTERS = "ncbmp"
 DUMP_LIMIT = 1 << 20
+T_LIMIT = 1 << 10
+"""Entries of T that one ``d get`` shows; beyond the fourth they repeat."""
 SIZES = {
     Memory.PDM: PDM_LONGS,
     Memory.DRAM: DRAM_LONGS,
@@ -97,7 +99,8 @@ def _read_unit(state: State, operand: DebugOperand, unit: Unit, count: int) -> l
         return state.dram[unit[0]].read(operand.address, count).tolist()
     view = _unit_view(state, memory, unit)
     if memory is Memory.T:
-        return view[:count].reshape(-1).tolist() if width == 4 else view[:count, 0].tolist()
+        entries = view[np.arange(count) % CYCLES]
+        return entries.reshape(-1).tolist() if width == 4 else entries[:, 0].tolist()
     if memory not in _WORD_MEMORIES:
         longs = (operand.address + np.arange(count * _longs_per_unit(operand))) % SIZES[memory]
         return view[longs].tolist()
@@ -112,7 +115,7 @@ def _read_unit(state: State, operand: DebugOperand, unit: Unit, count: int) -> l
 def _check_count(operand: DebugOperand, count: int) -> None:
     """Raise ValueError for a count beyond the memory (DRAM: beyond 2^20 long words, which no dump needs) and for a
     dump of more elements than `DUMP_LIMIT`."""
-    limit = {Memory.T: CYCLES, Memory.MASK: 32 - operand.address, Memory.DRAM: 1 << 20}.get(operand.memory)
+    limit = {Memory.T: T_LIMIT, Memory.MASK: 32 - operand.address, Memory.DRAM: 1 << 20}.get(operand.memory)
     if limit is None:
         limit = 2 * SIZES[operand.memory] if operand.memory in _WORD_MEMORIES else SIZES[operand.memory]
     if count > limit:
@@ -131,8 +134,6 @@ def get_lines(state: State, statement: DebugGet) -> list[str]:
         return [line for unit in units_of(operand) for line in _mask_lines(state, operand, unit, count, echo)]
     if operand.memory in PLANES and not statement.dtype:
         raise ValueError("d get of a matrix register needs a dtype, such as getd")
-    if operand.memory is Memory.T:
-        count = min(count, CYCLES)
     lines = []
     per_unit = _longs_per_unit(operand)
     step = operand.width if operand.memory in _WORD_MEMORIES else per_unit
@@ -220,7 +221,7 @@ def _mark_upper(shadow: Shadow, memory: Memory, unit: Unit, longs: NDArray[np.in
         shadow.l1bm[longs] |= np.uint64(1 << (16 * unit[0] + 8 * unit[1] + unit[2]))
 
 
-def _selection(operand: DebugOperand) -> tuple[list[int], list[int]]:
+def selection(operand: DebugOperand) -> tuple[list[int], list[int]]:
     """(blocks, PEs of a block) of a scope."""
     n, c, b, m, p = (_level(operand, i) for i in range(5))
     return [16 * x + 8 * y + z for x in n for y in c for z in b], [4 * x + y for x in m for y in p]
@@ -235,7 +236,7 @@ def _mark_words(shadow: Shadow, memory: Memory, words: range, blocks: list[int],
 
 def _set_words(state: State, shadow: Shadow, operand: DebugOperand, values: NDArray[np.uint64]) -> None:
     region = state.arena.region(operand.memory.value)
-    blocks, pes = _selection(operand)
+    blocks, pes = selection(operand)
     size = 2 * SIZES[operand.memory]
     if operand.width == 1:
         for index, value in enumerate(values):
@@ -259,7 +260,7 @@ def _set_words(state: State, shadow: Shadow, operand: DebugOperand, values: NDAr
 def _set_t(state: State, shadow: Shadow, operand: DebugOperand, values: NDArray[np.uint64]) -> None:
     """``$t``, ``$lt``: the MSB long of each cycle's entry; ``$llt``: both longs (OPEN-03)."""
     region = state.arena.region("t")
-    blocks, pes = _selection(operand)
+    blocks, pes = selection(operand)
     count = min(operand.width // 2 or 1, 2)
     cycles = len(values) // count
     if cycles > CYCLES:
@@ -267,7 +268,7 @@ def _set_t(state: State, shadow: Shadow, operand: DebugOperand, values: NDArray[
     for cycle in range(cycles):
         for part in range(count):
             region[np.ix_(blocks, [CYCLES * part + cycle], pes)] = values[cycle * count + part]
-    _mark_words(shadow, Memory.T, range(4 * cycles), blocks, pes)
+        _mark_words(shadow, Memory.T, range(4 * cycle, 4 * cycle + 2 * count), blocks, pes)
 
 
 def preset(state: State, statement: DramPreset) -> None:

@@ -18,7 +18,7 @@ from mnc.mncore_backend.emulator.decode_mau import (
     split_mau,
 )
 from mnc.mncore_backend.emulator.l2bm import plan_l2bm
-from mnc.mncore_backend.emulator.plan import Plan
+from mnc.mncore_backend.emulator.plan import Calls, Plan
 from mnc.mncore_backend.emulator.step import StepDecoder
 
 CONTROL = ("nop", "noforward", "wait")
@@ -57,8 +57,11 @@ def _decode_expression(step: StepDecoder, expression: Expression, unit: str) -> 
         decode_alu(step, expression)
 
 
-def decode_step(arena: Arena, context: Context, constants: Constants, statement: Step, strict: bool) -> Plan:
-    """Decode a PE statement against the static machine state. Raises ValueError when it cannot be executed."""
+def decode_step(
+    arena: Arena, context: Context, constants: Constants, statement: Step, strict: bool
+) -> tuple[Plan, Calls]:
+    """Decode a PE statement against the static machine state; also gives the kernel calls that the plan is made of.
+    Raises ValueError when it cannot be executed."""
     suspended = keeps_turnaround = False
     units: list[str] = []
     for expression in statement.expressions:
@@ -73,9 +76,10 @@ def decode_step(arena: Arena, context: Context, constants: Constants, statement:
         _decode_expression(step, expression, unit)
     waits = [e.tag for e in statement.expressions if e.opcode == "wait"]
     is_nop = "nop" in units
-    return step.builder.finish(
+    plan = step.builder.finish(
         noforward=is_nop or "noforward" in units,
         is_nop=is_nop,
         wait_tag=waits[0] if waits else None,
         units=tuple([unit for unit in units if unit not in CONTROL]),
     )
+    return plan, step.builder.calls()

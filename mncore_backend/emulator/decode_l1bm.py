@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
 from mnc.mncore_backend.emulator import kernels, transfer_kernels
-from mnc.mncore_backend.emulator.arena import BLOCK_BYTES, CYCLES, LAYOUT, ROW_BYTES, Rows
+from mnc.mncore_backend.emulator.arena import BLOCK_BYTES, CYCLES, LAYOUT, ROW_BYTES, Arena, Rows
+from mnc.mncore_backend.emulator.constants import Constants, KnownUpper
 from mnc.mncore_backend.emulator.geometry import L1BM_LONGS
 from mnc.mncore_backend.emulator.operands import StaticError, rows_of_longs
-from mnc.mncore_backend.emulator.plan import Value
+from mnc.mncore_backend.emulator.plan import UpperAccess, Value
 from mnc.mncore_backend.emulator.reductions import Reduction, split_reduction
 from mnc.mncore_backend.emulator.step import StepDecoder
 
@@ -50,23 +51,26 @@ class Port:
         return [address + self.pace * cycle + 4 * h for cycle in range(CYCLES)]
 
 
-def _linear(step: StepDecoder, region: str, first: int, size: int, longs: list[int]) -> Rows:
-    base = step.builder.arena.base + LAYOUT[region][0] * ROW_BYTES + 8 * first
+def _linear(arena: Arena, region: str, first: int, size: int, longs: list[int]) -> Rows:
+    base = arena.base + LAYOUT[region][0] * ROW_BYTES + 8 * first
     return rows_of_longs(base, [long % size for long in longs], BLOCK_BYTES)
 
 
-def _side(step: StepDecoder, port: Port, operand: Operand, turnaround: int | None, h: int) -> Rows:
+def _side(
+    step: StepDecoder, port: Port, operand: Operand, turnaround: int | None, h: int, *, write: bool = False
+) -> Rows:
     """Rows at the L1BM side: L1BM itself, or one of the two turnaround buffers."""
     if turnaround is not None:
-        return _linear(step, "lbi", turnaround * TURNAROUND_LONGS, TURNAROUND_LONGS, port.offsets(0, h))
-    return _linear(step, "lb", 0, L1BM_LONGS, port.offsets(operand.address, h))
+        first = turnaround * TURNAROUND_LONGS
+        return _linear(step.builder.arena, "lbi", first, TURNAROUND_LONGS, port.offsets(0, h))
+    return _upper(step, port, operand, write=write).rows[h]
 
 
-def _check_address(step: StepDecoder, port: Port, operand: Operand) -> None:
+def _check_address(port: Port, operand: Operand, strict: bool) -> None:
     if operand.address % port.alignment:
         raise StaticError(f"L1BM address {operand.address} is not a multiple of {port.alignment}")
     last = operand.address + (port.pace * CYCLES if port.family != "p" else CYCLES * (2 if port.two_long else 1))
-    if step.strict and last > L1BM_LONGS:
+    if strict and last > L1BM_LONGS:
         message = f"L1BM address {operand.address} makes the transfer wrap around at {L1BM_LONGS}"
         raise StaticError(message, "wrap-around")
 
@@ -84,12 +88,53 @@ def decode_l1bm(step: StepDecoder, expression: Expression) -> None:
         _up(step, expression)
 
 
-def _down(step: StepDecoder, expression: Expression) -> None:
-    """L1BM (or turnaround register) -> PE."""
-    source = expression.sources[0]
-    port = Port(expression.opcode.removeprefix("l1bm"), source.width == 4)
+def _down_port(expression: Expression) -> Port:
+    port = Port(expression.opcode.removeprefix("l1bm"), expression.sources[0].width == 4)
     if port.family not in ("p", "m", "m4", "d") or (port.family == "d" and port.two_long):
         raise StaticError(f"{expression.opcode} has no such form")
+    return port
+
+
+def _up_port(expression: Expression) -> tuple[Port, Reduction | None]:
+    opcode = expression.opcode
+    reduction = split_reduction(opcode, "l1bmr") if opcode.startswith("l1bmr") else None
+    family = {"": "m", "4": "m4"}[reduction.fan] if reduction else opcode.removeprefix("l1bm")
+    port = Port(family, expression.destinations[0].width == 4)
+    if port.family not in ("m", "m4", "d") or (port.family == "d" and port.two_long):
+        raise StaticError(f"{opcode} has no such form")
+    return port, reduction
+
+
+def _known_upper(
+    constants: Constants, arena: Arena, port: Port, operand: Operand, *, write: bool, strict: bool
+) -> KnownUpper:
+    key = (port.family, port.two_long, operand.address, write)
+    if key not in constants.uppers:
+        _check_address(port, operand, strict)
+        first, second = (_linear(arena, "lb", 0, L1BM_LONGS, port.offsets(operand.address, h)) for h in range(2))
+        count = port.pace if port.family != "p" else 1
+        halves = range(2 if port.family == "p" and port.two_long and not write else 1)
+        accesses = tuple(UpperAccess(tuple(port.offsets(operand.address, h)), count, write) for h in halves)
+        constants.uppers[key] = KnownUpper((first, second), accesses)
+    return constants.uppers[key]
+
+
+def _upper(step: StepDecoder, port: Port, operand: Operand, *, write: bool) -> KnownUpper:
+    return _known_upper(step.constants, step.builder.arena, port, operand, write=write, strict=step.strict)
+
+
+def known_upper(constants: Constants, arena: Arena, expression: Expression, strict: bool) -> KnownUpper:
+    """The L1BM side of an expression that reads or writes L1BM. Raises StaticError where it cannot be executed."""
+    if expression.sources and expression.sources[0].memory is Memory.L1BM:
+        source = expression.sources[0]
+        return _known_upper(constants, arena, _down_port(expression), source, write=False, strict=strict)
+    port, target = _up_port(expression)[0], expression.destinations[0]
+    return _known_upper(constants, arena, port, target, write=True, strict=strict)
+
+
+def _down(step: StepDecoder, expression: Expression) -> None:
+    """L1BM (or turnaround register) -> PE."""
+    source, port = expression.sources[0], _down_port(expression)
     turnaround = None
     if source.memory is Memory.TURNAROUND:
         held = step.context.turnaround
@@ -101,11 +146,7 @@ def _down(step: StepDecoder, expression: Expression) -> None:
             return
         turnaround = held[0]
     else:
-        _check_address(step, port, source)
-        count = port.pace if port.family != "p" else 1
-        step.reader.upper(port.offsets(source.address, 0), count, write=False)
-        if port.family == "p" and port.two_long:
-            step.reader.upper(port.offsets(source.address, 1), count, write=False)
+        step.builder.upper += _upper(step, port, source, write=False).accesses
     out = step.result_rows("l1bm", port.two_long)
     for h, rows in enumerate((out.msb, out.lsb) if port.two_long else (out.msb,)):
         _deliver_long(step, port, rows, _side(step, port, source, turnaround, h), _shift(expression.modifier))
@@ -131,12 +172,7 @@ def _up(step: StepDecoder, expression: Expression) -> None:
     """PE -> turnaround register, and to L1BM unless ``$lbi`` is the destination."""
     destination = expression.destinations[0]
     source = expression.sources[0]
-    opcode = expression.opcode
-    reduction = split_reduction(opcode, "l1bmr") if opcode.startswith("l1bmr") else None
-    family = {"": "m", "4": "m4"}[reduction.fan] if reduction else opcode.removeprefix("l1bm")
-    port = Port(family, destination.width == 4)
-    if port.family not in ("m", "m4", "d") or (port.family == "d" and port.two_long):
-        raise StaticError(f"{opcode} has no such form")
+    port, reduction = _up_port(expression)
     held = step.context.turnaround
     buffer = 1 - held[0] if held is not None and step.keeps_turnaround else 0
     shift = 0
@@ -205,10 +241,9 @@ def _reduce(
 
 def _write_back(step: StepDecoder, port: Port, destination: Operand, buffer: int, shift: int) -> None:
     """Turnaround register -> L1BM; only this side is shifted."""
-    _check_address(step, port, destination)
-    step.reader.upper(port.offsets(destination.address, 0), port.pace, write=True)
+    step.builder.upper += _upper(step, port, destination, write=True).accesses
     x = _side(step, port, destination, buffer, 0)
-    out = _side(step, port, destination, None, 0)
+    out = _side(step, port, destination, None, 0, write=True)
     if port.family != "d":
         step.builder.store(transfer_kernels.copy_run(port.pace), out=out, x=x)
     elif shift:

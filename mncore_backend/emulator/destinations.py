@@ -9,7 +9,7 @@ from mnc.mncore_backend.emulator import kernels
 from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, Rows
 from mnc.mncore_backend.emulator.constants import Constants, KnownStore
 from mnc.mncore_backend.emulator.context import Context
-from mnc.mncore_backend.emulator.indirect import DynamicTarget, dynamic_words, is_dynamic, store_dynamic
+from mnc.mncore_backend.emulator.indirect import DynamicTarget, is_dynamic, store_dynamic
 from mnc.mncore_backend.emulator.masks import OPEN_MASK, ResolvedMask, bits_of, resolve, resolve_entry
 from mnc.mncore_backend.emulator.operands import (
     NO_DISPLACEMENT,
@@ -26,7 +26,7 @@ from mnc.mncore_backend.emulator.transfer_kernels import store_flags
 if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.engine import Engine
 
-_MASK_LETTER = {Memory.BAR0: "m", Memory.BAR1: "n", Memory.MASK: "k"}
+MASK_LETTER = {Memory.BAR0: "m", Memory.BAR1: "n", Memory.MASK: "k"}
 
 
 class Writer:
@@ -46,7 +46,7 @@ class Writer:
             return resolve(operand.mask)
         if self.suspended:
             return OPEN_MASK
-        letter = _MASK_LETTER.get(operand.memory, operand.memory.value)
+        letter = MASK_LETTER.get(operand.memory, operand.memory.value)
         entry = self.context.masks.get(letter)
         return OPEN_MASK if entry is None else resolve_entry(*entry)
 
@@ -93,7 +93,7 @@ class Writer:
         word = () if known.word is None else (known.word,)
         stores.append((known.kernel, (known.out, value.msb, *word)))
         if known.operand.width == 4:
-            stores.append((kernels.store("lsb", None), (following_rows(known.out), value.lsb)))
+            stores.append((kernels.store("lsb", None), (known.lsb_out, value.lsb)))
 
     def _store_t(self, operand: Operand, value: Value, mask: ResolvedMask) -> None:
         self._note(operand, (0, 4, 8, 12), 4, mask)
@@ -107,17 +107,18 @@ class Writer:
         region = REGION[operand.memory]
         longs = [word >> 1 for word in words]
         out = self.builder.rows(region, longs)
+        lsb_out = following_rows(out)
         odd = tuple(word & 1 for word in words) if operand.width == 1 else None
         if self._is_plain(operand):
             kernel = kernels.store("long" if odd is None else "word", None)
-            self.constants.keep_store(KnownStore(operand, self.builder.writes[-1], kernel, out, odd))
+            self.constants.keep_store(KnownStore(operand, self.builder.writes[-1], kernel, out, odd, lsb_out))
         if odd is not None:
             self._store_rows(out, value.msb, "word", odd, mask, mask.cycles)
             return
         self._store_rows(out, value.msb, "long", 0, mask, mask.cycles)
         if operand.width == 4:
             cycles = mask.cycles if mask.two_long else (True,) * CYCLES
-            self._store_rows(following_rows(out), value.lsb, "lsb", 0, mask, cycles)
+            self._store_rows(lsb_out, value.lsb, "lsb", 0, mask, cycles)
 
     def _store_rows(
         self, out: Rows, x: Rows, width: str, word: int | tuple[int, ...], mask: ResolvedMask, cycles: tuple[bool, ...]
@@ -159,14 +160,13 @@ class Writer:
             raise StaticError(f"mask register entry {operand.address} is a constant and cannot be written")
         source = flags if flags is not None else self.constants.cycle_mask((False,) * CYCLES)  # OPEN-15
         first = self.builder.arena.base + LAYOUT["omr"][0] * 512 + operand.address * CYCLES * 64
-        trash = self.builder.rows("trash", range(CYCLES))
-        a, b, c, d = (first + 64 * i if mask.cycles[i] else trash[i] for i in range(CYCLES))
-        out = (a, b, c, d, trash[4])
-        if mask.entry is None:
+        out = (first, first + 64, first + 128, first + 192, self.builder.rows("omr", range(CYCLES))[4])
+        if mask.is_open:
             self.builder.store_late(store_flags(None), out=out, x=source)
-        else:
-            self.builder.store_late(store_flags("mask"), out=out, x=source, mask=self.mask_rows(mask))
-        self.builder.mask_writes.append((operand.address, tuple(c for c in range(CYCLES) if mask.cycles[c])))
+        else:  # the AND of flags and mask, in every cycle (OPEN-14)
+            rows = self.constants.cycle_mask(mask.cycles) if mask.entry is None else self.mask_rows(mask)
+            self.builder.store_late(store_flags("mask"), out=out, x=source, mask=rows)
+        self.builder.mask_writes.append((operand.address, tuple(range(CYCLES))))
 
     def _nibbles(self, engine: "Engine", mask: ResolvedMask) -> np.ndarray:
         """Nibbles [block, cycle, PE] of a mask."""
@@ -205,11 +205,13 @@ class Writer:
         if mask.entry is not None:
             self.builder.mask_reads.add(mask.entry)
 
+        place = (operand.memory, operand.addresses(), operand.width, operand)
+        self.builder.writes.append(Access(*place, dynamic=True))
         held: list[DynamicTarget] = []
 
         def prepare(engine: "Engine") -> None:
             keep = bits_of(self._nibbles(engine, mask), mask.two_long)
-            held[:] = [DynamicTarget(dynamic_words(engine, operand), *keep)]
+            held[:] = [DynamicTarget(engine.dynamic_words(operand), *keep)]
 
         def act(engine: "Engine") -> None:
             store_dynamic(engine, operand, engine.gather(value.msb), engine.gather(value.lsb), held[0])

@@ -11,6 +11,7 @@ from mnc.mncore_backend.assembly.records import (
     DebugSet,
     DramPreset,
     MaskSetting,
+    Operand,
     Quit,
     RepeatedNop,
     Statement,
@@ -26,13 +27,16 @@ from mnc.mncore_backend.emulator.debug import get_lines, preset, set_memory
 from mnc.mncore_backend.emulator.decode import decode_step
 from mnc.mncore_backend.emulator.errors import EmulationError, block_text
 from mnc.mncore_backend.emulator.geometry import BLOCKS, L2BS, PES
+from mnc.mncore_backend.emulator.indirect import dynamic_words
 from mnc.mncore_backend.emulator.masks import resolve_entry
 from mnc.mncore_backend.emulator.mv import MvPlan
 from mnc.mncore_backend.emulator.plan import Plan
 from mnc.mncore_backend.emulator.shadow import Shadow
+from mnc.mncore_backend.emulator.shown import check_shown
 from mnc.mncore_backend.emulator.state import State
 from mnc.mncore_backend.emulator.statistics import Statistics
 from mnc.mncore_backend.emulator.table_runner import TableRunner
+from mnc.mncore_backend.emulator.templates import Templates
 from mnc.mncore_backend.emulator.timeline import Timeline
 
 PLAN_CACHE_LIMIT = 60_000
@@ -48,6 +52,7 @@ class Engine:
         self.strict = mode == "strict"
         self.state = State()
         self.constants = Constants()
+        self.templates = Templates(self.state.arena, self.constants, self.strict)
         self.context = Context()
         self.shadow = Shadow(self.strict)
         self.timeline = Timeline()
@@ -62,6 +67,8 @@ class Engine:
         self._decode_tables: dict[tuple[str, str], tuple[array[int], NDArray[np.int64]]] = {}
         self._checked_lines: list[int] = []  # of the block-float checks since the last flush
         self._checks_done = 0
+        self._current = self._addresses_of = object()  # the statement in execution, and that of the addresses
+        self._addresses: dict[int, NDArray[np.int64]] = {}
         self._fault = self.state.arena.region("fault")[:, 0]
 
     # ---- statements ----
@@ -69,6 +76,7 @@ class Engine:
     def execute(self, statement: Statement) -> None:
         """Execute one statement. Raises EmulationError; the state is then that before the statement."""
         self.line = self.shadow.line = statement.line
+        self._current = object()
         try:
             if isinstance(statement, Step):
                 self._step(statement)
@@ -78,12 +86,14 @@ class Engine:
                 self._transfer(statement)
             elif isinstance(statement, MaskSetting):
                 setting = (statement.entry, statement.two_long)
-                resolve_entry(*setting)
-                self.context.masks = dict.fromkeys(statement.kinds, setting)
+                is_open = resolve_entry(*setting).is_open
+                self.context.masks = {} if is_open else dict.fromkeys(statement.kinds, setting)
             elif isinstance(statement, Quit):
                 self.stopped = True
             elif isinstance(statement, DebugGet):
                 self.flush()
+                if self.strict:
+                    check_shown(self, statement.operand, statement.count)
                 for line in get_lines(self.state, statement):
                     self.output(line)
             elif isinstance(statement, DebugSet):
@@ -112,7 +122,12 @@ class Engine:
             for other, plan in known[1]:
                 if other == key:
                     return plan
-        plan = decode_step(self.state.arena, self.context, self.constants, statement, self.strict)
+        pattern = self.templates.pattern(statement.expressions, self.context)
+        plan = None if pattern is None else self.templates.find(pattern)
+        if plan is None:
+            plan, calls = decode_step(self.state.arena, self.context, self.constants, statement, self.strict)
+            if pattern is not None:
+                self.templates.keep(pattern, plan, calls)
         if len(self._plans) >= PLAN_CACHE_LIMIT:
             self._plans.clear()
             known = None
@@ -126,7 +141,7 @@ class Engine:
         if plan.wait_tag is not None:
             self.timeline.wait(plan.wait_tag)
         if self.strict:
-            self.checker.check_step(plan)
+            self.checker.check_step(plan, statement)
         if plan.bank_reads:
             self._prepare_banks(plan)
         if plan.before or plan.l2bm:
@@ -192,6 +207,16 @@ class Engine:
             self._decode_tables[key] = (table, record)
         return self._decode_tables[key][0]
 
+    def dynamic_words(self, operand: Operand) -> NDArray[np.int64]:
+        """Data-dependent addresses of an operand in the current step, found once."""
+        if self._addresses_of is not self._current:
+            self._addresses_of, self._addresses = self._current, {}
+        key = id(operand)
+        if key not in self._addresses:
+            self.flush()
+            self._addresses[key] = dynamic_words(self, operand)
+        return self._addresses[key]
+
     def base_register_changed(self, index: int) -> None:
         """Note after a write whether all PEs agree on a base register."""
         values = self.state.base_registers()[:, index]
@@ -228,10 +253,11 @@ class Engine:
         if statement.tag is not None and self.timeline.asserted(statement.tag) is not None:
             message = f"tag i{statement.tag:02x} is asserted again before a wait for it"
             raise EmulationError(message, self.line, self.file_name, rule="tag-reused")
-        if self.strict:
-            self.checker.check_transfer(plan)
+        move_poison = self.checker.check_transfer(plan) if self.strict else None
         self.flush()
         plan.execute(self.state)
+        if move_poison is not None:
+            move_poison()
         self.timeline.issue(plan, statement.tag, statement.line)
         self.statistics.units["mv"] += 1
         for runs, direction in ((plan.reads, "read"), (plan.writes, "written")):

@@ -67,8 +67,7 @@ def _memory(engine: "Engine", operand: Operand) -> NDArray[np.uint64]:
 
 def fetch_dynamic(engine: "Engine", operand: Operand, msb_row: int, lsb_row: int | None) -> None:
     """Gather into scratch rows what every PE reads."""
-    words = dynamic_words(engine, operand)
-    engine.shadow.check_dynamic(operand.memory, words, operand.width)
+    words = engine.dynamic_words(operand)
     memory, rows = _memory(engine, operand), engine.state.arena.rows
     longs = np.take_along_axis(memory, words >> 1, axis=1)
     if operand.width == 1:
@@ -99,7 +98,6 @@ def store_dynamic(
         _merge(memory, at >> 1, value, mask)
         if operand.width == 4:
             _merge(memory, (at >> 1) + 1, lsb[:, cycle : cycle + 1], keep[1][:, cycle : cycle + 1])
-    engine.shadow.mark_dynamic(operand.memory, words, operand.width, keep[0])
 
 
 def _merge(

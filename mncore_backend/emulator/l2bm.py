@@ -14,6 +14,7 @@ from mnc.mncore_backend.emulator import kernels
 from mnc.mncore_backend.emulator.geometry import CYCLES, DAR_ENTRIES, L1BM_LONGS, L1BS_PER_L2B, L2BM_LONGS, L2BS
 from mnc.mncore_backend.emulator.l1b_sets import parse_set, pattern_set
 from mnc.mncore_backend.emulator.reductions import split_reduction, unit_element
+from mnc.mncore_backend.emulator.taint import reduce_stage
 from mnc.mncore_backend.machine import DAR_STAGED_LONGS_PER_CYCLE, DAR_WRITTEN_ENTRIES_PER_STEP, L2BM_FAMILIES
 
 if TYPE_CHECKING:
@@ -99,13 +100,16 @@ def _up_map(expression: Expression, family: str, members: tuple[int, ...], block
     if reduction.fan == "2":
         paired = stacked.reshape(4, 2, L2BS, CYCLES, 16).transpose(1, 2, 3, 0, 4)
         return _stage(reduction.operation, reduction.precision, paired).reshape(L2BS, -1)
-    unit = np.uint64(unit_element(reduction.precision, reduction.operation))
+    is_poison = block.dtype == np.uint8
+    unit = block.dtype.type(0 if is_poison else unit_element(reduction.precision, reduction.operation))
     inputs = np.full_like(stacked, unit)
     inputs[list(members)] = stacked[list(members)]
     return _stage(reduction.operation, reduction.precision, inputs)
 
 
 def _stage(operation: str, precision: str, stacked: U64) -> U64:
+    if stacked.dtype == np.uint8:  # poison instead of values
+        return reduce_stage(precision, stacked)
     flat = np.ascontiguousarray(stacked.reshape(stacked.shape[0], -1))
     return np.asarray(kernels.rrn_reduce(operation, precision, flat)).reshape(stacked.shape[1:])
 

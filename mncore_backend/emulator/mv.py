@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
 from mnc.mncore_backend.emulator import kernels
 from mnc.mncore_backend.emulator.geometry import DAR_ENTRIES, DRAM_LONGS, GROUPS, L2BM_LONGS, L2BS, PDM_LONGS
-from mnc.mncore_backend.emulator.mv_forms import check_size, form_of
+from mnc.mncore_backend.emulator.mv_forms import check_size, form_of, with_named_l2b
 from mnc.mncore_backend.emulator.reductions import split_reduction
 from mnc.mncore_backend.emulator.state import State
+from mnc.mncore_backend.emulator.taint import reduce_stage
 
 U64 = NDArray[np.uint64]
 Run = tuple[Memory, int, int, int]
@@ -134,6 +135,8 @@ def _reduce(opcode: str, form: str, x: U64) -> U64:
     pairs = x.reshape(GROUPS, 2, -1)
 
     def stage(stacked: U64) -> U64:
+        if stacked.dtype == np.uint8:  # poison instead of values
+            return reduce_stage(reduction.precision, stacked)
         flat = np.ascontiguousarray(stacked.reshape(stacked.shape[0], -1))
         reduced = kernels.rrn_reduce(reduction.operation, reduction.precision, flat)
         return np.asarray(reduced).reshape(stacked.shape[1:])
@@ -159,6 +162,7 @@ class MvPlan:
     def __init__(self, state: State, transfer: Transfer) -> None:
         self.form = form_of(transfer)
         check_size(transfer, self.form)
+        transfer = with_named_l2b(transfer, self.form)
         assert transfer.source is not None and transfer.destination is not None
         self.opcode = transfer.opcode
         self.size = transfer.size
@@ -179,8 +183,22 @@ class MvPlan:
                 (transfer.destination, self.form.destination_longs(transfer.size)),
             )
         )
+        self._dar_entries = [
+            (group, (operand.address + np.arange(-(-count // (16 * repeat)))) % DAR_ENTRIES)
+            for operand, count in (
+                (transfer.source, self.form.source_longs(transfer.size)),
+                (transfer.destination, self.form.destination_longs(transfer.size)),
+            )
+            if operand.memory is Memory.DRAM_INDIRECT
+            for group in instances_of(operand)
+        ]
         self.reads = runs_of(state, transfer.source, self.form.source_longs(transfer.size), repeat)
         self.writes = runs_of(state, transfer.destination, self.form.destination_longs(transfer.size), repeat)
+
+    @property
+    def dar_entries(self) -> list[tuple[int, NDArray[np.int64]]]:
+        """(group, entries) of DAR that an indirect operand walks."""
+        return self._dar_entries
 
     @property
     def data_cycles(self) -> int:

@@ -1,5 +1,7 @@
 """Which row of the table of MV forms a transfer is: its mnemonic and the shape of its operands decide (SDM 3.5.7)."""
 
+from dataclasses import replace
+
 from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
 from mnc.mncore_backend.machine import MV_FORMS, MvForm, Shape
 
@@ -37,6 +39,13 @@ def form_of(transfer: Transfer) -> MvForm:
     if transfer.repeat is not None and not indirect:
         raise ValueError("nd is only for an indirect DRAM operand")
     return form
+
+
+def with_named_l2b(transfer: Transfer, form: MvForm) -> Transfer:
+    """A source that names no L2B where its form moves one of each group: L2B 0 (OPEN-37)."""
+    if form.named_l2b is None or transfer.source is None:
+        return transfer
+    return replace(transfer, source=replace(transfer.source, l2b=form.named_l2b))
 
 
 def check_size(transfer: Transfer, form: MvForm) -> None:

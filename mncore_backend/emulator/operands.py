@@ -1,18 +1,15 @@
 """Sources and destinations of PE expressions: from operand records to rows (SDM 3.6.1)."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from mnc.mncore_backend.assembly.records import FIXED_VALUES, Memory, Operand
 from mnc.mncore_backend.emulator import kernels
 from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, ROW_BYTES, Rows
+from mnc.mncore_backend.emulator.constants import Constants, KnownSource
 from mnc.mncore_backend.emulator.context import LATCH_OF, Context
 from mnc.mncore_backend.emulator.geometry import LOCAL_LONGS, REGISTER_LONGS
 from mnc.mncore_backend.emulator.indirect import fetch_dynamic, is_dynamic
 from mnc.mncore_backend.emulator.plan import Access, PlanBuilder, UpperAccess, Value
-
-if TYPE_CHECKING:
-    from mnc.mncore_backend.emulator.constants import Constants
 
 WORDS = {
     Memory.LM0: 2 * LOCAL_LONGS,
@@ -84,7 +81,7 @@ class Reader:
 
     __slots__ = ("builder", "constants", "context", "strict")
 
-    def __init__(self, builder: PlanBuilder, context: Context, constants: "Constants", strict: bool) -> None:
+    def __init__(self, builder: PlanBuilder, context: Context, constants: Constants, strict: bool) -> None:
         self.builder = builder
         self.context = context
         self.constants = constants
@@ -105,9 +102,9 @@ class Reader:
         if memory not in WORDS:
             raise StaticError(f"${memory.value} cannot be read here")
         known = self.constants.operand_rows.get(id(operand))
-        if known is not None and known[0] is operand and self.context.bars == NO_DISPLACEMENT:
-            self.builder.reads.append(known[1])
-            return self._value_of_rows(known[2], operand.width, known[1].words)
+        if known is not None and known.operand is operand and self.context.bars == NO_DISPLACEMENT:
+            self.builder.reads.append(known.access)
+            return self._value_of_rows(known.rows, known.lsb_rows, operand.width, known.access.words)
         check_static(operand, self.strict)
         if is_dynamic(operand, self.context):
             return self._dynamic(operand)
@@ -128,13 +125,14 @@ class Reader:
         access = Access(operand.memory, words, operand.width, operand)
         self.builder.reads.append(access)
         rows = self.builder.rows(REGION[operand.memory], [word >> 1 for word in words])
+        lsb_rows = following_rows(rows)
         if self.context.bars == NO_DISPLACEMENT:
-            self.constants.keep_operand(operand, access, rows)
-        return self._value_of_rows(rows, operand.width, words)
+            self.constants.keep_operand(KnownSource(operand, access, rows, lsb_rows))
+        return self._value_of_rows(rows, lsb_rows, operand.width, words)
 
-    def _value_of_rows(self, rows: Rows, width: int, words: tuple[int, ...]) -> Value:
+    def _value_of_rows(self, rows: Rows, lsb_rows: Rows, width: int, words: tuple[int, ...]) -> Value:
         if width == 4:
-            return Value(rows, following_rows(rows))
+            return Value(rows, lsb_rows)
         if width == 2:
             return Value(rows, self.builder.zero)
         out = self.builder.scratch()

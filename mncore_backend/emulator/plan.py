@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.engine import Engine
 
 HostAction = Callable[["Engine"], None]
+Calls = Sequence[tuple[Kernel, tuple[Sequence[int], ...]]]
+"""Kernel calls with their operands: rows, or a number per cycle."""
 
 
 _FIRST_BYTE = {name: first * ROW_BYTES for name, (first, _) in LAYOUT.items()}
@@ -147,11 +149,15 @@ class PlanBuilder:
         """Add a kernel call behind the stores: mask registers change after every use of a mask in the step."""
         self.late_stores.append((kernel, tuple(map(operands.__getitem__, kernel.operands))))
 
+    def calls(self) -> Calls:
+        """All kernel calls in their order."""
+        return (*self.compute, *self.carries, *self.stores, *self.late_stores)
+
     def finish(self, *, noforward: bool, is_nop: bool, wait_tag: int | None, units: tuple[str, ...]) -> Plan:
         """The finished plan: one record array, and a table of (kernel, record) addresses."""
         flat: list[int] = []
         starts: list[tuple[int, int]] = []
-        for kernel, operands in (*self.compute, *self.carries, *self.stores, *self.late_stores):
+        for kernel, operands in self.calls():
             starts.append((kernel.address, 8 * len(flat)))
             for operand in operands:
                 flat += operand

@@ -1,32 +1,24 @@
-"""Which words were ever written: strict mode refuses to read the others.
+"""What nobody wrote: poison of the PE memories in strict mode. Reading it is fine, a result that depends on it is not.
 
 All PEs execute the same statements, so most writes reach every PE: one byte per word address (`state`) says "nowhere",
-"everywhere" or "somewhere". Only "somewhere" needs a bit per PE (`detail`), allocated when it first occurs. L1BM keeps
-a 64-bit set of blocks per long word, L2BM and PDM a bit per long word; DRAM pages carry their own.
+"everywhere" or "somewhere". Only "somewhere" needs poison bits per PE (`detail`, four per long word), allocated when it
+first occurs. A step that reads nothing poisonous is seen to by comparing bytes; see `poison` for the others and
+`upper_shadow` for the memories above the PEs.
 """
+
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.emulator.errors import EmulationError, block_text, coordinates_text
-from mnc.mncore_backend.emulator.geometry import (
-    BLOCKS,
-    CYCLES,
-    GROUPS,
-    L1BM_LONGS,
-    L2BM_LONGS,
-    L2BS,
-    LOCAL_LONGS,
-    MASK_ENTRIES,
-    PDM_LONGS,
-    PES,
-    REGISTER_LONGS,
-)
-from mnc.mncore_backend.emulator.plan import Access, UpperAccess
+from mnc.mncore_backend.emulator.errors import EmulationError, block_text
+from mnc.mncore_backend.emulator.geometry import BLOCKS, CYCLES, LOCAL_LONGS, MASK_ENTRIES, PES, REGISTER_LONGS
+from mnc.mncore_backend.emulator.plan import Access
+from mnc.mncore_backend.emulator.taint import FULL, HIGH, LOW, Nibbles, Origin, Taint
+from mnc.mncore_backend.emulator.upper_shadow import ORIGIN_LONGS, UpperShadow
 
 NOWHERE, EVERYWHERE, SOMEWHERE = 0, 1, 2
-ALL_BLOCKS = np.uint64((1 << 64) - 1)
 WORDS = {
     Memory.LM0: 2 * LOCAL_LONGS,
     Memory.LM1: 2 * LOCAL_LONGS,
@@ -35,174 +27,146 @@ WORDS = {
     Memory.T: 4 * CYCLES,
     Memory.MASK: MASK_ENTRIES * CYCLES,
 }
+_KEPT_BY_WORD = {NOWHERE: (0, 3), EVERYWHERE: (0, 0), SOMEWHERE: (3, 0)}  # bits of detail kept, bits set
 
 
 class UninitialisedRead(EmulationError):
-    """A memory that was never written is read."""
+    """What nobody wrote decides a result."""
 
 
-class Shadow:
-    """Written bits of every memory. When `enabled` is false nothing is kept or checked (vendor mode)."""
+class Shadow(UpperShadow):
+    """Poison of every memory. When `enabled` is false nothing is kept or checked (vendor mode).
+
+    latches     poison of what the units hold, only where there is some
+    turnaround  poison of the 256 long words of the turnaround register, None if clean
+    banks       poison of the rows of a matrix bank, None if clean
+    bars        PEs whose base register is poisoned, None if there are none
+    dar         poisoned entries of DAR, [group, entry], and of its buffer; None if there are none
+    """
 
     def __init__(self, enabled: bool) -> None:
+        super().__init__()
         self.enabled = enabled
         self.state = {memory: bytearray(size) for memory, size in WORDS.items()}
-        self.detail: dict[Memory, NDArray[np.bool_]] = {}
-        self.l1bm = np.zeros(L1BM_LONGS, np.uint64)
-        self.l2bm = np.zeros((L2BS, L2BM_LONGS), np.bool_)
-        self.pdm = np.zeros((GROUPS, PDM_LONGS), np.bool_)
+        self.detail: dict[Memory, Nibbles] = {}
+        self.origins: dict[tuple[Memory, int], Origin] = {}
+        self.latches: dict[str, Taint] = {}
+        self.turnaround: tuple[Nibbles, Origin | None] | None = None
+        self.banks: dict[str, tuple[Nibbles, Origin | None] | None] = {"x": None, "y": None}
+        self.bars: list[tuple[NDArray[np.bool_], Origin | None] | None] = [None, None]
+        self.dar: NDArray[np.bool_] | None = None
+        self.dar_staged: NDArray[np.bool_] | None = None
+        self.dar_origin: Origin | None = None
+        self.dram_origins: dict[tuple[int, int], Origin] = {}
+        self.has_poison_aside = False
         self.line = 0
         self.file_name = "<program>"
         self._everywhere = {width: bytes([EVERYWHERE]) * width for width in range(1, 17)}
 
-    # ---- PE memories ----
+    # ---- without poison ----
 
-    def check(self, access: Access) -> None:
-        """Raise UninitialisedRead unless every word of a static read was written."""
+    def is_clean(self, access: Access) -> bool:
+        """Are all words of an access written in every PE, with values that depend on no poison?"""
         state, width = self.state[access.memory], access.width
         everywhere = self._everywhere[width]
-        for first in access.words:
+        for first in access.words:  # noqa: SIM110  (a generator takes twice as long, and every step comes here)
             if state[first : first + width] != everywhere:
-                self._check_words(access.memory, range(first, first + width))
-
-    def _check_words(self, memory: Memory, words: range) -> None:
-        state = self.state[memory]
-        for word in words:
-            if state[word] == EVERYWHERE:
-                continue
-            if state[word] == NOWHERE:
-                self._fail(memory, word, 0, 0)
-            detail = self.detail[memory][:, word]
-            if not detail.all():
-                block, pe = (int(i) for i in np.argwhere(~detail)[0])
-                self._fail(memory, word, block, pe)
-            state[word] = EVERYWHERE
-
-    def _fail(self, memory: Memory, word: int, block: int, pe: int) -> None:
-        name = f"word {word} of ${memory.value}"
-        if memory is Memory.T:
-            name = f"entry {word // 4} of $t"
-        elif memory is Memory.MASK:
-            name = f"cycle {word % CYCLES} of mask register {word // CYCLES}"
-        raise UninitialisedRead(
-            f"{name} is read but was never written",
-            self.line,
-            self.file_name,
-            block_text(block, pe),
-            "uninitialised-read",
-            "write it first, or run in vendor mode, where PE memories start at zero",
-        )
+                return False
+        return True
 
     def mark(self, access: Access) -> None:
-        """Note an unmasked write with static addresses."""
+        """Note an unmasked write of clean values with static addresses."""
         state, width = self.state[access.memory], access.width
         everywhere = self._everywhere[width]
         for first in access.words:
             state[first : first + width] = everywhere
 
-    def is_everywhere(self, access: Access) -> bool:
-        """Are all words of an access already written in every PE?"""
-        state, width = self.state[access.memory], access.width
-        everywhere = self._everywhere[width]
-        return all(state[first : first + width] == everywhere for first in access.words)
+    def is_clean_dynamic(self, memory: Memory, words: NDArray[np.int64], width: int) -> bool:
+        """`is_clean` for data-dependent addresses, first words [block, cycle, PE]."""
+        state = np.frombuffer(self.state[memory], np.uint8)
+        return all((state[words + offset] == EVERYWHERE).all() for offset in range(width))
 
-    def details(self, memory: Memory) -> NDArray[np.bool_]:
-        """Written bits per block, word and PE of one memory."""
+    # ---- poison of PE memories ----
+
+    def _details(self, memory: Memory) -> Nibbles:
         if memory not in self.detail:
-            size = WORDS[memory]
-            known = np.frombuffer(bytes(self.state[memory]), np.uint8) == EVERYWHERE
-            self.detail[memory] = np.broadcast_to(known[None, :, None], (BLOCKS, size, PES)).copy()
+            units = WORDS[memory] if memory is Memory.MASK else WORDS[memory] // 2
+            self.detail[memory] = np.full((BLOCKS, units, PES), FULL, np.uint8)
         return self.detail[memory]
 
+    def nibbles(self, memory: Memory, long: int) -> Nibbles:
+        """Poison [block, PE] of a long word of a PE memory; of mask registers, entry * 4 + cycle."""
+        states = self.state[memory]
+        if memory is Memory.MASK:
+            first = second = states[long]
+        else:
+            first, second = states[2 * long], states[2 * long + 1]
+        if first == second == EVERYWHERE:
+            return np.zeros((BLOCKS, PES), np.uint8)
+        if first == second == NOWHERE:
+            return np.full((BLOCKS, PES), FULL, np.uint8)
+        high, low = _KEPT_BY_WORD[first], _KEPT_BY_WORD[second]
+        keep, add = np.uint8(high[0] << 2 | low[0]), np.uint8(high[1] << 2 | low[1])
+        return (self._details(memory)[:, long] & keep) | add
+
+    def put(self, memory: Memory, long: int, poison: Nibbles, origin: Origin | None) -> None:
+        """Replace the poison [block, PE] of a long word of a PE memory."""
+        states = self.state[memory]
+        if memory is Memory.MASK:
+            states[long] = SOMEWHERE if poison.any() else EVERYWHERE
+        else:
+            states[2 * long] = SOMEWHERE if (poison & HIGH).any() else EVERYWHERE
+            states[2 * long + 1] = SOMEWHERE if (poison & LOW).any() else EVERYWHERE
+        if poison.any():
+            self._details(memory)[:, long] = poison
+            if origin is not None:
+                self.origins[memory, long] = origin
+
+    def origin(self, memory: Memory, long: int, bits: int = 15) -> Origin:
+        """Where the poison of a long word comes from: an earlier line, or this one if nobody wrote it."""
+        known = self.origins.get((memory, long))
+        if known is not None:
+            return known
+        if memory is Memory.T:
+            return self.line, f"entry {long >> 1} of $t"
+        if memory is Memory.MASK:
+            return self.line, f"cycle {long % CYCLES} of mask register {long // CYCLES}"
+        return self.line, f"word {2 * long + int(not bits & 12)} of ${memory.value}"
+
+    def origin_of_dram(self, group: int, address: int) -> Origin:
+        """Where the poison at a long word of DRAM comes from; this line if nobody wrote it."""
+        name = f"long word {address} of DRAM {group}"
+        return self.dram_origins.get((group, address // ORIGIN_LONGS), (self.line, name))
+
     def mark_words(self, memory: Memory, words: range, where: NDArray[np.bool_]) -> None:
-        """Note writes of the same words in the PEs where [block, PE] is true."""
+        """Note that the same words were written in the PEs where [block, PE] is true."""
         if not self.enabled:
             return
-        state = self.state[memory]
         for word in words:
-            if state[word] == EVERYWHERE:
+            if self.state[memory][word] == EVERYWHERE:
                 continue
-            detail = self.details(memory)[:, word]
-            if state[word] == NOWHERE:
-                detail[:] = False
-            detail |= where
-            state[word] = EVERYWHERE if detail.all() else SOMEWHERE
+            bits = LOW if word & 1 else HIGH
+            poison = self.nibbles(memory, word >> 1)
+            self.put(memory, word >> 1, np.where(where, poison & ~bits, poison), None)
 
-    def check_dynamic(self, memory: Memory, words: NDArray[np.int64], width: int) -> None:
-        """Check data-dependent addresses, first words [block, cycle, PE]."""
-        if not self.enabled:
-            return
-        state = np.frombuffer(self.state[memory], np.uint8)
-        for offset in range(width):
-            at = words + offset
-            known = state[at]
-            missing = known == NOWHERE
-            if (known == SOMEWHERE).any():
-                missing |= (known == SOMEWHERE) & ~np.take_along_axis(self.details(memory), at, axis=1)
-            if missing.any():
-                block, cycle, pe = (int(i) for i in np.argwhere(missing)[0])
-                self._fail(memory, int(at[block, cycle, pe]), block, pe)
+    def note_poison_aside(self) -> None:
+        """Note whether latches, the turnaround register, banks, base registers or the DAR buffer hold poison."""
+        kept = (self.turnaround, *self.banks.values(), *self.bars, self.dar_staged)
+        self.has_poison_aside = bool(self.latches) or any(part is not None for part in kept)
 
-    def mark_dynamic(self, memory: Memory, words: NDArray[np.int64], width: int, keep: NDArray[np.uint64]) -> None:
-        """Note a scatter; PEs whose mask lets nothing through wrote nothing."""
-        if not self.enabled:
-            return
-        state = np.frombuffer(self.state[memory], np.uint8)
-        touched = np.unique(words)
-        if all((state[touched + offset] == EVERYWHERE).all() for offset in range(width)):
-            return
-        block, cycle, pe = np.nonzero(keep)
-        first = words[block, cycle, pe]
-        detail = self.details(memory)
-        for word in {int(w) + offset for w in touched for offset in range(width)}:
-            if self.state[memory][word] == NOWHERE:
-                detail[:, word] = False
-        for offset in range(width):
-            detail[block, first + offset, pe] = True
-        for word in {int(w) + offset for w in np.unique(first) for offset in range(width)}:
-            self.state[memory][word] = EVERYWHERE if detail[:, word].all() else SOMEWHERE
-
-    # ---- L1BM ----
-
-    def check_upper(self, access: UpperAccess) -> None:
-        """Check or note an access of every L1B to the same long words of its L1BM."""
-        for first in access.firsts:
-            at = slice(first, first + access.count)
-            if first + access.count > L1BM_LONGS:
-                at = np.arange(first, first + access.count) % L1BM_LONGS
-            if access.write:
-                self.l1bm[at] = ALL_BLOCKS
-                continue
-            known = np.bitwise_and.reduce(self.l1bm[at])
-            if known != ALL_BLOCKS:
-                self._fail_l1bm(first, access.count)
-
-    def _fail_l1bm(self, first: int, count: int, members: int = (1 << 64) - 1) -> None:
-        for long in range(first, first + count):
-            missing = ~int(self.l1bm[long % L1BM_LONGS]) & members
-            if missing:
-                block = (missing & -missing).bit_length() - 1
-                self._fail_long("lb", long % L1BM_LONGS, block_text(block))
-
-    def l1bm_set(self, members: tuple[int, ...], first: int, count: int, write: bool) -> None:
-        """Check or note long words of the L1BMs of a set of L1Bs in every L2B."""
-        one = sum(1 << member for member in members)
-        bits = np.uint64(sum(one << (8 * l2b) for l2b in range(L2BS)))
-        at = np.arange(first, first + count) % L1BM_LONGS
-        if write:
-            self.l1bm[at] |= bits
-        elif (np.bitwise_and.reduce(self.l1bm[at]) & bits) != bits:
-            self._fail_l1bm(first, count, int(bits))
-
-    # ---- L2BM, PDM, host ----
+    # ---- host ----
 
     def mark_everything(self) -> None:
         """Take every memory but DRAM as written."""
         for memory, state in self.state.items():
             state[:] = bytes([EVERYWHERE]) * WORDS[memory]
-        self.l1bm[:] = ALL_BLOCKS
-        self.l2bm[:] = True
-        self.pdm[:] = True
+        self.mark_upper()
+        self.latches.clear()
+        self.turnaround = None
+        self.banks = {"x": None, "y": None}
+        self.bars = [None, None]
+        self.dar = self.dar_staged = None
+        self.has_poison_aside = False
 
     def mark_host(self, memory: Memory, address: int, count: int) -> None:
         """Note that the host wrote long words of every instance of a memory."""
@@ -210,30 +174,21 @@ class Shadow:
             self.state[memory][2 * address : 2 * (address + count)] = bytes([EVERYWHERE]) * (2 * count)
         elif memory is Memory.T:
             self.state[memory][:] = bytes([EVERYWHERE]) * len(self.state[memory])
-        elif memory is Memory.L1BM:
-            self.l1bm[address : address + count] = ALL_BLOCKS
-        elif memory is Memory.L2BM:
-            self.l2bm[:, address : address + count] = True
-        elif memory is Memory.PDM:
-            self.pdm[:, address : address + count] = True
+        else:
+            self.mark_upper_host(memory, address, count)
 
-    def upper_run(self, memory: Memory, instance: int, first: int, count: int, write: bool) -> None:
-        """Check or note a run of L2BM or PDM; DRAM keeps its own bits."""
-        bits = (self.l2bm if memory is Memory.L2BM else self.pdm)[instance]
-        part = bits[first : first + count]
-        if write:
-            part[:] = True
-        elif not part.all():
-            levels = (instance >> 1, instance & 1) if memory is Memory.L2BM else (instance,)
-            where = coordinates_text(*levels)
-            self._fail_long(memory.value, first + int(np.argmin(part)), where)
+    # ---- errors ----
 
-    def _fail_long(self, name: str, long: int, where: str) -> None:
-        raise UninitialisedRead(
-            f"long word {long} of ${name} is read but was never written",
-            self.line,
-            self.file_name,
-            where,
-            "uninitialised-read",
-            "write it first, or run in vendor mode",
-        )
+    def fail(self, what: str, origin: Origin, where: str = "") -> NoReturn:
+        """Raise UninitialisedRead: `what` depends on words that nobody wrote."""
+        line, name = origin
+        message = f"{what} depends on {name}, which was never written"
+        if line != self.line:
+            message += f" and is read first in line {line}"
+        hint = "write it first, or run in vendor mode, where memories start at zero"
+        raise UninitialisedRead(message, self.line, self.file_name, where, "uninitialised-read", hint)
+
+    def fail_at(self, what: str, poison: NDArray[np.generic], origin: Origin) -> NoReturn:
+        """`fail` with the first unit [block, ..., PE] that is poisoned."""
+        index = np.argwhere(poison)[0]
+        self.fail(what, origin, block_text(int(index[0]), int(index[-1])))

@@ -3,17 +3,20 @@
 import contextlib
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mnc.mncore_backend.assembly.parser import parse_program
-from mnc.mncore_backend.assembly.records import Memory, Statement
+from mnc.mncore_backend.assembly.records import DebugGet, Memory, Statement
 from mnc.mncore_backend.emulator.engine import Engine
 from mnc.mncore_backend.emulator.geometry import CYCLES, DRAM_LONGS
+from mnc.mncore_backend.emulator.shown import check_shown
 from mnc.mncore_backend.emulator.snapshot import Snapshot
 from mnc.mncore_backend.emulator.state import PE_STORED, U64, longs_of, words_of
 from mnc.mncore_backend.emulator.statistics import Statistics
+from mnc.mncore_backend.emulator.taint import PATTERNS
 from mnc.mncore_backend.emulator.trace import Trace, read_part
 
 Program = str | Sequence[Statement]
@@ -55,13 +58,23 @@ class Machine:
         mode: "strict" or "vendor".
         threads: threads that share the work, by default two.
         output: receives every line that ``d get`` prints, besides `dump`.
+        dirty: seed of random words that all memories start with (vendor mode only).
     """
 
     def __init__(
-        self, mode: str = "strict", *, threads: int | None = None, output: Callable[[str], None] | None = None
+        self,
+        mode: str = "strict",
+        *,
+        threads: int | None = None,
+        output: Callable[[str], None] | None = None,
+        dirty: int | None = None,
     ) -> None:
+        if dirty is not None and mode != "vendor":
+            raise ValueError("random words in memory are for vendor mode; strict mode follows what nobody wrote")
         self.mode = mode
         self.engine = Engine(mode, threads)
+        if dirty is not None:
+            self.engine.state.fill_randomly(dirty)
         self.dump: list[str] = []
         self.engine.output = _printer(self.dump, output)
         self._program: Sequence[Statement] = []
@@ -176,6 +189,25 @@ class Machine:
         """Copy of long words of the DRAM of a group; never written ones are zero."""
         self.engine.flush()
         return self.engine.state.dram[group].read(address % DRAM_LONGS, count)
+
+    def check_shown(self, statement: DebugGet) -> None:
+        """In strict mode, raise `UninitialisedRead` if what a ``d get`` shows depends on words that nobody wrote."""
+        self.engine.flush()
+        if self.engine.strict:
+            check_shown(self.engine, statement.operand, statement.count)
+
+    def dram_poison(self, group: int, address: int, count: int) -> U64 | None:
+        """Long words with ones where DRAM depends on words that nobody wrote. None in vendor mode, and if nothing does.
+        `refuse_poison` says where it comes from."""
+        self.engine.flush()
+        dram = self.engine.state.dram[group]
+        if not self.engine.strict or dram.first_unwritten(address, count) is None:
+            return None
+        return PATTERNS[dram.poison(address, count)]
+
+    def refuse_poison(self, what: str, group: int, address: int) -> NoReturn:
+        """Raise `UninitialisedRead` for a result of the host that is poisoned at a long word of DRAM."""
+        self.engine.shadow.fail(what, self.engine.shadow.origin_of_dram(group, address), f"n{group}")
 
     def write_pdm(self, group: int, address: int, values: ArrayLike) -> None:
         """Store long words into the PDM of a group."""

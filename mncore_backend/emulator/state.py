@@ -36,6 +36,18 @@ class State:
         self.dar_entry = 0
         self.dar_position = 0
 
+    def fill_randomly(self, seed: int) -> None:
+        """Random words in every memory, as after another program; base registers stay zero."""
+        random = np.random.default_rng(seed)
+        for name in (*PE_STORED.values(), *PLANES.values(), "t", "lb"):
+            region = self.arena.region(name)
+            region[:] = random.integers(0, 1 << 64, region.shape, np.uint64)
+        self.arena.masks()[:] = random.integers(0, 16, self.arena.masks().shape, np.uint8)
+        for array in (self.l2bm, self.pdm):
+            array[:] = random.integers(0, 1 << 64, array.shape, np.uint64)
+        for group, dram in enumerate(self.dram):
+            dram.seed = (seed, group)
+
     def longs(self, memory: Memory) -> U64:
         """Writable view of a memory as long words: PE memories [L2B 8, L1B 8, MAB 16, PE 4, address], T the same with
         [..., cycle, MSB/LSB], matrix banks [8, 8, 16, 4, row], L1BM [8, 8, 8192], L2BM [8, 32768], PDM [4, 524288]."""

@@ -26,6 +26,12 @@ class InFlight:
     writes: list[Run]
     ports: set[Port]
 
+    def shares_path(self, other: "InFlight") -> bool:
+        """Whether both move between the same kinds of memory and use an instance of one of them in common: such
+        transfers finish in program order (SDM 3.5.7, OPEN-38)."""
+        kinds = [{(memory, write) for memory, _, write in one.ports} for one in (self, other)]
+        return kinds[0] == kinds[1] and not self.ports.isdisjoint(other.ports)
+
 
 @dataclass(slots=True)
 class Timeline:
@@ -69,15 +75,17 @@ class Timeline:
         return next((transfer for transfer in self.in_flight if transfer.tag == tag), None)
 
     def wait(self, tag: int) -> None:
-        """Stall until the transfer with this tag is finished; a tag never asserted does not stall (OPEN-39). Transfers
-        issued before over a shared port are finished then, too: data phases of a port run in order (OPEN-38)."""
+        """Stall until the transfer with this tag is finished; a tag never asserted does not stall (OPEN-39). Earlier
+        transfers of its path are finished then, too, and those of theirs (OPEN-38)."""
         transfer = self.asserted(tag)
         if transfer is None:
             return
         self.stall_until(transfer.finish)
-        before = self.in_flight[: self.in_flight.index(transfer)]
-        done = [other for other in before if other.ports & transfer.ports]
-        self.in_flight = [other for other in self.in_flight if other is not transfer and other not in done]
+        done = [transfer]
+        for other in reversed(self.in_flight[: self.in_flight.index(transfer)]):
+            if any(other.shares_path(later) for later in done):
+                done.append(other)
+        self.in_flight = [other for other in self.in_flight if all(other is not one for one in done)]
 
     def conflict(self, memory: Memory, instance: int, first: int, count: int, write: bool) -> InFlight | None:
         """The transfer in flight that writes the run, or (for a write) reads it."""

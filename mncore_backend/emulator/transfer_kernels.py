@@ -126,15 +126,14 @@ def join_half_quads() -> Kernel:
 
 @cache
 def store_flags(masked: str | None) -> Kernel:
-    """Write flag nibbles, 64 bytes per cycle. With "mask": bits under a 0 mask bit keep the old value (OPEN-14)."""
+    """Write flag nibbles, 64 bytes per cycle. With "mask": bits under a 0 mask bit become 0 (OPEN-14)."""
     names = ("out", "x", "mask") if masked else ("out", "x")
 
     def body(step: Step) -> None:
         for _, row in _four_cycles(step, names):
             value = row["x"].load("i8", 64)
             if masked:
-                mask = row["mask"].load("i8", 64)
-                value = (value & mask) | (row["out"].load("i8", 64) & ~mask)
+                value = value & row["mask"].load("i8", 64)
             row["out"].store(value)
 
     return kernel("flags_masked" if masked else "flags", names, body)

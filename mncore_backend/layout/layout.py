@@ -65,7 +65,7 @@ class Field:
     weight: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Layout:
     """Placement of a tensor of `shape`. Checked on construction; raises LayoutError."""
 
@@ -79,6 +79,20 @@ class Layout:
 
     def __str__(self) -> str:
         return "(" + ", ".join(_dimension_text(d) for d in self.dims) + ("," if len(self.dims) == 1 else "") + ")"
+
+    def __repr__(self) -> str:
+        return f"<Layout of {'x'.join(map(str, self.shape)) or 'a scalar'}: {self}>"
+
+    def _repr_html_(self) -> str:
+        """A row for every digit, for notebooks."""
+        head = "<tr><th>dimension</th><th>extent</th><th>digit</th><th>selects</th><th>stride</th></tr>"
+        rows = [
+            f"<tr><td>{dim}</td><td>{extent}</td><td>{digit.size}</td>"
+            f"<td>{digit.axis.value or 'address'}</td><td>{digit.stride}</td></tr>"
+            for dim, (extent, digits) in enumerate(zip(self.shape, self.dims, strict=True))
+            for digit in digits
+        ]
+        return f"<p><code>{self}</code></p><table>{head}{''.join(rows)}</table>"
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:

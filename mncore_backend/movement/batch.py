@@ -1,11 +1,11 @@
 """Loading several tensors: small ones share MVs.
 
-An MV costs its latency whatever it moves, and two MVs into one L2BM follow each other (OPEN-38). So tensors that fit
-beside each other come in one transfer per MV form, and a tensor may take a finer form than it needs, with copies in
-DRAM, where that saves a transfer. One that is wanted after a large tensor may ride in the last MV of that.
+MVs are issued at intervals. So tensors that fit beside each other come in one transfer per MV form, and a tensor may
+take a finer form than it needs, with copies in DRAM, where that saves a transfer. One that is wanted after a large
+tensor may ride in the last MV of that.
 """
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import combinations, zip_longest
 
@@ -59,7 +59,7 @@ def choose_forms(loads: Sequence[tuple[str, int]], rides: Sequence[tuple[str, in
             parts = [part for part in moved if part is not None]
             if len(parts) < len(moved):
                 continue
-            cycles = machine.MV_LATENCY_STEPS * machine.CYCLES_PER_STEP * len({own for own in chosen if own})
+            cycles = machine.MV_ISSUE_INTERVAL_STEPS * machine.CYCLES_PER_STEP * len({own for own in chosen if own})
             cost = (
                 cycles + sum(size / _LONGS_PER_CYCLE[form] for form, size in parts),
                 sum(size * DRAM_PER_L2BM[form] for form, size in parts),
@@ -91,11 +91,8 @@ def _cut(arrivals: Sequence[Arrival], largest: int, batch: int) -> Iterator[list
         yield current
 
 
-def plan_loads(
-    builder: Builder, requests: Sequence[tuple[Layout, Buffer]], later: Container[Buffer] = ()
-) -> list[Finish]:
-    """Start the loads of several tensors; each is finished, in any order, by calling what is returned for it. Those in
-    `later` are for the next run of the program.
+def plan_loads(builder: Builder, requests: Sequence[tuple[Layout, Buffer]]) -> list[Finish]:
+    """Start the loads of several tensors; each is finished, in any order, by calling what is returned for it.
 
     The first shared transfer is emitted at once, others when one of their tensors is wanted, everything else by the
     calls.
@@ -104,7 +101,6 @@ def plan_loads(
     finishes: dict[int, Finish] = {}
     riders: dict[int, list[int]] = {}
     groups = _groups(arrivals)
-    fills_all = False  # the transfer that is emitted at once: nothing else may be brought to an L2BM meanwhile
     for number, group in enumerate(groups):
         # where there are several groups, a rider would wait in L2BM for long while other tensors pass
         hosts = _hosts(arrivals, group) if len(groups) == 1 else [None] * len(group)
@@ -117,7 +113,6 @@ def plan_loads(
         )
         own = [(i, form) for i, form in zip(group, forms, strict=True) if form is not None]
         if len(own) > 1:
-            fills_all |= number == 0 and any(form != "mvp" for _, form in own)
             finishes.update(_Batch(builder, requests, arrivals, own, at_once=number == 0).finishes)
         for i, host, form in zip(group, hosts, forms, strict=True):
             if form is None and host is not None:
@@ -125,8 +120,7 @@ def plan_loads(
     alone = [i for i in range(len(arrivals)) if i not in finishes and not any(i in own for own in riders.values())]
     for i in alone:
         riding = [arrivals[j] for j in riders.get(i, [])]
-        whole = (fills_all and i == alone[0]) or requests[i][1] in later
-        load = Load(builder, arrivals[i], riding, whole=whole)
+        load = Load(builder, arrivals[i], riding)
         finishes[i] = load.finish
         finishes.update({j: partial(load.rider, n) for n, j in enumerate(riders.get(i, []))})
     return [finishes[i] for i in range(len(requests))]

@@ -20,23 +20,21 @@ from mnc.mncore_backend.program import AnyOperand, Buffer, BufferOperand, Builde
 @dataclass(frozen=True, slots=True)
 class Cost:
     """PE expressions (each a step if nothing shares it), cycles of MV data phases, number of MVs, long words read
-    from or written to DRAM (all groups), steps of the data phases out of the memory that has most to give, and steps
-    of the MVs into the memory that has most to wait for."""
+    from or written to DRAM (all groups), steps of the data phases at the busiest side of a memory, and how many MVs
+    wait for each other."""
 
     steps: int
     mv_cycles: int
     mvs: int
     dram_longs: int
-    giving: int = 0
+    busiest: int = 0
     in_turn: int = 0
 
     @property
     def total_steps(self) -> int:
-        """Steps when no MV overlaps PE work: data phases out of one memory and one latency, issue of the MVs, or, as
-        MVs into one memory wait for each other (OPEN-38), all phases and latencies of those into one of them, whatever
-        takes longest."""
-        moving = self.giving + (MV_LATENCY_STEPS if self.mvs else 0)
-        return self.steps + max(moving, self.mvs * MV_ISSUE_INTERVAL_STEPS, self.in_turn)
+        """Steps when no MV overlaps PE work: the latencies of MVs that need each other's data, and the data phases at
+        one side of a memory or the issue of the MVs, whichever takes longer (OPEN-38)."""
+        return self.steps + self.in_turn * MV_LATENCY_STEPS + max(self.busiest, self.mvs * MV_ISSUE_INTERVAL_STEPS)
 
 
 def estimate(plan: Callable[[Builder], object]) -> Cost:
@@ -58,9 +56,13 @@ def move_steps(way: Callable[[Builder, Buffer, Buffer], None], source: Layout, t
 def count(operations: list[MachineOp]) -> Cost:
     """Cost of machine operations."""
     steps = cycles = mvs = longs = 0
-    giving: dict[tuple[Memory, int], int] = {}
-    in_turn: dict[tuple[Memory, int], int] = {}
+    busy: dict[tuple[Memory, int, bool], int] = {}
+    passed: dict[Buffer, int] = {}  # MVs that what a buffer holds has passed one after the other
     for op in operations:
+        read = [passed.get(o.buffer, 0) for o in op.sources if isinstance(o, BufferOperand)]
+        most = max(read, default=0) + op.is_transfer
+        for written in (o.buffer for o in op.destinations if isinstance(o, BufferOperand)):
+            passed[written] = max(passed.get(written, 0), most)
         if not op.is_transfer:
             steps += 1
             continue
@@ -69,23 +71,21 @@ def count(operations: list[MachineOp]) -> Cost:
         form = _form(op.opcode, source, target)
         data = form.data_cycles(op.size, same_group=_group(source) == _group(target))
         cycles += data
-        for memory in _instances(source):
-            giving[memory] = giving.get(memory, 0) + -(-data // CYCLES_PER_STEP)
-        for memory in _instances(target):
-            in_turn[memory] = in_turn.get(memory, 0) + data // CYCLES_PER_STEP + MV_LATENCY_STEPS
+        for side in (*_instances(source, False), *_instances(target, True)):
+            busy[side] = busy.get(side, 0) + -(-data // CYCLES_PER_STEP)
         longs += form.source_longs(op.size) * _drams(form.source) + form.destination_longs(op.size) * _drams(
             form.destination
         )
-    return Cost(steps, cycles, mvs, longs, max(giving.values(), default=0), max(in_turn.values(), default=0))
+    return Cost(steps, cycles, mvs, longs, max(busy.values(), default=0), max(passed.values(), default=0))
 
 
-def _instances(operand: AnyOperand) -> list[tuple[Memory, int]]:
-    """The memories that an MV reads or fills: which of the L2BMs, which group of the others."""
+def _instances(operand: AnyOperand, written: bool) -> list[tuple[Memory, int, bool]]:
+    """The sides of memories that an MV reads or fills: which of the L2BMs, which group of the others."""
     groups = range(GROUPS) if operand.group is None else (operand.group,)
     if _memory(operand) is not Memory.L2BM:
-        return [(_memory(operand), group) for group in groups]
+        return [(_memory(operand), group, written) for group in groups]
     halves = range(L2BS // GROUPS) if operand.l2b is None else (operand.l2b,)
-    return [(Memory.L2BM, L2BS // GROUPS * group + half) for group in groups for half in halves]
+    return [(Memory.L2BM, L2BS // GROUPS * group + half, written) for group in groups for half in halves]
 
 
 _CROSSING = {Axis.L2B: ("mv",), Axis.L1B: ("mv", "l2bm"), Axis.MAB: ("mv", "l2bm", "l1bm")}

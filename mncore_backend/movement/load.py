@@ -9,12 +9,10 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout, place
 from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS
 from mnc.mncore_backend.movement.estimate import move_steps
-from mnc.mncore_backend.movement.halves import HALF_LATENCY, MOST
 from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.lanes import Emit, collected
 from mnc.mncore_backend.movement.own_part import own_part
 from mnc.mncore_backend.movement.paths import (
-    MV_SLICE,
     Index,
     Path,
     hop_steps,
@@ -29,7 +27,6 @@ from mnc.mncore_backend.movement.paths import (
 )
 from mnc.mncore_backend.movement.staging import alternating, emit_down, emit_l2bm_down
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_GRANULE, MV_UNIT, PeStep, placed
-from mnc.mncore_backend.movement.turns import emit_by_turns
 from mnc.mncore_backend.program import Buffer, Builder, upper
 
 
@@ -105,7 +102,7 @@ def prepare(builder: Builder, layout: Layout, destination: Buffer) -> Arrival:
 
 def _direct(layout: Layout, destination: Buffer, *, two_long: bool) -> Arrival:
     addresses = used_addresses(place(layout))
-    spread = _spread(layout)
+    spread = spread_of(layout)
     candidates = []
     for path in paths(layout, upward=False):
         parts = slices(path, addresses, two_long=two_long)
@@ -131,7 +128,7 @@ def emit_from_l2bm(builder: Builder, arrival: Arrival, part: int, l2bm: Buffer, 
         emit(builder, arrival.destination, destination)
 
 
-def _spread(layout: Layout) -> str:
+def spread_of(layout: Layout) -> str:
     """The MV form: which L2Bs may share their data."""
     free = layout.replicated_bits(Axis.L2B)
     if free == 7:
@@ -143,6 +140,11 @@ def _spread(layout: Layout) -> str:
 
 _LARGEST_PICKED = 64  # long words that a PE shares with others: more would take longer to consider than to bring
 _DRAM_LONGS_PER_STEP = 16 * CYCLES_PER_STEP * GROUPS
+
+SMALLEST, LARGEST = 1024, 4096
+"""Long words of one L2BM that an MV of a large tensor brings."""
+ROUND = 8192
+"""Long words of one L2BM that come at a time of a tensor that is too large to be there twice as much."""
 
 # DRAM long words (all groups) per long word of one L2BM.
 DRAM_PER_L2BM = {"mvb": 1, "mvb4": 2, "mvb2": 4, "mvp": 8}
@@ -162,20 +164,9 @@ def dram_index(l2bm: Index, spread: str) -> Index:
     return units.transpose(2, 1, 0, 3, 4).reshape(GROUPS, size // 2, 2)
 
 
-def _largest(spread: str) -> int:
-    """Long words of an L2BM that one MV of a large tensor fills.
-
-    The two halves of a group take turns at its DRAM: while one MV moves data the latency of the other passes, and the
-    next may follow it (OPEN-38). Larger MVs would only delay the work on what has come. Where all L2BMs are filled at
-    once every MV waits for the one before, and few large ones are best.
-    """
-    return HALF_LATENCY if spread == "mvp" else MV_SLICE
-
-
 class Load:
     """A tensor in MVs of its own. The last of them also brings `riders`, small tensors that nobody wants sooner, in
     front of what it brings of the tensor itself, so that their last instructions may read on (`Arrival.l2bm_needed`).
-    `whole`: L2BM takes it as a whole if it is not too large, so that what comes when is open still (`halves`).
 
     `finish` and `rider` emit what is left to do, in any order, each once.
     """
@@ -187,15 +178,13 @@ class Load:
         riders: Sequence[Arrival] = (),
         *,
         padding: int = 0,
-        whole: bool = False,
     ) -> None:
         self._builder, self._arrival, self._riders, self._padding = builder, arrival, riders, padding
         self._sizes = [arrival.l2bm_size(i) for i in range(len(arrival.parts))]
         ends = np.cumsum([0, *(rider.l2bm_needed for rider in riders)])
         self._places, self._in_front = ends[:-1].tolist(), int(ends[-1])
-        total = sum(self._sizes) + self._in_front
-        self._whole = whole and arrival.spread == "mvp" and total <= MOST
-        self._groups = mv_groups(self._sizes, total if self._whole else _largest(arrival.spread))
+        total = sum(self._sizes)
+        self._groups = mv_groups(self._sizes, total if total <= 2 * ROUND else ROUND)
         wide = [sum(self._sizes[i] for i in group) for group in self._groups]
         wide[-1] += self._in_front
         starts = np.cumsum([0, *(size * DRAM_PER_L2BM[arrival.spread] // GROUPS for size in wide)]).tolist()
@@ -237,10 +226,7 @@ class Load:
         l2bm = alternating(builder, Memory.L2BM, wide, "down")
         l1bm = alternating(builder, Memory.L1BM, [l1bm_extent(arrival.path, part) for part in arrival.parts], "down")
         self._last = l2bm[-1]
-        if self._whole:
-            emit_by_turns(builder, self._dram, l2bm[0], wide[0])
-        else:
-            emit_mv(builder, arrival.spread, self._dram, 0, l2bm[0], wide[0])
+        emit_mv(builder, arrival.spread, self._dram, 0, l2bm[0], wide[0])
         for g, group in enumerate(self._groups):
             if g + 1 < len(self._groups):  # ahead of the PE work of these slices, which it may overlap
                 emit_mv(builder, arrival.spread, self._dram, self._starts[g + 1], l2bm[g + 1], wide[g + 1])
@@ -265,9 +251,32 @@ def segments(form: str, total: int, start: int, size: int) -> tuple[tuple[int, i
     return ((start * DRAM_PER_L2BM[form] // GROUPS, size * DRAM_PER_L2BM[form] // GROUPS),)
 
 
+def pieces(size: int) -> list[int]:
+    """Sizes of the pieces in which `size` long words come: small ones at first, so that the PEs can begin, and at the
+    end, so that little is left to do when the last has come; between, none is larger than what came before it and what
+    follows it, because many pieces make many gaps in the work of the PEs."""
+    front: list[int] = []
+    back: list[int] = []
+    while size > 0:
+        side, other = (front, back) if len(front) <= len(back) else (back, front)
+        part = min(size, LARGEST, max(SMALLEST, sum(side)))
+        if part < SMALLEST and other:
+            other[-1] += part
+        else:
+            side.append(part)
+        size -= part
+    return [*front, *reversed(back)]
+
+
 def emit_mv(builder: Builder, spread: str, dram: Buffer, start: int, l2bm: Buffer, size: int) -> None:
-    if spread == "mvp":
-        for half in range(2):
-            builder.emit("mvp", [upper(dram, start + half * size)], [upper(l2bm, 0, l2b=half)], size=size)
-        return
-    builder.emit(spread, [upper(dram, start)], [upper(l2bm, 0)], size=size)
+    """MVs of `size` long words to each L2BM, in pieces: latencies overlap (OPEN-38), and the PEs bring on what has come
+    while the next piece is on its way."""
+    at = 0
+    for part in pieces(size):
+        if spread == "mvp":  # the halves lie behind each other
+            for half in range(2):
+                builder.emit("mvp", [upper(dram, start + half * size + at)], [upper(l2bm, at, l2b=half)], size=part)
+        else:
+            there = start + at * DRAM_PER_L2BM[spread] // GROUPS
+            builder.emit(spread, [upper(dram, there)], [upper(l2bm, at)], size=part)
+        at += part

@@ -9,7 +9,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout, place
 from mnc.mncore_backend.machine import GROUPS
 from mnc.mncore_backend.movement.image import DramImage
-from mnc.mncore_backend.movement.load import dram_index
+from mnc.mncore_backend.movement.load import DRAM_PER_L2BM, dram_index, pieces
 from mnc.mncore_backend.movement.paths import (
     MV_SLICE,
     Index,
@@ -26,7 +26,7 @@ from mnc.mncore_backend.movement.paths import (
 )
 from mnc.mncore_backend.movement.staging import alternating, emit_l2bm_up, emit_up, staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT, PE_FAMILIES, PeStep, placed
-from mnc.mncore_backend.program import Buffer, Builder, upper
+from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, upper
 
 Sums = Mapping[Axis, int]
 """Coordinate bits of the places (all L2Bs, some L1Bs, all MABs) whose parts are added on the way."""
@@ -45,8 +45,7 @@ def plan_store(builder: Builder, layout: Layout, source: Buffer, sums: Sums | No
 def plan_stores(builder: Builder, requests: Sequence[tuple[Layout, Buffer, Sums]]) -> list[DramImage]:
     """`plan_store` for several tensors (layout, source, sums) that are stored one after the other.
 
-    An MV costs its latency whatever it moves, and two MVs into one DRAM follow each other (OPEN-38): tensors that fit
-    beside each other leave in one.
+    MVs are issued at intervals: tensors that fit beside each other leave together.
     """
     departures = [prepare_store(*request) for request in requests]
     images: dict[int, DramImage] = {}
@@ -134,7 +133,7 @@ def _store(builder: Builder, departure: Departure) -> DramImage:
     for g, group in enumerate(groups):
         filled = 0
         for i in group:
-            _emit_slice(builder, departure, i, l1bm[i], l2bm[g], filled)
+            emit_slice(builder, departure, i, l1bm[i], l2bm[g], filled)
             filled += sizes[i]
         spread.emit_mv(builder, l2bm[g], dram, start, filled)
         start += images[g].shape[1]
@@ -153,7 +152,7 @@ def _store_together(builder: Builder, spread: "Spread", departures: Sequence[Dep
     for departure in departures:
         l1bm = alternating(builder, Memory.L1BM, departure.extents, "up")
         for i, own in enumerate(departure.l2bm_sizes):
-            _emit_slice(builder, departure, i, l1bm[i], l2bm, filled)
+            emit_slice(builder, departure, i, l1bm[i], l2bm, filled)
             filled += own
         indices = [departure.l2bm_index(i) for i in range(len(departure.parts))]
         index = spread.dram_index(np.concatenate(indices, axis=1))
@@ -165,7 +164,7 @@ def _store_together(builder: Builder, spread: "Spread", departures: Sequence[Dep
     return images
 
 
-def _emit_slice(builder: Builder, departure: Departure, part: int, l1bm: Buffer, l2bm: Buffer, start: int) -> None:
+def emit_slice(builder: Builder, departure: Departure, part: int, l1bm: Buffer, l2bm: Buffer, start: int) -> None:
     """PE -> L1BM -> L2BM, to offset `start` there."""
     data = departure.data[part]
     _emit_pe(builder, departure, part, l1bm)
@@ -201,17 +200,26 @@ class Spread:
         return result
 
     def emit_mv(self, builder: Builder, l2bm: Buffer, dram: Buffer, start: int, size: int) -> None:
-        """Store `size` long words of every L2BM from DRAM offset `start` on."""
-        if self.reduced:
-            builder.emit("mvrffadd", [upper(l2bm)], [upper(dram, start)], size=size)
-            return
+        """Store `size` long words of every L2BM from DRAM offset `start` on, in pieces, of which the first leave while
+        the last are still brought to L2BM."""
+        at = 0
+        for part in pieces(size):
+            if self.reduced:
+                target = upper(dram, start + at * DRAM_PER_L2BM["mvb"] // GROUPS)
+                builder.emit("mvrffadd", [upper(l2bm, at)], [target], size=part)
+            else:
+                self._emit_copies(builder, upper(l2bm, at), upper(dram, start + at), size, part)
+            at += part
+
+    def _emit_copies(
+        self, builder: Builder, source: BufferOperand, target: BufferOperand, size: int, part: int
+    ) -> None:
+        """One piece of `part` long words of each L2BM that is stored; in DRAM the halves lie `size` apart."""
         for i, half in enumerate(self.halves):
-            target = start + i * size
-            if len(self.groups) == GROUPS:
-                builder.emit("mvp", [upper(l2bm, 0, l2b=half)], [upper(dram, target)], size=size)
-                continue
-            for g in self.groups:
-                builder.emit("mvp", [upper(l2bm, 0, group=g, l2b=half)], [upper(dram, target, group=g)], size=size)
+            there = target._replace(offsets=(target.offsets[0] + i * size,))
+            for g in (None,) if len(self.groups) == GROUPS else self.groups:
+                ends = source._replace(group=g, l2b=half), there._replace(group=g)
+                builder.emit("mvp", [ends[0]], [ends[1]], size=part)
 
 
 def _cost(path: Path, parts: list[list[PeStep]]) -> tuple[int, int]:

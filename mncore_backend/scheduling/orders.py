@@ -1,5 +1,6 @@
 """Several schedules of a program, of which the best is taken."""
 
+from dataclasses import replace
 from itertools import combinations
 
 from mnc.mncore_backend.program import Program
@@ -8,21 +9,31 @@ from mnc.mncore_backend.scheduling.timeline import timing_of
 from mnc.mncore_backend.scheduling.transfers import TransferOrder
 from mnc.mncore_backend.scheduling.window import transfer_of
 
-SEVERAL_ORDERS = 5000
-"""Programs of so many operations at most are scheduled with several orders of MVs."""
+SEVERAL = 5000
+"""Programs of so many operations at most are scheduled in several ways."""
+IMPROVED = 4
+"""How often the best of them is improved at most."""
 
 
 def best_schedule(program: Program) -> Schedule:
-    """The schedule with the fewest cycles, then steps, of those that different orders of MVs give. Which order is best
-    depends on how often memories that several MVs write run dry, which no rule foresees; larger programs, and those
-    whose MVs do not meet, get one order.
+    """The schedule with the fewest cycles, then steps, of those that different orders of MVs and two readings of the
+    priorities give, which no rule foresees; the best is improved by priorities that follow from it, as long as that
+    helps. Larger programs get one schedule, those whose MVs do not meet one order.
 
     Raises InternalError for operations that no step can take.
     """
-    several = len(program.operations) <= SEVERAL_ORDERS and _meet(program)
-    orders = TransferOrder if several else (TransferOrder.READY,)
-    found = [schedule(program, ScheduleOptions(order=order)) for order in orders]
-    return min(found, key=lambda result: (result.cycles, result.steps))
+    if len(program.operations) > SEVERAL:
+        return schedule(program)
+    orders = TransferOrder if _meet(program) else (TransferOrder.READY,)
+    tried = [ScheduleOptions(order=order, deep=deep) for order in orders for deep in (True, False)]
+    found = [(schedule(program, options), options) for options in tried]
+    best, options = min(found, key=lambda pair: (pair[0].cycles, pair[0].steps))
+    for _ in range(IMPROVED):
+        other = schedule(program, replace(options, earlier=best.places))
+        if (other.cycles, other.steps) >= (best.cycles, best.steps):
+            break
+        best = other
+    return best
 
 
 def _meet(program: Program) -> bool:

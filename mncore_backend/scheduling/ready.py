@@ -1,10 +1,10 @@
 """Bundles whose predecessors are all placed, sorted by what still keeps them from being issued."""
 
+from bisect import insort
 from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
 
 from mnc.mncore_backend.scheduling.graph import Bundle
-from mnc.mncore_backend.scheduling.transfers import written_by
 
 Entry = tuple[int, int, Bundle]
 
@@ -12,7 +12,6 @@ Entry = tuple[int, int, Bundle]
 class ReadyQueues:
     """Four kinds of queues. `later`: earliest step not reached. `stalled`: an MV they need is still on its way.
     `units`: could be issued now, one heap per issue unit, most urgent first. `transfers`: MVs that could be issued now.
-    `held`: MVs that could, too, but let others go first in this step.
     """
 
     def __init__(self, arrival: Callable[[Bundle], int], *, by_urgency: bool = False) -> None:
@@ -22,10 +21,9 @@ class ReadyQueues:
         self._arrival = arrival
         self.later: list[Entry] = []
         self.stalled: list[Entry] = []
-        self._stalled_moves: dict[int, dict[int, Bundle]] = {}  # MVs among them: what they write -> index -> bundle
+        self.stalled_moves: dict[int, Bundle] = {}  # MVs among them, by their indices
         self.units: dict[int, list[Entry]] = {}
         self.transfers: list[Entry] = []
-        self.held: list[Bundle] = []
         self.forwarded: dict[int, list[Entry]] = {}  # as `units`, for this step only: with operands from latches
 
     def add(self, bundle: Bundle, step: int, now: int) -> None:
@@ -38,11 +36,15 @@ class ReadyQueues:
         if arrival > now:
             heappush(self.stalled, (arrival, bundle.index, bundle))
             if bundle.is_transfer:
-                self._stalled_moves.setdefault(written_by(bundle.rows[0][0]), {})[bundle.index] = bundle
+                self.stalled_moves[bundle.index] = bundle
         elif bundle.is_transfer:
             self._push_transfer(bundle)
         else:
             self.push(bundle)
+
+    def remove_transfer(self, bundle: Bundle) -> None:
+        """An MV of `transfers` is issued."""
+        self.transfers = [entry for entry in self.transfers if entry[2] is not bundle]
 
     def push(self, bundle: Bundle) -> None:
         """Put a bundle into the heap of its first row's unit."""
@@ -54,7 +56,7 @@ class ReadyQueues:
 
     def _push_transfer(self, bundle: Bundle) -> None:
         # In program order what is loaded first is used first.
-        heappush(self.transfers, (-bundle.priority if self._by_urgency else 0, bundle.index, bundle))
+        insort(self.transfers, (-bundle.priority if self._by_urgency else 0, bundle.index, bundle))
 
     @staticmethod
     def _push(heaps: dict[int, list[Entry]], bundle: Bundle) -> None:
@@ -70,25 +72,8 @@ class ReadyQueues:
         while self.stalled and self.stalled[0][0] <= now:
             bundle = heappop(self.stalled)[2]
             if bundle.is_transfer:
-                del self._stalled_moves[written_by(bundle.rows[0][0])][bundle.index]
+                del self.stalled_moves[bundle.index]
             self.add(bundle, step, now)
-
-    def stalled_moves(self, written: int | None = None) -> Iterator[Bundle]:
-        """MVs of `stalled`; those only that write an instance of the bit set `written`, if it is given. Hundreds may be
-        stalled, of a few kinds."""
-        for own, moves in self._stalled_moves.items():
-            if written is None or own & written:
-                yield from moves.values()
-
-    def hold(self, bundles: list[Bundle]) -> None:
-        """MVs that wait for others until the next step at least."""
-        self.held += bundles
-
-    def release_held(self) -> None:
-        """A new step: they compete again."""
-        for bundle in self.held:
-            self._push_transfer(bundle)
-        self.held.clear()
 
     def due_before(self, step: int) -> Iterator[Bundle]:
         """Bundles of `later` that are ready before `step`."""

@@ -7,15 +7,15 @@ needs their result carries the wait; other work is preferred while a transfer is
 there is none left.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from heapq import heappop
-from itertools import takewhile
 from typing import NoReturn
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.accesses import Agent
 from mnc.mncore_backend.assembly.records import Expression, Memory, Statement
+from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS
 from mnc.mncore_backend.program import Program
 from mnc.mncore_backend.scheduling.forwarding import forwarded
 from mnc.mncore_backend.scheduling.graph import Bundle, Node
@@ -23,8 +23,8 @@ from mnc.mncore_backend.scheduling.needs import AGENT_BIT, REACH, Needs, needs_o
 from mnc.mncore_backend.scheduling.ready import ReadyQueues
 from mnc.mncore_backend.scheduling.statements import StatementWriter
 from mnc.mncore_backend.scheduling.steps import StepRecord, StepTable, side_by_side
-from mnc.mncore_backend.scheduling.timeline import Timeline
-from mnc.mncore_backend.scheduling.transfers import TransferOrder, Transfers, share_memory, written_by
+from mnc.mncore_backend.scheduling.timeline import Port, Timeline
+from mnc.mncore_backend.scheduling.transfers import TransferOrder, Transfers
 from mnc.mncore_backend.scheduling.window import Window
 
 WINDOW = 2000
@@ -32,6 +32,12 @@ KEPT_IN_MIND = 2
 """How many urgent bundles that do not fit yet hold back less urgent ones."""
 MARGIN = 16
 """Steps by which those must be less urgent: holding back what is nearly as urgent gains nothing."""
+AHEAD = 2 * MV_ISSUE_INTERVAL_STEPS
+"""Steps by which an MV is issued before its memories are free. Sooner gains nothing, as latencies overlap, and whoever
+is more urgent could not go before it any more."""
+LOOKED_AT = 32
+"""How many MVs that are ready are looked at per step."""
+FAR = 1 << 60
 TRIES = 12
 """How many bundles of one unit are looked at per step before the unit stays idle."""
 
@@ -39,12 +45,13 @@ TRIES = 12
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """Statements of a program; `locations[i]` are the locations of the operations that statement i works for. `steps`
-    and `cycles` are what the timeline predicts."""
+    and `cycles` are what the timeline predicts; `places` the steps of operations (of a chain, of its first)."""
 
     statements: list[Statement]
     locations: list[frozenset[str]]
     steps: int
     cycles: int
+    places: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +60,18 @@ class ScheduleOptions:
 
     window          how many operations compete for a step
     wait_at_end     the program ends only when its last transfer has finished
-    share_memories  MVs in flight may write the same memory at different addresses; what the machine demands is not
-                    public (OPEN-38)
     forwarding      operands may be taken from latches where that makes an operation ready earlier
     order           of MVs
+    deep            of what may come equally late, the longest way from the start counts as the latest
+    earlier         places of an earlier schedule, which this one is to improve
     """
 
     window: int = WINDOW
     wait_at_end: bool = True
-    share_memories: bool = False
     forwarding: bool = True
     order: TransferOrder = TransferOrder.READY
+    deep: bool = True
+    earlier: Mapping[int, int] | None = None
 
 
 def schedule(program: Program, options: ScheduleOptions = ScheduleOptions()) -> Schedule:
@@ -90,14 +98,16 @@ class _ListScheduler:
     timeline: Timeline = field(init=False)
     transfers: Transfers = field(init=False)
     writer: StatementWriter = field(init=False)
-    moves: list[Bundle] = field(default_factory=list)  # MVs that are not issued yet, in program order
+    places: dict[int, int] = field(default_factory=dict)
     step: int = 0
+    clear_for: int = 0  # the priority of an MV that only transfers L1BM->L2BM keep from being issued
 
     def __post_init__(self) -> None:
-        self.window = Window(self.program.operations, self.options.window)
+        options = self.options
+        self.window = Window(self.program.operations, options.window, deep=options.deep, earlier=options.earlier)
         self.table = StepTable()
         self.timeline = Timeline()
-        self.transfers = Transfers(self.timeline, share_memories=self.options.share_memories)
+        self.transfers = Transfers(self.timeline)
         self.queues = ReadyQueues(self.transfers.arrival, by_urgency=self.options.order is TransferOrder.URGENT)
         self.writer = StatementWriter()
 
@@ -115,7 +125,7 @@ class _ListScheduler:
             self._finish_step()
         self.writer.transfers_at_end(self.table[self.step])
         statements, locations = self.writer.result()
-        return Schedule(statements, locations, self.step, self.timeline.cycles)
+        return Schedule(statements, locations, self.step, self.timeline.cycles, self.places)
 
     def _is_unfinished(self) -> bool:
         """Something is left to be placed, or stands in the current step or later."""
@@ -130,7 +140,6 @@ class _ListScheduler:
             for bundle in self.window.extend():
                 self._make_ready(bundle)
             self.queues.renew()
-            self.moves = [b for b in self.window.bundles if b.is_transfer]
 
     def _make_ready(self, bundle: Bundle) -> None:
         self.queues.add(bundle, self.step, self.timeline.now)
@@ -180,10 +189,10 @@ class _ListScheduler:
     def _fill_step(self) -> None:
         record = self.table[self.step]
         self.queues.advance(self.step, self.timeline.now)
-        self.queues.release_held()
         for bundle in self.chances.pop(self.step, ()):
             self._take_chance(bundle)
-        self._issue_transfers(record, forced=False)
+        self.clear_for = 0
+        self._issue_transfers(record)
         while not record.hold:
             self._place_operations(record)
             if record.nodes or not self._react_to_idleness(record):
@@ -241,6 +250,8 @@ class _ListScheduler:
         """Place a bundle at the current step if it fits and the waits it owes can be carried."""
         if not self.table.fits(bundle, self.step):
             return False
+        if bundle.priority < self.clear_for and bundle.needs[0].agents & AGENT_BIT[Agent.L2BM_UP]:
+            return False  # the MV goes with the next step
         owed = self.transfers.owed(bundle)
         if owed:
             if record.wait is not None:
@@ -255,6 +266,7 @@ class _ListScheduler:
     def _release(self, bundle: Bundle) -> None:
         """Tell the successors of a placed bundle."""
         self.window.unplaced -= 1
+        self.places[bundle.index] = self.step
         bundle.placed = True
         for node in bundle.nodes:
             for other, distance, sooner in node.successors:
@@ -272,50 +284,52 @@ class _ListScheduler:
 
     # ---- MVs ----
 
-    def _issue_transfers(self, record: StepRecord, *, forced: bool) -> bool:
-        """Issue the MVs that are ready, one per interval unless `forced`. True if any was issued."""
-        issued = False
-        blocked: list[Bundle] = []
-        held: list[Bundle] = []
-        while self._may_issue(record, forced) and not (forced and issued):
-            bundle = heappop(self.queues.transfers)[2]
+    def _issue_transfers(self, record: StepRecord, *, until: int | None = None) -> bool:
+        """Issue the first MV whose data phase can begin soon, or before `until` (issue then stalls for its interval).
+        True if one was issued. Who could go but for its memories keeps them free for itself: others go before it only
+        if they are done in time."""
+        latest = self.timeline.now + AHEAD if until is None else until
+        reserved: dict[Port, int] = {}
+        for _, _, bundle in self.queues.transfers[:LOOKED_AT] if self._may_issue(record, until) else ():
             node = bundle.rows[0][0]
-            if self._yields(bundle, blocked):
-                held.append(bundle)
+            assert node.timing is not None
+            if self._yields(bundle):
                 continue
-            if self.transfers.owed(bundle) or not self._far_from_upward(node):
-                blocked.append(bundle)
+            start = self.transfers.start(bundle)
+            end = start + node.timing.data_steps
+            if start > latest or any(end > reserved.get(port, end) for port in node.timing.ports):
+                for port in node.timing.ports:
+                    reserved[port] = min(start, reserved.get(port, start))
                 continue
-            self.transfers.issue(node, record)
-            node.step = self.step
-            self._release(bundle)
-            issued = True
-        self.queues.hold(held)
-        for bundle in blocked:
-            self._make_ready(bundle)  # it may have to stall again
-            owed = self.transfers.owed(bundle)
-            if owed and record.wait is None and self.transfers.finish[owed[0]] <= self.timeline.now:
-                self.transfers.wait(owed[0], record)  # what the MV has to follow is finished: say so
-        return issued
+            if self._far_from_upward(node):
+                return self._issue(bundle, record)
+            self.clear_for = max(self.clear_for, bundle.priority)
+        return False
 
-    def _yields(self, bundle: Bundle, blocked: Sequence[Bundle]) -> bool:
-        """Whether an MV lets another one go first."""
-        if self.options.order is TransferOrder.URGENT:
-            others = (*self.queues.stalled_moves(), *blocked)
-            return any(self.transfers.should_wait(bundle, other) for other in others)
-        if self.options.share_memories:
+    def _issue(self, bundle: Bundle, record: StepRecord) -> bool:
+        """Issue an MV, or say first that what it has to follow is finished."""
+        owed = self.transfers.owed(bundle)
+        if owed:
+            if record.wait is None:
+                self.transfers.wait(owed[0], record)
             return False
-        if self.options.order is TransferOrder.PROGRAM:
-            earlier = takewhile(lambda other: other is not bundle, self.moves)
-            return any(share_memory(bundle, other) for other in earlier if not other.placed)
-        written = written_by(bundle.rows[0][0])
-        meeting = (*self.queues.stalled_moves(written), *(o for o in blocked if written_by(o.rows[0][0]) & written))
-        return any(other.index < bundle.index for other in meeting)
+        self.queues.remove_transfer(bundle)
+        node = bundle.rows[0][0]
+        self.transfers.issue(node, record)
+        node.step = self.step
+        self._release(bundle)
+        return True
 
-    def _may_issue(self, record: StepRecord, forced: bool) -> bool:
+    def _yields(self, bundle: Bundle) -> bool:
+        """Whether an MV lets another one go first that is not ready yet."""
+        if self.options.order is not TransferOrder.URGENT:
+            return False
+        return any(self.transfers.should_wait(bundle, other) for other in self.queues.stalled_moves.values())
+
+    def _may_issue(self, record: StepRecord, until: int | None) -> bool:
         """An MV may stand before the current step. Behind a wait of this step there is no place for one any more."""
         ready = bool(self.queues.transfers) and record.waited is None and self.transfers.tag_available
-        return ready and (forced or self.timeline.may_issue)
+        return ready and (until is not None or self.timeline.may_issue)
 
     def _far_from_upward(self, node: Node) -> bool:
         """An MV that reads L2BM keeps one step from any L1BM->L2BM transfer (row 1 of the hazard table)."""
@@ -328,14 +342,14 @@ class _ListScheduler:
 
     def _react_to_idleness(self, record: StepRecord) -> bool:
         """The step is empty so far. True if something was done that may let an operation into it; False to leave it."""
-        if self._issue_transfers(record, forced=True):
-            return True
         soon = self._idle_steps()
-        if self.queues.stalled and record.wait is None:
-            arrival, _, bundle = self.queues.stalled[0]
-            if soon is None or arrival - self.timeline.now <= soon:
-                self.transfers.wait(self.transfers.owed(bundle)[0], record)
-                return True
+        arrival, _, bundle = self.queues.stalled[0] if self.queues.stalled else (FAR, 0, None)
+        stalls = bundle is not None and record.wait is None and (soon is None or arrival - self.timeline.now <= soon)
+        if (stalls or soon is None) and self._issue_transfers(record, until=arrival):
+            return True
+        if stalls and bundle is not None and record.wait is None:
+            self.transfers.wait(self.transfers.owed(bundle)[0], record)
+            return True
         if soon is None and record.wait is None and self._starved():
             index = self.transfers.first_to_finish()
             if index is None:
@@ -345,13 +359,13 @@ class _ListScheduler:
 
     def _starved(self) -> bool:
         """Operations remain, none of them can ever be placed without waiting for something."""
+        if self.queues.transfers and self.transfers.tag_available:
+            return False  # an MV may go with one of the next steps
         return bool(self.window.unplaced) and self.table.is_empty_from(self.step)
 
     def _idle_steps(self) -> int | None:
         """Steps until some operation may become possible without a stall, None if there is none."""
         if any(self.queues.units.values()):
-            return 1
-        if self.queues.transfers and self.transfers.tag_available:
             return 1
         return self.queues.later[0][0] - self.step if self.queues.later else None
 

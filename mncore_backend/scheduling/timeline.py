@@ -19,16 +19,13 @@ from mnc.mncore_backend.machine import (
 Port = tuple[Memory, int, bool]
 """Memory, instance and whether it is written: what a data phase occupies."""
 
-_NUMBER = {memory: i for i, memory in enumerate(Memory)}
-
 
 @dataclass(frozen=True, slots=True)
 class TransferTiming:
-    """Length of the data phase in steps, the ports it occupies, and the instances it writes as a bit set."""
+    """Length of the data phase in steps, and the ports it occupies."""
 
     data_steps: int
     ports: tuple[Port, ...]
-    written: int = 0
 
     @property
     def duration(self) -> int:
@@ -52,8 +49,7 @@ def timing_of(transfer: Transfer) -> TransferTiming:
         for instance in range(8)
         if access.memory is not Memory.DAR and access.instances >> instance & 1
     ]
-    written = sum(1 << 8 * _NUMBER[memory] + instance for memory, instance, write in ports if write)
-    return TransferTiming(-(-cycles // CYCLES_PER_STEP), tuple(ports), written)
+    return TransferTiming(-(-cycles // CYCLES_PER_STEP), tuple(ports))
 
 
 @dataclass(slots=True)
@@ -80,12 +76,15 @@ class Timeline:
         """Issue an MV now; its completion time."""
         self.stall_until(self._last_issue + MV_ISSUE_INTERVAL_STEPS)
         self._last_issue = self.now
-        start = max([self.now, *(self._ports.get(port, 0) for port in timing.ports)])
-        end = start + timing.data_steps
+        end = self.start(timing) + timing.data_steps
         finish = end + MV_LATENCY_STEPS
         self._ports.update(dict.fromkeys(timing.ports, end if MV_LATENCY_OVERLAPS else finish))
         self.last_finish = max(self.last_finish, finish)
         return finish
+
+    def start(self, timing: TransferTiming) -> int:
+        """When the data phase of an MV begins that is issued now."""
+        return max([self.now, *(self._ports.get(port, 0) for port in timing.ports)])
 
     @property
     def may_issue(self) -> bool:

@@ -17,17 +17,10 @@ class TransferOrder(Enum):
 
     READY    the first in program order of those that need not wait for work of the PEs
     URGENT   the most urgent; one may let another go first that is not ready yet
-    PROGRAM  the first in program order of those that share a memory, whatever it waits for
     """
 
     READY = "ready"
     URGENT = "urgent"
-    PROGRAM = "program"
-
-
-def written_by(node: Node) -> int:
-    """Instances of memories that an MV writes, as a bit set; 0 for other work."""
-    return node.timing.written if node.timing is not None else 0
 
 
 def share_memory(one: Bundle, other: Bundle) -> bool:
@@ -40,13 +33,10 @@ def share_memory(one: Bundle, other: Bundle) -> bool:
 class Transfers:
     """Issued MVs until their wait. A tag is asserted once and free again after its wait (SDM 3.2.3)."""
 
-    def __init__(self, timeline: Timeline, *, share_memories: bool) -> None:
-        """`share_memories`: two MVs in flight may write the same memory (at different addresses)."""
+    def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
-        self._share_memories = share_memories
         self.finish: dict[int, int] = {}  # operation index -> completion time, until waited for
         self._nodes: dict[int, Node] = {}
-        self._written: dict[int, int] = {}  # what they write, as a bit set
         self._free = list(reversed(TAGS))
 
     @property
@@ -60,12 +50,10 @@ class Transfers:
         record.transfers.append(node)
         self.finish[node.index] = self.timeline.issue(node.timing)
         self._nodes[node.index] = node
-        self._written[node.index] = written_by(node)
 
     def wait(self, index: int, record: StepRecord) -> None:
         """Let the step of `record` wait for an MV; issue stalls until it has finished."""
         node = self._nodes.pop(index)
-        del self._written[index]
         assert node.transfer is not None and node.transfer.tag is not None and record.wait is None
         record.wait = node.transfer.tag
         record.waited = index
@@ -74,11 +62,9 @@ class Transfers:
 
     def owed(self, bundle: Bundle) -> list[int]:
         """MVs that must be waited for before the bundle, those that finish first in front."""
-        if not bundle.transfers and not bundle.is_transfer:
+        if not bundle.transfers:
             return []
         indices = {n.index for n in bundle.transfers if n.index in self.finish}
-        if bundle.is_transfer and self.finish and not self._share_memories:
-            indices |= self._same_target(bundle.rows[0][0])
         return sorted(indices, key=lambda i: (self.finish[i], i)) if len(indices) > 1 else list(indices)
 
     def arrival(self, bundle: Bundle) -> int:
@@ -86,27 +72,24 @@ class Transfers:
         owed = self.owed(bundle)
         return self.finish[owed[-1]] if owed else 0
 
-    def _same_target(self, node: Node) -> set[int]:
-        """MVs in flight that write a memory which `node` writes too. What the constraints on MVs in flight are is not
-        public (OPEN-38), so such MVs are kept apart."""
-        written = written_by(node)
-        return {i for i, other in self._written.items() if written & other}
+    def start(self, bundle: Bundle) -> int:
+        """When the data phase of an MV would begin if it were issued now."""
+        timing = bundle.rows[0][0].timing
+        assert timing is not None
+        return self.timeline.start(timing)
 
     def should_wait(self, bundle: Bundle, other: Bundle) -> bool:
-        """Whether an MV that could be issued now lets another one go first that will be able to later. If both write a
-        memory one delays the other; the order is taken in which both, with what follows them, are done sooner."""
-        node, following = bundle.rows[0][0], other.rows[0][0]
-        assert node.timing is not None and following.timing is not None
-        if self._share_memories or not self._meet(bundle, other):
+        """Whether an MV that could be issued now lets another one go first that will be able to later. If they share a
+        memory one delays the other by its data phase; the order is taken in which both, with what follows them, are
+        done sooner."""
+        if not share_memory(bundle, other):
             return False
+        own, following = bundle.rows[0][0].timing, other.rows[0][0].timing
+        assert own is not None and following is not None
         now, arrival = self.timeline.now, self.arrival(other)
-        after = now + node.timing.duration + other.priority
-        return arrival + following.timing.duration + bundle.priority < after
-
-    @staticmethod
-    def _meet(one: Bundle, other: Bundle) -> bool:
-        """Two MVs write the same memory."""
-        return bool(written_by(one.rows[0][0]) & written_by(other.rows[0][0]))
+        at_once = max(now + bundle.priority, max(arrival, now + own.data_steps) + other.priority)
+        behind = max(arrival + other.priority, arrival + following.data_steps + bundle.priority)
+        return behind < at_once
 
     def first_to_finish(self) -> int | None:
         """The MV in flight that finishes first."""

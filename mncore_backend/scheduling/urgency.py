@@ -3,11 +3,10 @@
 The longest path from an operation to the end is too short an estimate where what follows competes for a unit. So the
 operations are first placed from the end on, each unit taking one at a time; how far from the end an operation comes to
 lie is its priority in the real schedule. (Forward-backward improvement, R. Li and J. Willis, 1992.)
-MVs take the ports of their memories: of those they read during the data phase, of those they write until they have
-finished (OPEN-38).
+MVs take the ports of their memories during their data phases; their latencies overlap (OPEN-38).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 
 from mnc.mncore_backend.scheduling.graph import Bundle
@@ -17,8 +16,12 @@ Busy = dict[Port, int]
 """When a port is taken: a bit set of steps from the end of the program."""
 
 
-def compute_priorities(bundles: Sequence[Bundle]) -> None:
-    """Set `priority` of bundles whose members are all known, in steps from the first row to the end."""
+def compute_priorities(
+    bundles: Sequence[Bundle], *, deep: bool = True, earlier: Mapping[int, int] | None = None
+) -> None:
+    """Set `priority` of bundles whose members are all known, in steps from the first row to the end. `deep`: of those
+    that may come equally late, the one with the longest way from the start comes last; otherwise the first does. With
+    the steps of an `earlier` schedule, by index, whoever came last there is placed first."""
     for number, bundle in enumerate(bundles):
         bundle.number = number
     edges = [_edges(bundle, bundles) for bundle in bundles]
@@ -26,22 +29,24 @@ def compute_priorities(bundles: Sequence[Bundle]) -> None:
     for i, own in enumerate(edges):
         for j in own:
             before[j].append(i)
-    depths = _depths(edges, before)
+    depths = _depths(edges, before) if deep else list(range(len(bundles), 0, -1))
     missing = [len(own) for own in edges]
-    ready: list[tuple[int, int, int]] = []  # (steps from the end at least, depth, number)
+    ready: list[tuple[int, int, int]] = []  # (steps from the end at least, or how late before, depth, number)
     for i, count in enumerate(missing):
         if not count:
-            heappush(ready, (_least(bundles[i]), -depths[i], i))
+            heappush(ready, (_least(bundles[i]) if earlier is None else -earlier[bundles[i].index], -depths[i], i))
     busy: dict[int, int] = {}
     ports: Busy = {}
     while ready:
-        bound, _, i = heappop(ready)
+        _, _, i = heappop(ready)
         bundle = bundles[i]
+        bound = _bound(bundle, edges[i], bundles)
         bundle.priority = _start(bundle, bound, ports) if bundle.is_transfer else _place(bundle, bound, busy)
         for j in before[i]:
             missing[j] -= 1
             if not missing[j]:
-                heappush(ready, (_bound(bundles[j], edges[j], bundles), -depths[j], j))
+                late = _bound(bundles[j], edges[j], bundles) if earlier is None else -earlier[bundles[j].index]
+                heappush(ready, (late, -depths[j], j))
 
 
 def _edges(bundle: Bundle, bundles: Sequence[Bundle]) -> dict[int, int]:
@@ -112,14 +117,14 @@ def _start(bundle: Bundle, bound: int, busy: Busy) -> int:
     """The same for an MV, which keeps its ports for some time."""
     timing = bundle.rows[0][0].timing
     assert timing is not None
-    lengths = {port: timing.duration if port[2] else timing.data_steps for port in timing.ports}
+    length = timing.data_steps
     at, moved = bound, True
     while moved:
         moved = False
-        for port, length in lengths.items():
+        for port in timing.ports:
             if met := busy.get(port, 0) >> at - length & (1 << length) - 1:
                 at += met.bit_length()  # behind the last place that it meets
                 moved = True
-    for port, length in lengths.items():
+    for port in timing.ports:
         busy[port] = busy.get(port, 0) | (1 << length) - 1 << at - length
     return at

@@ -1,6 +1,6 @@
 """The window of operations that compete for steps: builds the graph as the window moves over the program."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
@@ -41,7 +41,17 @@ def moving_memories(operations: Sequence[MachineOp]) -> frozenset[Memory]:
 class Window:
     """Bundles whose members have all been read and that are not placed yet, with up-to-date priorities."""
 
-    def __init__(self, operations: Sequence[MachineOp], size: int) -> None:
+    def __init__(
+        self,
+        operations: Sequence[MachineOp],
+        size: int,
+        *,
+        deep: bool = True,
+        earlier: Mapping[int, int] | None = None,
+    ) -> None:
+        """`deep`, `earlier`: see `compute_priorities`."""
+        self._deep = deep
+        self._earlier = earlier
         self._operations = operations
         self._size = size
         self._next = 0
@@ -74,7 +84,7 @@ class Window:
                 if bundle.pending == 0:
                     ready.append(bundle)
         self.bundles = [b for b in self.bundles if not b.placed]
-        compute_priorities(self.bundles)
+        compute_priorities(self.bundles, deep=self._deep, earlier=self._earlier)
         return ready
 
     def _read_one(self) -> Bundle:

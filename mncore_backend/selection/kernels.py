@@ -8,6 +8,16 @@ from mnc.mncore_backend.program import AnyOperand, BufferOperand, MachineOp
 from mnc.mncore_backend.scheduling.timeline import Port, TransferTiming, timing_of
 
 _LATENCY = 2  # steps from a result to its use, in most units
+Region = tuple[int, int, int | None]
+"""Long words from..to of a buffer in L2BM, and of which half of every group (None: of both)."""
+
+
+def apart(one: Region | None, other: Region | None) -> bool:
+    """Whether two parts of a buffer have nothing in common."""
+    if one is None or other is None:
+        return False
+    halves = one[2] is not None and other[2] is not None and one[2] != other[2]
+    return halves or one[1] <= other[0] or other[1] <= one[0]
 
 
 @dataclass(eq=False, slots=True)
@@ -32,6 +42,17 @@ class Kernel:
     start: int = -1
     not_before: int = 0
     is_fixed: bool = False
+
+    @property
+    def region(self) -> Region | None:
+        """What a single MV writes of a buffer in L2BM; None for anything else."""
+        op = self.operations[0]
+        target = op.destinations[0] if len(self.operations) == 1 and op.is_transfer else None
+        if not isinstance(target, BufferOperand) or target.group is not None:
+            return None
+        if target.buffer.choices[0] is not Memory.L2BM:
+            return None
+        return target.offsets[0], target.offsets[0] + op.size, target.l2b
 
     @property
     def sources(self) -> set[Port]:

@@ -14,7 +14,7 @@ from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, MachineOp, Program
 from mnc.mncore_backend.scheduling.chains import produced_latch
 from mnc.mncore_backend.scheduling.timeline import Port
-from mnc.mncore_backend.selection.kernels import Kernel, kernel_of
+from mnc.mncore_backend.selection.kernels import Kernel, Region, apart, kernel_of
 from mnc.mncore_backend.selection.streams import around_exchanges
 
 _ABOVE = (Memory.L1BM, Memory.L2BM)
@@ -23,7 +23,7 @@ _KERNELS = 400  # more than that are left as they are: the simulation takes quad
 
 def ordered_kernels(program: Program, runs: Sequence[Sequence[MachineOp]]) -> list[MachineOp]:
     """The operations of `runs`, whose given order is correct, in an order that serves the most urgent first; large
-    loads are cut anew around what fills all L2BMs (`streams`), by buffers that are added to `program`."""
+    loads are set around what fills all L2BMs (`streams`), by buffers that are added to `program`."""
     parts = list(islice((part for run in runs for part in _parts(run)), _KERNELS + 1))
     if len(parts) > _KERNELS or not _fit_side_by_side(runs):
         return [op for run in runs for op in run]
@@ -125,28 +125,30 @@ def _constant(op: MachineOp, made: set[Buffer]) -> Buffer | None:
     return target.buffer if op.literal is not None or copied else None
 
 
+_Use = tuple[Kernel, bool, Region | None]
+"""Who uses a buffer, whether it writes, and which part; None: any."""
+
+
 def _connect(kernels: Sequence[Kernel]) -> None:
-    """Edges between kernels of which one writes a buffer that the other one uses, and the urgency of each. Those that
-    are fixed have their times."""
-    writers: dict[object, Kernel] = {}
-    readers: dict[object, list[Kernel]] = {}
+    """Edges between kernels of which one writes what the other one uses, and the urgency of each. Those that are fixed
+    have their times."""
+    uses: dict[Buffer, list[_Use]] = {}
     for kernel in kernels:
         kernel.before, kernel.after = set(), set()
     for kernel in (k for k in kernels if not k.is_fixed):
+        region = kernel.region
         read = {o.buffer for op in kernel.operations for o in op.sources if isinstance(o, BufferOperand)}
         written = {o.buffer for op in kernel.operations for o in op.destinations if isinstance(o, BufferOperand)}
         for buffer in read | written:
-            earlier = [writers[buffer]] if buffer in writers else []
-            if buffer in written:
-                earlier += readers.pop(buffer, [])
-            for other in earlier:
-                if other is not kernel:
+            write, own = buffer in written, region if buffer in written else None
+            earlier = uses.setdefault(buffer, [])
+            for other, wrote, part in earlier:
+                if other is not kernel and (write or wrote) and not apart(own, part):
                     kernel.before.add(other)
                     other.after.add(kernel)
-        for buffer in written:
-            writers[buffer] = kernel
-        for buffer in read - written:
-            readers.setdefault(buffer, []).append(kernel)
+            if write and own is None:
+                earlier.clear()
+            earlier.append((kernel, write, own))
     for kernel in reversed(kernels):
         kernel.urgency = kernel.duration + max((k.urgency for k in kernel.after), default=0)
 

@@ -17,15 +17,15 @@ from mnc.dialects.mncore.attributes import placement_of
 from mnc.mncore_backend.layout import equivalent
 from mnc.mncore_backend.movement.ahead import Request, plan_ahead
 from mnc.mncore_backend.movement.reduce_scatter import may_go_at_once
-from mnc.mncore_backend.selection.capacity import fits
+from mnc.mncore_backend.residency.spill_buffers import check_operations_fit
 
 
 @dataclass(frozen=True)
 class PlanMovements(Pass):
     """Plan relayouts and gathers of large tensors ahead, on two processors; what is planned is remembered.
 
-    The program stays as it is. Of one that cannot fit local memory nothing is planned: its plans are as large as it is,
-    and `select-instructions` will refuse it.
+    The program stays as it is. One with an operation that alone does not fit local memory is refused: plans are as
+    large as what they move.
     """
 
     name: ClassVar[str] = "plan-movements"
@@ -34,7 +34,8 @@ class PlanMovements(Pass):
         """Plan the movements of every function."""
         with module.context:
             for op in module.body.operations:
-                if op.operation.name == "func.func" and fits(op.operation):
+                if op.operation.name == "func.func":
+                    check_operations_fit(op.operation)
                     plan_ahead(_requests(op.operation), share_out)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mnc.core import events
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.diagnostics import CompileError, node_name
@@ -38,15 +39,18 @@ from mnc.mncore_backend.movement import (
     plan_stores,
 )
 from mnc.mncore_backend.movement.lookup import emit_lookup
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, MachineOp, Program
+from mnc.mncore_backend.movement.spill import Spilled, plan_fetch, plan_spill
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, MachineOp, Origin, Program
 from mnc.mncore_backend.program_ir import replace_function
-from mnc.mncore_backend.selection.capacity import check_capacity
 from mnc.mncore_backend.selection.coalesce import coalesce_copies
 from mnc.mncore_backend.selection.matmul import matmul_specs
 from mnc.mncore_backend.selection.nests import NestReader
 from mnc.mncore_backend.selection.order import ordered_kernels
+from mnc.mncore_backend.selection.owners import name_transfers, reader_names
 
-SILENT = ("func.return", "arith.constant", "memref.alloc", "memref.memory_space_cast", "mncore.resident")
+SILENT = (
+    "func.return", "arith.constant", "memref.alloc", "memref.memory_space_cast", "mncore.resident", "mncore.scratch",
+)  # fmt: skip
 PADDED = 64
 """Long words of a tensor from which a last step that is not full does not matter."""
 Role = Literal["input", "constant", "output"]
@@ -102,10 +106,13 @@ class _Selector:
         self.names = self._argument_names()
         self.loads: dict[Any, Any] | None = None
         self.stores: dict[Any, DramImage] = {}
+        self.spilled: dict[Any, Spilled] = {}
         self.handlers = {
             "mncore.constant": self.constant,
             "mncore.dl": self.load,
             "mncore.ul": self.store,
+            "mncore.spill": self.spill,
+            "mncore.fetch": self.fetch,
             "mncore.relayout": self.relayout,
             "mncore.gather": self.gather,
             "mncore.reduce": self.reduce,
@@ -132,8 +139,9 @@ class _Selector:
                 self.resident(operation)
             elif operation.name == "memref.memory_space_cast":
                 self.alias(operation)
+        readers = reader_names(operations)
         runs: list[list[MachineOp]] = []
-        for operation in operations:
+        for number, operation in enumerate(operations):
             if operation.name in SILENT:
                 continue
             handler = self.handlers.get(operation.name)
@@ -142,7 +150,9 @@ class _Selector:
             known = len(self.selection.program.operations)
             if operation.name == "mncore.dl" and self.loads is None:
                 self._start_loads()
-            self.builder.location = node_name(operation.location) or ""
+            name = readers.get(operation) or node_name(operation.location) or ""
+            events.emit("node", name)
+            self.builder.location = Origin(name, number)
             handler(operation)
             runs.append(self.selection.program.operations[known:])
         self._add_empty_outputs()
@@ -205,16 +215,7 @@ class _Selector:
         operations = self.function.regions[0].blocks[0].operations
         targets = [op.operation.operands[1] for op in operations if op.operation.name == "mncore.dl"]
         requests = [(self.layout(target), self.buffers[target]) for target in targets]
-        later = {self.buffers[target] for target in targets if self._is_for_next_run(target)}
-        self.loads = dict(zip(targets, plan_loads(self.builder, requests, later), strict=True))
-
-    @staticmethod
-    def _is_for_next_run(target: Any) -> bool:
-        """Whether what is loaded is only put in the place of something that stays."""
-        uses = [use.owner for use in target.uses if use.owner.name != "mncore.dl"]
-        return bool(uses) and all(
-            use.name == "mncore.relayout" and use.operands[1].owner.name == "mncore.resident" for use in uses
-        )
+        self.loads = dict(zip(targets, plan_loads(self.builder, requests), strict=True))
 
     def load(self, op: Any) -> None:
         source, target = op.operands
@@ -230,21 +231,32 @@ class _Selector:
             tensor = HostTensor(name, "constant", _dtype(target.type), image, machine_words(value))
         self.selection.tensors.append(tensor)
 
+    def spill(self, op: Any) -> None:
+        source, memory = op.operands
+        self.spilled[memory] = plan_spill(self.builder, self.layout(source), self.buffers[source])
+
+    def fetch(self, op: Any) -> None:
+        memory, target = op.operands
+        plan_fetch(self.builder, self.spilled[memory], self.buffers[target])
+
     def store(self, op: Any) -> None:
         source, target = op.operands
-        if target not in self.stores:
+        if op not in self.stores:
             self._plan_stores(op)
-        image = self.stores.pop(target)
+        image = self.stores.pop(op)
+        if "index_map" in op.attributes:
+            elements = np.append(to_numpy(op.attributes["index_map"]).astype(np.int64), -1)
+            image = replace(image, shape=tuple(target.type.shape), index=elements[image.index])
         self.selection.tensors.append(HostTensor(self.names[target], "output", _dtype(source.type), image))
 
     def _plan_stores(self, first: Any) -> None:
         """Plan the stores that follow each other together, so that small ones share transfers."""
         operations = [op.operation for op in self.function.regions[0].blocks[0].operations]
         run = itertools.takewhile(lambda op: op.name == "mncore.ul", operations[operations.index(first) :])
-        pairs = [(op.operands[1], (op.operands[0], summed_axes(op))) for op in run]
+        pairs = [(op, (op.operands[0], summed_axes(op))) for op in run]
         requests = [(self.layout(source), self.buffers[source], sums) for _, (source, sums) in pairs]
         images = plan_stores(self.builder, requests)
-        self.stores.update(zip([target for target, _ in pairs], images, strict=True))
+        self.stores.update(zip([op for op, _ in pairs], images, strict=True))
 
     def _ends(self, op: Any) -> tuple[Layout, Buffer, Layout, Buffer]:
         source, target = op.operands[0], op.operands[1]
@@ -307,11 +319,11 @@ class _Selector:
 
 
 def select(function: Any) -> Selection:
-    """Machine operations of a distributed function; raises CapacityError when it cannot fit local memory."""
-    check_capacity(function)
+    """Machine operations of a distributed function."""
     selection = _Selector(function).run()
     coalesce_copies(selection.program)
     load_again(selection.program)
+    name_transfers(selection.program)
     return selection
 
 

@@ -1,122 +1,177 @@
 """Large loads around MVs that fill all L2BMs.
 
-`movement.load` brings a large tensor to L2BM as a whole, in MVs of which the halves of every group take turns, wherever
-another MV fills all L2BMs meanwhile: parameters that come first, or sums of all L2Bs that come back. When that happens
-is known only here, where the kernels have their order; so here the tensor is cut anew (`movement.halves`), and its MVs
-and what the PEs do with it are put where they belong.
+While an MV brings sums back to all L2Bs, from PDM, nothing else can be written to L2BM, and DRAM would idle. A load
+that is under way then goes to PDM meanwhile, in part: from there it reaches one half of every group, the even L2Bs or
+the odd ones, while DRAM serves the other half. When that happens is known only here, where kernels have their order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import ceil
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.machine import L2BS
-from mnc.mncore_backend.movement.halves import Exchange, Segment, plan_around
+from mnc.mncore_backend.machine import GROUPS, L2BS, MV_LATENCY_STEPS
 from mnc.mncore_backend.movement.transfers import MV_UNIT
-from mnc.mncore_backend.movement.turns import Turn, planned_moves, turn_of
-from mnc.mncore_backend.program import Buffer, BufferOperand, MachineOp, Program
+from mnc.mncore_backend.program import Buffer, BufferOperand, MachineOp, Program, upper
 from mnc.mncore_backend.selection.kernels import Kernel, kernel_of
+
+HALVES = L2BS // GROUPS
 
 
 @dataclass(eq=False)
 class _Stream:
-    """A tensor on its way to an L2BM, which has `total` long words of it. `moves` are the kernels of its MVs, `hops`
-    those that bring it on."""
+    """A tensor on its way from DRAM to one buffer of L2BM: the kernels of its MVs, and those that bring it on."""
 
-    turns: list[Turn] = field(default_factory=list)
     moves: list[Kernel] = field(default_factory=list)
     hops: list[Kernel] = field(default_factory=list)
 
-    @property
-    def dram(self) -> Buffer:
-        return self.turns[0].dram
-
-    @property
-    def l2bm(self) -> Buffer:
-        return self.turns[0].l2bm
-
-    @property
-    def total(self) -> int:
-        return max(turn.start + turn.size for turn in self.turns)
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether it comes as a whole, in several MVs to each half."""
-        alike = all(t.dram is self.dram and t.there == t.half * self.total + t.start for t in self.turns)
-        return len(self.turns) > 2 and alike
-
 
 def around_exchanges(kernels: list[Kernel], program: Program) -> list[Kernel]:
-    """The kernels, those of the first large load cut anew around the first exchange, with the times at which they are
-    to start; the same list where there is nothing to do."""
+    """The kernels, those of the first large load set around what fills all L2BMs meanwhile, with the times at which
+    they are to start; the same list where there is nothing to do."""
     for stream in _streams(kernels):
         own = {*stream.moves, *stream.hops}
-        others = (k for k in kernels if k not in own and own.isdisjoint(_before(k)))
-        exchange = next((k for k in others if _fills_all_l2bms(k)), None)
-        if exchange is not None:
-            return _around(kernels, program, stream, exchange)
+        found = [k for k in kernels if _comes_back_to_all(k) and own.isdisjoint(_before(k)) and _before(k)]
+        exchanges = [k for k in found if own.isdisjoint(_after(k))]
+        if exchanges:
+            return _around(kernels, program, stream, exchanges)
     return kernels
 
 
 def _streams(kernels: Sequence[Kernel]) -> list[_Stream]:
+    """Loads of several pieces to the halves in turn."""
     found: dict[Buffer, _Stream] = {}
     for kernel in kernels:
-        turn = turn_of(kernel.operations[0])
-        if turn is not None:
-            stream = found.setdefault(turn.l2bm, _Stream())
-            stream.turns.append(turn)
-            stream.moves.append(kernel)
+        target = _piece(kernel)
+        if target is not None:
+            found.setdefault(target.buffer, _Stream()).moves.append(kernel)
     for kernel in kernels:
         for buffer in {o.buffer for op in kernel.operations for o in op.sources if isinstance(o, BufferOperand)}:
             if buffer in found:
                 found[buffer].hops.append(kernel)
-    return [stream for stream in found.values() if stream.is_cut]
+    return [stream for stream in found.values() if len(stream.moves) > HALVES and _is_plain(stream)]
 
 
-def _fills_all_l2bms(kernel: Kernel) -> bool:
-    return sum(memory is Memory.L2BM and written for memory, _, written in kernel.ports) == L2BS
+def _is_plain(stream: _Stream) -> bool:
+    """Whether every place is written once."""
+    places = [(o.offsets[0], o.l2b) for k in stream.moves if (o := _piece(k)) is not None]
+    return len(places) == len(set(places))
 
 
-def _around(kernels: Sequence[Kernel], program: Program, stream: _Stream, exchange: Kernel) -> list[Kernel]:
-    work = sum(len(kernel.operations) for kernel in stream.hops)
-    described = _described(exchange, stream)
-    plan = plan_around(stream.total, work, described)
-    exchange.not_before = ceil(plan.exchange)
-    for other in kernels:  # what is less urgent than the tensor would only hold it up
-        if other is not exchange and _fills_all_l2bms(other) and other.urgency < described.behind:
-            other.not_before = ceil(max(segment.end for segment in plan.segments))
-    location = stream.moves[0].operations[0].location
-    planned = planned_moves(program, plan, stream.dram, stream.l2bm, stream.total, location)
-    moves = [_fixed(op, begin) for op, begin in planned]
+def _piece(kernel: Kernel) -> BufferOperand | None:
+    """Where an MV brings data from DRAM, if that is one half of every group."""
+    op = kernel.operations[0]
+    if op.opcode != "mvp":
+        return None
+    source, target = op.sources[0], op.destinations[0]
+    if not isinstance(source, BufferOperand) or not isinstance(target, BufferOperand) or source.group is not None:
+        return None
+    return target if source.buffer.choices[0] is Memory.DRAM and target.l2b is not None else None
+
+
+def _comes_back_to_all(kernel: Kernel) -> bool:
+    """Whether it fills all L2BMs from PDM."""
+    written = sum(memory is Memory.L2BM and write for memory, _, write in kernel.ports)
+    return written == L2BS and any(memory is Memory.PDM for memory, _, _ in kernel.ports)
+
+
+def _around(
+    kernels: Sequence[Kernel], program: Program, stream: _Stream, exchanges: Sequence[Kernel]
+) -> list[Kernel]:
+    moves = _Moves(program)
+    left = list(stream.moves)
+    for begin, exchange in sorted(((_soonest(k), k) for k in exchanges), key=lambda pair: pair[0]):
+        while left and moves.now < begin:
+            moves.from_dram(left.pop(0))
+        exchange.not_before = moves.now
+        moves.by_pdm(left, exchange.data_steps)
+    while left:
+        moves.from_dram(left.pop(0))
     made: list[Kernel] = []
     for kernel in kernels:
         if kernel in stream.hops:
-            made += _in_parts(kernel, stream, plan.segments)
+            made += _in_parts(kernel, moves.arrivals)
         elif kernel not in stream.moves:
             made.append(kernel)
-    return [*moves, *made]
+    return [*moves.kernels, *made]
 
 
-def _described(exchange: Kernel, stream: _Stream) -> Exchange:
-    before = _before(exchange)
-    pdm = [k for k in before if any(memory is Memory.PDM and written for memory, _, written in k.ports)]
-    return Exchange(
-        ready=_soonest(exchange),
-        data=exchange.data_steps,
-        uses_dram=any(memory is Memory.DRAM for memory, _, _ in exchange.ports),
-        pdm_free=max((_soonest(k) + k.duration for k in pdm), default=0),
-        tail=exchange.urgency - exchange.duration,
-        behind=max((k.urgency for hop in stream.hops for k in hop.after), default=0),
-    )
+@dataclass
+class _Moves:
+    """MVs of a stream in the order of their data phases. `now`: when DRAM is free. `arrivals`: long words from..to of
+    an L2BM, and when they are there."""
+
+    program: Program
+    now: int = 0
+    kernels: list[Kernel] = field(default_factory=list)
+    arrivals: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def from_dram(self, kernel: Kernel) -> None:
+        """A piece comes as it is."""
+        self.kernels.append(_fixed(kernel.operations[0], self.now))
+        self._note(kernel.operations[0], self.now + kernel.data_steps)
+        self.now += kernel.data_steps
+
+    def by_pdm(self, left: list[Kernel], steps: int) -> None:
+        """Pieces of one half that DRAM gives in `steps`, by PDM; the other half gets as many pieces meanwhile."""
+        half = _half(left[0]) if left else None
+        chosen: list[Kernel] = []
+        for kernel in left:
+            if _half(kernel) == half and sum(k.data_steps for k in chosen) + kernel.data_steps <= steps:
+                chosen.append(kernel)
+        others = [k for k in left if _half(k) != half][: len(chosen)]
+        if len(others) < len(chosen):
+            self.now += steps
+            return
+        begin = self.now
+        staged = [(kernel, self._stage(kernel)) for kernel in chosen]
+        self.now = max(self.now, begin + steps)
+        behind = self.now
+        for (kernel, buffer), other in zip(staged, others, strict=True):
+            op = kernel.operations[0]
+            begin = max(behind, begin + kernel.data_steps + MV_LATENCY_STEPS)
+            again = MachineOp("mvp", (upper(buffer),), op.destinations, size=op.size, location=op.location)
+            self.kernels.append(_fixed(again, begin))
+            self._note(op, begin + kernel.data_steps)
+            self.from_dram(other)
+        left[:] = [k for k in left if k not in chosen and k not in others]
+
+    def _stage(self, kernel: Kernel) -> Buffer:
+        op = kernel.operations[0]
+        source = op.sources[0]
+        assert isinstance(source, BufferOperand)
+        buffer = self.program.buffer("ahead", op.size, (Memory.PDM,), alignment=MV_UNIT)
+        for group in range(GROUPS):
+            ends = (source._replace(group=group),), (upper(buffer, group=group),)
+            self.kernels.append(_fixed(MachineOp("mvp", *ends, size=op.size, location=op.location), self.now))
+        self.now += kernel.data_steps
+        return buffer
+
+    def _note(self, op: MachineOp, end: int) -> None:
+        target = op.destinations[0]
+        assert isinstance(target, BufferOperand)
+        self.arrivals.append((target.offsets[0], target.offsets[0] + op.size, end + MV_LATENCY_STEPS))
+
+
+def _half(kernel: Kernel) -> int | None:
+    target = _piece(kernel)
+    return target.l2b if target is not None else None
 
 
 def _before(kernel: Kernel) -> set[Kernel]:
     """All that a kernel depends on."""
+    return _reached(kernel, lambda k: k.before)
+
+
+def _after(kernel: Kernel) -> set[Kernel]:
+    """All that depends on a kernel."""
+    return _reached(kernel, lambda k: k.after)
+
+
+def _reached(kernel: Kernel, following: Callable[[Kernel], set[Kernel]]) -> set[Kernel]:
     found: set[Kernel] = set()
     left = [kernel]
     while left:
-        for other in left.pop().before - found:
+        for other in following(left.pop()) - found:
             found.add(other)
             left.append(other)
     return found
@@ -133,31 +188,28 @@ def _soonest(kernel: Kernel) -> int:
     return ends[kernel] - kernel.duration
 
 
-def _fixed(op: MachineOp, begin: float) -> Kernel:
+def _fixed(op: MachineOp, begin: int) -> Kernel:
     kernel = kernel_of([op])
-    kernel.start, kernel.is_fixed = int(begin), True
+    kernel.start, kernel.is_fixed = begin, True
     return kernel
 
 
-def _in_parts(hop: Kernel, stream: _Stream, segments: Sequence[Segment]) -> list[Kernel]:
+def _in_parts(hop: Kernel, arrivals: Sequence[tuple[int, int, int]]) -> Iterator[Kernel]:
     """What the PEs do with the tensor, cut where more of it must have come."""
     parts: list[tuple[int, list[MachineOp]]] = [(0, [])]
     for op in hop.operations:
-        for operand in op.sources:
-            if isinstance(operand, BufferOperand) and operand.buffer is stream.l2bm:
-                arrival = _arrival(operand.offsets[0], segments)
-                if arrival > parts[-1][0]:
-                    parts.append((arrival, []))
+        offsets = [o.offsets[0] for o in op.sources if isinstance(o, BufferOperand) and _is_in_l2bm(o)]
+        reach = 4 * MV_UNIT  # an L2BM instruction takes so many long words at most
+        here = [end for first, last, end in arrivals if any(first < at + reach and at < last for at in offsets)]
+        if here and max(here) > parts[-1][0]:
+            parts.append((max(here), []))
         parts[-1][1].append(op)
-    kernels = []
     for arrival, operations in parts:
         if operations:
-            kernels.append(kernel_of(operations))
-            kernels[-1].not_before = arrival
-    return kernels
+            made = kernel_of(operations)
+            made.not_before = arrival
+            yield made
 
 
-def _arrival(offset: int, segments: Sequence[Segment]) -> int:
-    """When both halves have what an L2BM instruction reads from `offset` on (a cycle takes 64 long words)."""
-    reach = 4 * MV_UNIT
-    return ceil(max(s.end for s in segments if s.start < offset + reach and offset < s.start + s.size))
+def _is_in_l2bm(operand: BufferOperand) -> bool:
+    return operand.buffer.choices[0] is Memory.L2BM

@@ -64,7 +64,7 @@ class FuseElementwise(Pass):
                 producer = value.owner
                 if isinstance(producer, ir.Block):
                     continue
-                reason = self._refusal(producer, consumer, operand)
+                reason = self._refusal(producer, consumer, operand) or _through_copies(producer, op)
                 folds = consumer is not None and consumer.kind in ("reduction", "contraction")
                 if not reason and value in picking and folds:
                     reason = "the producer reads at computed indices, which a reduction cannot"
@@ -105,6 +105,24 @@ class FuseElementwise(Pass):
         if not consumer.reads_all_loops(operand):
             return "the consumer reads an element more than once, so it would be computed again"
         return None
+
+
+def _through_copies(producer: ir.Operation, op: ir.Operation) -> str | None:
+    """Why element-wise work must not be fused into a copy: the copy is fused into contractions, and would take it
+    along."""
+    source, consumer = (read(o) if o.name == "linalg.generic" else None for o in (producer, op.operation))
+    if source is None or consumer is None or source.kind != "injective" or consumer.kind != "copy":
+        return None
+    users = [use.owner.operation for use in op.operation.results[0].uses]
+    kinds = [found.kind for user in users if user.name == "linalg.generic" and (found := read(user)) is not None]
+    if any(kind in ("contraction", "opaque") for kind in kinds):
+        return "the copy is fused into a contraction"
+    return next(filter(None, (_through_copies(producer, user) for user in users if _is_copy(user))), None)
+
+
+def _is_copy(op: ir.Operation) -> bool:
+    found = read(op) if op.name == "linalg.generic" else None
+    return found is not None and found.kind == "copy"
 
 
 def _precisions(module: ir.Module) -> dict[str, ir.Attribute]:
@@ -149,10 +167,11 @@ def _remove_barriers(module: ir.Module) -> None:
 
 
 def _fuse_location(op: ir.Operation) -> None:
-    """The location of a fused operation names all operations whose work it does."""
+    """The location of a fused operation names all operations whose work it does, but no inputs and constants, which
+    upstream patterns add."""
     locations = list(dict.fromkeys(inner.location for inner in body_operations(op)[:-1]))
-    if len(locations) > 1:
-        op.location = ir.Location.fused(locations)
+    if locations:
+        op.location = locations[0] if len(locations) == 1 else ir.Location.fused(locations)
 
 
 def _mark_epilogue(op: ir.Operation) -> None:

@@ -92,6 +92,27 @@ def bisect(
     return Bisection(whole, tuple(verdicts))
 
 
+def judge_nodes(
+    run: ModelValues, options: Options, target: str, progress: Progress | None = None, check: Check | None = None
+) -> tuple[NodeVerdict, ...]:
+    """Every node alone, fed what the reference computed, and accumulated, whatever those before it did.
+
+    Args:
+        check: runs a case; by default on `target`.
+    """
+    fixed = replace(options, shapes={})
+    judge: Check = check or (lambda case: check_case(case, fixed, target))
+    report = progress or (lambda text: None)
+    nodes = list(run.nodes())
+    report("all intermediate values")
+    visible = _accumulated(run, judge, nodes)
+    verdicts = []
+    for index, node in nodes:
+        report(f"{node.op_type} {node.name}")
+        verdicts.append(_verdict(run, index, node, judge, visible))
+    return tuple(verdicts)
+
+
 def _whole_case(run: ModelValues, names: list[str]) -> Case:
     model = onnx.ModelProto()
     model.CopyFrom(run.model)

@@ -13,22 +13,25 @@ import contextlib
 import fcntl
 import json
 import os
-import tempfile
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mnc import checksums
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import partial_directory
 from mnc.executable import Executable, HostTensor
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.cost import Ideal
 from mnc.mncore_backend.movement import DramImage
 from mnc.mncore_backend.program import Buffer
+from mnc.npz import UNREADABLE, open_npz
 
-FORMAT = 1
+FORMAT = 2
 PROGRAM, MEMORY_MAP, TENSORS, REPORT = "program.vsm", "memory_map.json", "tensors.npz", "report.json"
 COMPANIONS = ("initialise", "read_back")
 _HINT = "make one with mnc compile MODEL -o DIR"
@@ -58,19 +61,34 @@ def memory_map(executable: Executable) -> dict[str, Any]:
         "line_nodes": list(executable.line_nodes),
         "unread": list(executable.unread),
         "preferences": list(executable.preferences),
+        "ideal": None if executable.ideal is None else asdict(executable.ideal),
         "companions": [name for name in COMPANIONS if getattr(executable, name) is not None],
     }
 
 
+def _write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    """A file as `numpy.savez` makes it. Indices are regular and become small; values do not, and trying takes long."""
+    with zipfile.ZipFile(path, "w", compresslevel=1) as archive:
+        for name, array in arrays.items():
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            entry.compress_type = zipfile.ZIP_DEFLATED if name.startswith("index") else zipfile.ZIP_STORED
+            entry.external_attr = 0o600 << 16
+            entry._compresslevel = 1  # pyright: ignore[reportAttributeAccessIssue] - ZipFile.open ignores its own
+            with archive.open(entry, "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
+
+
 def _write(executable: Executable, report: dict[str, Any] | None, directory: Path) -> None:
     (directory / PROGRAM).write_text(executable.text)
-    (directory / MEMORY_MAP).write_text(json.dumps(memory_map(executable), indent=1) + "\n")
-    arrays = {}
+    arrays: dict[str, np.ndarray] = {}
     for i, tensor in enumerate(executable.tensors):
         arrays[f"index{i}"] = tensor.image.index.astype(np.int32)
         if tensor.value is not None:
             arrays[f"value{i}"] = tensor.value
-    np.savez_compressed(directory / TENSORS, **arrays)
+    described = memory_map(executable)
+    described[checksums.KEY] = checksums.checksum(described, arrays)
+    (directory / MEMORY_MAP).write_text(json.dumps(described, indent=1) + "\n")
+    _write_arrays(directory / TENSORS, arrays)
     if report is not None:
         (directory / REPORT).write_text(json.dumps(report, indent=1) + "\n")
     for name in COMPANIONS:
@@ -100,19 +118,29 @@ def _move(source: Path, target: Path) -> None:
             os.replace(path, target / path.name)
 
 
+def _path(directory: Any) -> Path:
+    if not isinstance(directory, str | os.PathLike):
+        message = f"the directory is a value of type {type(directory).__name__}"
+        raise CompileError(message, hint="give a path")
+    return Path(directory)
+
+
 def save(executable: Executable, directory: Path | str, report: dict[str, Any] | None = None) -> None:
     """Write the build directory; either all files appear or none.
 
     Raises:
         CompileError: the directory cannot be written.
     """
-    target = Path(directory)
+    target = _path(directory)
+    if not isinstance(executable, Executable):
+        hint = "save what mnc.compile returns"
+        raise CompileError(f"a value of type {type(executable).__name__} is no program", hint=hint)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-            _write(executable, report, Path(scratch))
+        with partial_directory(target.parent) as scratch:
+            _write(executable, report, scratch)
             with _locked(target, fcntl.LOCK_EX):
-                _move(Path(scratch), target)
+                _move(scratch, target)
     except OSError as error:
         message = f"cannot write {target}: {error.strerror}"
         raise CompileError(message, hint="choose another directory with -o") from None
@@ -124,27 +152,31 @@ def load(directory: Path | str) -> Executable:
     Raises:
         CompileError: files are missing or not of this format.
     """
-    source = Path(directory)
+    source = _path(directory)
     try:
         with _locked(source, fcntl.LOCK_SH):
             return _read(source)
-    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+    except (*UNREADABLE, MemoryError, RecursionError) as error:
         reason = f"there is no {error}" if isinstance(error, KeyError) else str(error)
         raise CompileError(f"{source} is no build directory: {reason}", hint=_HINT) from None
 
 
 def _read(source: Path) -> Executable:
     described = json.loads((source / MEMORY_MAP).read_text())
-    if described["format"] != FORMAT:
-        message = f"{source} has format {described['format']}, this version reads {FORMAT}"
+    found = described["format"] if isinstance(described, dict) else "none"
+    if found != FORMAT:
+        message = f"{source} has format {found}, this version reads {FORMAT}"
         raise CompileError(message, hint=_HINT)
     text = (source / PROGRAM).read_text()
-    with np.load(source / TENSORS) as arrays:
-        tensors = tuple(_tensor(entry, arrays) for entry in described["tensors"])
+    with open_npz(source / TENSORS) as file:
+        arrays = {name: file[name] for name in file.files}
+    checksums.check(described, arrays)
+    tensors = tuple(_tensor(entry, arrays) for entry in described["tensors"])
     companions = {name: _read(source / name) for name in COMPANIONS if name in described.get("companions", ())}
     nodes, unread = tuple(described["line_nodes"]), tuple(described.get("unread", ()))
     preferences = tuple(described.get("preferences", ()))
-    read = Executable(text, tensors, nodes, str(source / PROGRAM), unread=unread, preferences=preferences)
+    ideal = None if described.get("ideal") is None else Ideal(**described["ideal"])
+    read = Executable(text, tensors, nodes, str(source / PROGRAM), unread=unread, preferences=preferences, ideal=ideal)
     return replace(read, **companions)
 
 

@@ -13,8 +13,10 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import whole_file
 from mnc.lowering.onnx_to_graph.dynamic_shapes import fix_inputs
 from mnc.lowering.onnx_to_graph.onnx_file import read_proto
+from mnc.lowering.onnx_to_graph.proto_checks import check_tensor
 
 MODEL_NAMES = ("node.onnx", "model.onnx")
 _DATA_SET = "test_data_set_"
@@ -51,10 +53,12 @@ def write_case(directory: Path, case: Case, file_name: str = MODEL_NAMES[0]) -> 
     try:
         shutil.rmtree(data, ignore_errors=True)
         data.mkdir(parents=True, exist_ok=True)
-        onnx.save(case.model, folder / file_name)
+        with whole_file(folder / file_name, "choose another directory with -o") as file:
+            file.write(case.model.SerializeToString())
         for role, arrays in (("input", case.inputs), ("output", case.outputs)):
             for i, (name, array) in enumerate(arrays.items()):
-                (data / f"{role}_{i}.pb").write_bytes(onnx.numpy_helper.from_array(array, name).SerializeToString())
+                with whole_file(data / f"{role}_{i}.pb", "choose another directory with -o") as file:
+                    file.write(onnx.numpy_helper.from_array(array, name).SerializeToString())
     except OSError as error:
         message = f"cannot write {folder}: {error.strerror}"
         raise CompileError(message, hint="choose another directory with -o") from None
@@ -135,6 +139,7 @@ def _read_tensors(data: Path, role: str, entries: list[onnx.ValueInfoProto]) -> 
         tensor = onnx.TensorProto()
         try:
             tensor.ParseFromString(path.read_bytes())
+            check_tensor(tensor, str(path))
             array = onnx.numpy_helper.to_array(tensor)
         except (DecodeError, OSError, ValueError, TypeError, KeyError) as error:
             message = f"cannot read a tensor: {str(error).strip().splitlines()[0] if str(error) else error!r}"

@@ -6,21 +6,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mnc.core import events
+from mnc.core.bindings import ir
 from mnc.core.context import make_context
+from mnc.core.decisions import fixing
 from mnc.core.diagnostics import CompileError
 from mnc.core.pipeline import Pipeline
+from mnc.core.recording import unrecorded
 from mnc.executable import Executable, HostTensor
 from mnc.lowering.onnx_to_graph.importer import import_model
+from mnc.mncore_backend.cost import Ideal
 from mnc.mncore_backend.emit import emit_unit, line_nodes
 from mnc.mncore_backend.program_ir import read_images, read_unit
 from mnc.options import Options
 from mnc.passes.autodiff.signature import Signature, find_main
+from mnc.passes.graph.count_work import WORK
 from mnc.residency import companion_modules, note_updates
 from mnc.several_layouts import FIRST_STAGE, note_preferences, preferences_of, shortest, take_over
 from mnc.stages import STAGES, stage_pipeline
 
 
-def _dump(module: Any, directory: Path, number: int, stage: str) -> None:
+def dump(module: Any, directory: Path, number: int, stage: str) -> None:
+    """Write the IR after a stage, constants elided; raises CompileError."""
     text = module.operation.get_asm(large_elements_limit=16, large_resource_limit=16)
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -32,20 +39,30 @@ def _dump(module: Any, directory: Path, number: int, stage: str) -> None:
 
 def run_stages(module: Any, options: Options) -> None:
     """Run the default stages on an imported module, dumping after each where asked. Where options leave open what
-    layouts prefer, `several_layouts` decides."""
-    dump_dir = options.dump_dir
+    layouts prefer, `several_layouts` decides.
+
+    Raises CompileError as passes do, and for decisions among the options that no pass can follow."""
+    with fixing(options.decisions) as choices:
+        _run_stages(module, options)
+    choices.check()
+
+
+def _run_stages(module: Any, options: Options) -> None:
+    dump_dir = Path(options.dump_dir) if options.dump_dir is not None else None
     if dump_dir is not None:
-        _dump(module, dump_dir, 0, "import")
+        dump(module, dump_dir, 0, "import")
     for number, stage in enumerate(STAGES, 1):
         if stage == FIRST_STAGE and options.prefer is None:
-            best = shortest(module, options)
+            with events.span("stage", f"{stage} and later"):
+                best = shortest(module, options)
             options = replace(options, prefer=best.preferences)
             if dump_dir is None:
                 take_over(module, best.module)
                 break
-        stage_pipeline(stage, options).run(module)
+        with events.span("stage", stage):
+            stage_pipeline(stage, options).run(module)
         if dump_dir is not None:
-            _dump(module, dump_dir, number, stage)
+            dump(module, dump_dir, number, stage)
     note_preferences(module, options.prefer or ())
 
 
@@ -58,14 +75,23 @@ def _program(module: Any, initialise: Executable | None = None, read_back: Execu
     return Executable(text, tensors, nodes, initialise=initialise, read_back=read_back)
 
 
+def _ideal(module: Any) -> Ideal | None:
+    """The work of the model that `count-work` noted."""
+    if WORK not in module.operation.attributes:
+        return None
+    noted = ir.DictAttr(module.operation.attributes[WORK])
+    return Ideal(**{name: noted[name].value for name in ("multiply_adds", "compute_cycles", "dram_long_words")})
+
+
 def to_executable(module: Any) -> Executable:
     """Program text and host tensors of a module that went through all stages; with the programs that fill and empty
     what it keeps in local memory."""
     parts = {}
     for name, companion in companion_modules(module).items():
-        stage_pipeline("machine", Options()).run(companion)
+        with unrecorded():
+            stage_pipeline("machine", Options()).run(companion)
         parts[name] = _program(companion)
-    return replace(_program(module, **parts), preferences=preferences_of(module))
+    return replace(_program(module, **parts), preferences=preferences_of(module), ideal=_ideal(module))
 
 
 def compile(
@@ -89,7 +115,8 @@ def compile(
     chosen = options or Options()
     context = make_context()
     try:
-        module = import_model(model, context, shapes={**chosen.shapes, **(shapes or {})})
+        with events.span("stage", "import"):
+            module = import_model(model, context, shapes={**chosen.shapes, **(shapes or {})})
         note_updates(module, chosen.updates)
         names = Signature(find_main(module)).argument_names()
         if pipeline is not None:

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from mnc.compiler import dump
 from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError, InternalError
+from mnc.core.files import whole_file
 from mnc.core.pipeline import Pipeline
 from mnc.lowering.cpp import CppParameter, CppSource, print_cpp
 from mnc.lowering.onnx_to_graph.importer import import_model
@@ -48,9 +50,7 @@ def lower_module(module: Any, options: Options) -> Any:
         if pipeline is not None:
             pipeline.run(module)
         if options.dump_dir is not None:
-            options.dump_dir.mkdir(parents=True, exist_ok=True)
-            text = module.operation.get_asm(large_elements_limit=16, large_resource_limit=16)
-            (options.dump_dir / f"{number}-{stage}.mlir").write_text(text)
+            dump(module, Path(options.dump_dir), number, stage)
     return module
 
 
@@ -83,7 +83,8 @@ def save_cpp(source: CppSource, directory: Path | str) -> list[Path]:
     try:
         target.mkdir(parents=True, exist_ok=True)
         for path, text in zip(paths, source.files.values(), strict=True):
-            path.write_text(text, encoding="utf-8")
+            with whole_file(path, "choose another directory with -o") as file:
+                file.write(text.encode())
     except OSError as error:
         message = f"cannot write {target}: {error.strerror}"
         raise CompileError(message, hint="choose another directory with -o") from None

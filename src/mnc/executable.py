@@ -2,18 +2,28 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mnc.core import events
 from mnc.core.diagnostics import CompileError
+from mnc.mncore_backend.cost import Ideal
 from mnc.mncore_backend.movement import DramImage
 
+if TYPE_CHECKING:
+    from mnc.origin import Origin
+    from mnc.program_report import Report
+
+MODES = ("strict", "vendor")
+_MOST_LINES = 20_000
+"""Longer programs are shown without their costs, which take seconds to find."""
 _MACHINE_DTYPE = {"float32": np.float32, "int32": np.int32, "bool": np.int32}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HostTensor:
     """A tensor that crosses the border between host and chip. `value` is set for constants only."""
 
@@ -38,6 +48,13 @@ class HostTensor:
         assert self.image.buffer.base is not None  # allocated before emission
         return self.image.buffer.base
 
+    def __str__(self) -> str:
+        """``image float32[360, 64]``."""
+        return f"{self.name} {self.dtype}{list(self.shape)}"
+
+    def __repr__(self) -> str:
+        return f"<HostTensor {self}, {self.role}>"
+
 
 @dataclass
 class RunResult:
@@ -49,26 +66,34 @@ class RunResult:
 
 def check_input(tensor: HostTensor, value: Any) -> np.ndarray:
     """The input as an array of machine words; raises CompileError when shape or values do not fit."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError, RuntimeError) as error:  # what numpy and torch raise
+        hint = f"give numbers in the shape {list(tensor.shape)}"
+        raise CompileError(f"input '{tensor.name}' is no array: {error}", hint=hint) from None
     if array.shape != tensor.shape:
         message = f"input '{tensor.name}' has shape {list(array.shape)}, the program takes {list(tensor.shape)}"
-        raise CompileError(message)
+        raise CompileError(message, hint="give an array of that shape, or compile the model for the other one")
     if tensor.dtype == "float32":
         if array.dtype.kind not in "fiub":
-            raise CompileError(f"input '{tensor.name}' is {array.dtype}, the program takes float32")
+            message = f"input '{tensor.name}' is {array.dtype}, the program takes float32"
+            raise CompileError(message, hint="convert it with .astype(numpy.float32)")
         return array.astype(np.float32)
     if array.dtype.kind not in "iub":
-        raise CompileError(f"input '{tensor.name}' is {array.dtype}, the program takes {tensor.dtype}")
+        message = f"input '{tensor.name}' is {array.dtype}, the program takes {tensor.dtype}"
+        raise CompileError(message, hint=f"convert it with .astype(numpy.{tensor.dtype})")
     if array.size and (int(array.max()) > 2**31 - 1 or int(array.min()) < -(2**31)):
         raise CompileError(f"input '{tensor.name}' has values outside 32 bits")
     return array.astype(np.int32)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Executable:
     """A program and its host tensors. `line_nodes` names the ONNX nodes of every line of the text, `source` the text
     itself in messages, `unread` inputs of the model that nothing reads: values are accepted and left aside;
-    `preferences` are those about layouts that it was compiled with.
+    `preferences` are those about layouts that it was compiled with; `ideal` is the work of the model, None where the
+    pass `count-work` did not run; `cache_key` is the key of its entry in the cache, if it has one; `origin` says what
+    it was compiled from, unless it was read from a directory.
 
     Where tensors stay in local memory between runs, `initialise` fills them and `read_back` brings those that runs
     update to DRAM; both are programs of their own, for the same machine.
@@ -82,6 +107,27 @@ class Executable:
     read_back: "Executable | None" = None
     unread: tuple[str, ...] = ()
     preferences: tuple[str, ...] = ()
+    ideal: Ideal | None = None
+    cache_key: str = field(default="", compare=False, repr=False)
+    origin: "Origin | None" = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        given, made = (", ".join(map(str, found)) or "nothing" for found in (self.inputs, self.outputs))
+        return f"<Executable: {self.lines:,} lines; {given} -> {made}>"
+
+    def _repr_html_(self) -> str:
+        """Inputs, outputs and, unless that takes long, costs, for notebooks."""
+        from mnc.program_report import html_table
+
+        tensors = (*self.inputs, *self.outputs)
+        rows = [{"role": t.role, "name": t.name, "type": t.dtype, "shape": str(list(t.shape))} for t in tensors]
+        costs = self.report._repr_html_() if self.lines <= _MOST_LINES else f"<p>{self.lines:,} lines</p>"
+        return html_table(rows) + costs
+
+    @property
+    def lines(self) -> int:
+        """Lines of the text."""
+        return self.text.count("\n")
 
     @property
     def parts(self) -> tuple["Executable", ...]:
@@ -102,32 +148,60 @@ class Executable:
         """What a complete run gives."""
         return self._with_role("output")
 
-    def report(self) -> str:
-        """What the program costs, as text: totals, the roofline, and the share of every ONNX node."""
-        from mnc.report import report, report_text
+    @cached_property
+    def report(self) -> "Report":
+        """What the program costs: totals, how close to the ideal, and the share of every ONNX node."""
+        from mnc.cached_compilation import report_of
+        from mnc.program_report import Report
 
-        return report_text(report(self))
+        return Report(report_of(self))
 
-    def run(self, inputs: Mapping[str, Any], *, mode: str = "strict") -> dict[str, np.ndarray]:
+    def random_inputs(self, seed: int = 0) -> dict[str, np.ndarray]:
+        """Seeded values for every input: normal for floats, small for integers, fair for booleans.
+
+        Where the model is known they are those of ``mnc check --seed``, for which the model is defined. A program that
+        was read from a directory knows its tensors only: its integers are 0 or 1.
+        """
+        if self.origin is not None:
+            return self.origin.random_inputs(seed)
+        rng = np.random.default_rng(seed)
+        return {tensor.name: _drawn(tensor, rng) for tensor in self.inputs}
+
+    def run(
+        self, inputs: Mapping[str, Any], *, mode: str = "strict", intermediates: bool = False
+    ) -> dict[str, np.ndarray]:
         """Run on the emulator: numpy in, numpy out, by ONNX names.
+
+        Args:
+            mode: ``vendor`` skips checks of what the machine would not notice.
+            intermediates: also return every float intermediate of the model. They come from a second program, which is
+                compiled when first asked for and stores them; what it fuses may differ.
 
         Raises:
             CompileError: a missing, surplus or unfitting input.
             EmulationError: the program breaks a rule of the machine.
         """
+        if intermediates:
+            if self.origin is None:
+                hint = "compile the model with mnc.compile, or use mnc check --intermediates"
+                raise CompileError("a program that was read from a directory does not know its model", hint=hint)
+            return self.origin.storing_intermediates().run(inputs, mode=mode)
         return self.run_with_statistics(inputs, mode=mode).outputs
 
     def run_with_statistics(self, inputs: Mapping[str, Any], *, mode: str = "strict") -> RunResult:
         """As `run`, with steps, cycles and transfers of the program itself."""
         from mnc.mncore_backend.emulator import Machine
 
+        if mode not in MODES:
+            raise CompileError(f"there is no mode '{mode}'", hint=f"give one of: {', '.join(MODES)}")
         machine = Machine(mode=mode)
         self._check_names(inputs)
         outputs: dict[str, np.ndarray] = {}
         statistics = None
         for part in self.parts:
             before = deepcopy(machine.statistics)
-            outputs |= part.run_on(machine, part.text, inputs)
+            with events.span("stage", "emulator"):
+                outputs |= part.run_on(machine, part.text, inputs)
             if part is self:
                 statistics = machine.statistics.since(before)
         return RunResult(outputs, statistics)
@@ -139,10 +213,20 @@ class Executable:
         """
         self.load(machine, inputs)
         machine.run(program, self.source)
-        return {tensor.name: self._read(machine, tensor) for tensor in self.tensors if tensor.role == "output"}
+        outputs: dict[str, np.ndarray] = {}
+        for tensor in (tensor for tensor in self.tensors if tensor.role == "output"):
+            part = self._read(machine, tensor)
+            if tensor.name in outputs:  # a large result is stored in parts, each with zeros where the others are
+                words = np.uint8 if part.dtype == bool else np.uint32
+                part = (part.view(words) | outputs[tensor.name].view(words)).view(part.dtype)
+            outputs[tensor.name] = part
+        return outputs
 
     def _check_names(self, inputs: Mapping[str, Any]) -> None:
         names = {tensor.name for tensor in self.inputs}
+        if not isinstance(inputs, Mapping):
+            hint = f"give a mapping of names to arrays; the inputs are: {', '.join(sorted(names)) or 'none'}"
+            raise CompileError(f"the inputs are a value of type {type(inputs).__name__}", hint=hint)
         if surplus := sorted(set(inputs) - names - set(self.unread)):
             hint = f"the inputs are: {', '.join(sorted(names)) or 'none'}"
             raise CompileError(f"there is no input '{surplus[0]}'", hint=hint)
@@ -164,9 +248,34 @@ class Executable:
     @staticmethod
     def _read(machine: Any, tensor: HostTensor) -> np.ndarray:
         places = [(tensor.address + offset, part.stop - part.start) for offset, part in tensor.image.parts]
+        _refuse_poison(machine, tensor, places)
         contents = {
             group: np.concatenate([machine.read_dram(group, address, size) for address, size in places])
             for group in tensor.image.groups
         }
         array = tensor.image.unpack(contents, _MACHINE_DTYPE[tensor.dtype])
         return array.astype(bool) if tensor.dtype == "bool" else array  # pyright: ignore[reportReturnType]
+
+
+def _drawn(tensor: HostTensor, rng: np.random.Generator) -> np.ndarray:
+    if tensor.dtype == "float32":
+        return rng.standard_normal(tensor.shape).astype(np.float32)
+    return rng.integers(0, 2, tensor.shape).astype(np.bool_ if tensor.dtype == "bool" else np.int32)
+
+
+def _refuse_poison(machine: Any, tensor: HostTensor, places: list[tuple[int, int]]) -> None:
+    """Raise EmulationError if an element of an output depends on words that nobody wrote; padding may."""
+    for group in tensor.image.groups:
+        parts = [machine.dram_poison(group, address, size) for address, size in places]
+        if all(part is None for part in parts):
+            continue
+        sizes = [np.zeros(size, np.uint64) for _, size in places]
+        longs = np.concatenate([zeros if part is None else part for part, zeros in zip(parts, sizes, strict=True)])
+        words = np.stack([longs >> np.uint64(32), longs & np.uint64(0xFFFFFFFF)], axis=-1)
+        elements = tensor.image.index[group]
+        bad = np.argwhere((words != 0) & (elements >= 0))
+        if len(bad):
+            addresses = np.concatenate([address + np.arange(size) for address, size in places])
+            position = np.unravel_index(int(elements[tuple(bad[0])]), tensor.shape)
+            what = f"element {[int(i) for i in position]} of output '{tensor.name}'"
+            machine.refuse_poison(what, group, int(addresses[bad[0][0]]))

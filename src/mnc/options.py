@@ -1,9 +1,14 @@
 """What a user can choose about a compilation, shared by Python and the command line."""
 
+import dataclasses
+import difflib
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Self, get_args
 
+from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.distribution.policy import Preference
 
 Precision = Literal["single", "pseudo-single"]
@@ -23,12 +28,110 @@ class Options:
         updates: input -> output that is its value in the next run, for models in which nothing says so.
         prefer: what decisions about layouts prefer beyond prices, see `mncore_backend/distribution/policy.py`; None:
             small programs are compiled with several preferences, and the shortest is kept.
+        room: percent of local memory that values may take at once; others wait in DRAM. Less is taken by itself where
+            what kernels need beside them does not fit.
+        decisions: decision -> node -> candidate: what is decided otherwise than the compiler would, as `mnc tune` finds
+            it and schedule files hold it.
         dump_dir: directory that gets the IR after each stage, constants elided.
+
+    Raises:
+        CompileError: a value that an option cannot have.
     """
 
     precision: Precision = "pseudo-single"
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    dump_dir: Path | None = None
+    dump_dir: Path | str | None = None
     resident: Resident = "nothing"
     updates: dict[str, str] = field(default_factory=dict)
     prefer: tuple[Preference, ...] | None = None
+    room: int = 100
+    decisions: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _one_of("precision", self.precision, get_args(Precision))
+        _one_of("resident", self.resident, get_args(Resident))
+        if not isinstance(self.room, int) or not 1 <= self.room <= 100:
+            raise CompileError(f"there is no room of {self.room!r} percent", hint="give a number from 1 to 100")
+        values: dict[str, Any] = {"shapes": read_shapes(self.shapes), "updates": _updates(self.updates)}
+        if self.prefer is not None:
+            values["prefer"] = _preferences(self.prefer)
+        if self.dump_dir is not None:
+            if not isinstance(self.dump_dir, str | os.PathLike):
+                raise CompileError(f"dump_dir is {_kind(self.dump_dir)}", hint="give the path of a directory")
+            values["dump_dir"] = Path(self.dump_dir)
+        values["decisions"] = _decisions(self.decisions)
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(cls, given: "Options | Mapping[str, Any] | None") -> Self:
+        """Options from a mapping of their names to values; options stay what they are, None means the defaults.
+
+        Raises:
+            CompileError: an unknown name, or a value that an option cannot have.
+        """
+        if isinstance(given, Options):
+            return given  # pyright: ignore[reportReturnType]
+        if given is not None and not isinstance(given, Mapping):
+            hint = 'give mnc.Options(...), or a mapping such as {"precision": "single"}'
+            raise CompileError(f"the options are {_kind(given)}", hint=hint)
+        names = [option.name for option in dataclasses.fields(cls)]
+        for name in given or {}:
+            if name not in names:
+                close = difflib.get_close_matches(str(name), names, 1)
+                hint = f"did you mean '{close[0]}'?" if close else f"the options are: {', '.join(names)}"
+                raise CompileError(f"there is no option '{name}'", hint=hint)
+        return cls(**(given or {}))
+
+
+def _kind(value: object) -> str:
+    return f"a value of type {type(value).__name__}"
+
+
+def _one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        hint = f"give one of: {', '.join(choices)}"
+        raise CompileError(f"there is no {name} '{value}'", hint=hint)
+
+
+def read_shapes(given: Any) -> dict[str, tuple[int, ...]]:
+    """Shapes by names of inputs, as tuples; a number is an extent by its name. Raises CompileError."""
+    if not isinstance(given, Mapping):
+        raise CompileError(f"the shapes are {_kind(given)}", hint='give a mapping such as {"x": (1, 64)}')
+    return {str(name): _shape(name, value) for name, value in given.items()}
+
+
+def _shape(name: str, value: Any) -> tuple[int, ...]:
+    extents = (value,) if isinstance(value, int) else value
+    try:
+        numbers = tuple(extent.__index__() for extent in extents)
+    except (TypeError, AttributeError):
+        numbers = (-1,)
+    if isinstance(value, str) or min(numbers, default=0) < 0:
+        raise CompileError(f"the shape of '{name}' cannot be {value!r}", hint="write it as (1, 64)")
+    return numbers
+
+
+def _updates(given: Any) -> dict[str, str]:
+    if not isinstance(given, Mapping) or not all(isinstance(text, str) for pair in given.items() for text in pair):
+        hint = 'give a mapping of inputs to outputs such as {"state": "state_new"}'
+        raise CompileError(f"the updates are {given!r}", hint=hint)
+    return dict(given)
+
+
+def _decisions(given: Any) -> dict[str, dict[str, str]]:
+    try:
+        plain = {str(decision): dict(nodes) for decision, nodes in given.items()}
+        if all(isinstance(text, str) for nodes in plain.values() for pair in nodes.items() for text in pair):
+            return plain
+    except (AttributeError, TypeError, ValueError):
+        pass
+    hint = 'give a mapping such as {"layout": {"node": "candidate"}}, or the schedule file of mnc tune'
+    raise CompileError(f"the decisions are {given!r}", hint=hint)
+
+
+def _preferences(given: Any) -> tuple[Preference, ...]:
+    names: Any = (given,) if isinstance(given, str) else tuple(given)
+    for name in names:
+        _one_of("preference", name, get_args(Preference))
+    return names

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import onnx
 
+from mnc import onnx_runtime
 from mnc.accuracy.probable import error_bounds
 from mnc.core.diagnostics import CompileError
-from mnc.lowering.onnx_to_graph.evaluator import evaluator
-from mnc.lowering.onnx_to_graph.onnx_file import drop_unknown_attributes, find_opset
+from mnc.lowering.onnx_to_graph.evaluator import corrected_operators, evaluator
+from mnc.lowering.onnx_to_graph.onnx_file import drop_unknown_attributes, find_opset, infer_shapes, read_proto
 from mnc.options import Precision
 
 
@@ -94,17 +95,14 @@ def draw_inputs(
 
 def load_proto(path: Path | str) -> onnx.ModelProto:
     """The model as a protocol buffer, without attributes that the importer warns of; raises CompileError."""
-    try:
-        model = onnx.load(str(path))
-    except Exception as error:  # onnx raises what protobuf and the file system raise
-        raise CompileError(f"cannot read '{path}' as an ONNX model: {error}") from None
+    model = read_proto(path)
     drop_unknown_attributes(model, find_opset(model, str(path)))
     return model
 
 
 def with_intermediates(model: onnx.ModelProto) -> onnx.ModelProto:
     """The same model with every float intermediate as an output."""
-    inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    inferred = infer_shapes(model, "", find_opset(model, ""))
     known = {value.name: value for value in inferred.graph.value_info}
     outputs = {value.name for value in inferred.graph.output}
     for name in (name for node in inferred.graph.node for name in node.output):
@@ -117,11 +115,28 @@ def with_intermediates(model: onnx.ModelProto) -> onnx.ModelProto:
 def compare(
     model: onnx.ModelProto, actual: Mapping[str, np.ndarray], inputs: Mapping[str, np.ndarray], precision: Precision
 ) -> list[Comparison]:
-    """Compare outputs with the reference evaluator; the bound of each is what rounding explains (`error_bounds`), and
-    integers and booleans must be equal."""
+    """Compare outputs with the reference; the bound of each is what rounding explains (`error_bounds`), and integers
+    and booleans must be equal."""
+    return judge(model, actual, inputs, precision)[1]
+
+
+def judge(
+    model: onnx.ModelProto, actual: Mapping[str, np.ndarray], inputs: Mapping[str, np.ndarray], precision: Precision
+) -> tuple[str, list[Comparison]]:
+    """As `compare`, with the name of the reference that judged: ONNX Runtime where it is installed and runs the model,
+    else the evaluator of ONNX, with the operators that are corrected."""
     with np.errstate(all="ignore"):  # infinities and NaN of the model are shown in the result
-        expected = _evaluate(model, inputs)
-        return _compare(expected, actual, error_bounds(model, inputs, precision))
+        names = [value.name for value in model.graph.output]
+        judged = onnx_runtime.run(model, names, inputs)
+        if judged is None:
+            corrected = corrected_operators(model)
+            by = f", {', '.join(corrected)} corrected" if corrected else ""
+            name = f"the ONNX reference evaluator {onnx.__version__}{by}"
+            values = list(evaluate(model, names, inputs).values())
+        else:
+            name, values = judged
+        expected = {key: np.asarray(value) for key, value in zip(names, values, strict=True)}
+        return name, _compare(expected, actual, error_bounds(model, inputs, precision))
 
 
 def compare_with(
@@ -141,11 +156,6 @@ def _compare(
     expected: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], bounds: Mapping[str, float]
 ) -> list[Comparison]:
     return [_comparison(name, actual[name], want, bounds[name]) for name, want in expected.items()]
-
-
-def _evaluate(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    results = evaluate(model, [value.name for value in model.graph.output], inputs)
-    return {name: np.asarray(result) for name, result in results.items()}
 
 
 def evaluate(model: onnx.ModelProto, names: list[str], inputs: Mapping[str, np.ndarray]) -> dict[str, Any]:

@@ -3,31 +3,35 @@
 The schema of the report is `docs/report.schema.json`.
 """
 
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from mnc.core.diagnostics import NODE_SEPARATOR
 from mnc.executable import Executable
 from mnc.mncore_backend.assembly import parse_program
-from mnc.mncore_backend.cost import cost_of
+from mnc.mncore_backend.cost import Cost, Ideal, cost_of
 from mnc.mncore_backend.machine import LONG_BYTES
 
-FORMAT = 1
+FORMAT = 2
+DEAREST = 10
+"""Nodes that a summary names."""
+LONGEST_NAME = 40
 
 
-def _total(cost: Any) -> dict[str, Any]:
+def _total(cost: Cost) -> dict[str, Any]:
     plain = cost.as_dict()
     plain.pop("nodes")
-    roofline = {
-        "cycles": plain.pop("roofline_cycles"),
-        "bound": plain.pop("bound"),
-        "compute_cycles": plain.pop("compute_limit_cycles"),
-        "dram_cycles": plain.pop("dram_limit_cycles"),
-        "utilisation": plain.pop("utilisation"),
-    }
-    return {**plain, "dram_bytes": plain["dram_long_words"] * LONG_BYTES, "roofline": roofline}
+    return {**plain, "dram_bytes": cost.dram_long_words * LONG_BYTES}
+
+
+def _ideal(ideal: Ideal | None) -> dict[str, Any] | None:
+    if ideal is None:
+        return None
+    return {**asdict(ideal), "dram_cycles": ideal.dram_cycles, "cycles": ideal.cycles, "bound": ideal.bound}
 
 
 def _host_tensors(executable: Executable) -> list[dict[str, Any]]:
@@ -43,15 +47,19 @@ def _host_tensors(executable: Executable) -> list[dict[str, Any]]:
 
 
 def report(executable: Executable) -> dict[str, Any]:
-    """Exact steps, transfers and DRAM traffic, cycles by the timing model, and the roofline; in total and per node.
+    """Exact steps, transfers and DRAM traffic, cycles by the timing model, in total and per node; and the work of the
+    model, with the part of the cycles that it would take at best.
 
     ``preferences`` are those about layouts that made it the shortest, or that were asked for. ``host_arranged`` lists
     the tensors whose DRAM image the host prepares or reads in the order the program wants.
     """
     nodes = [set(names.split(NODE_SEPARATOR)) for names in executable.line_nodes]
     cost = cost_of(parse_program(executable.text), nodes or None)
+    ideal = executable.ideal
     return {
         "format": FORMAT,
+        "ideal": _ideal(ideal),
+        "of_ideal": None if ideal is None else ideal.share_of(cost.cycles),
         "preferences": list(executable.preferences),
         "total": _total(cost),
         "nodes": cost.as_dict()["nodes"],
@@ -67,31 +75,55 @@ def statistics_line(statistics: Any) -> str:
     )
 
 
+def _ideal_text(costs: dict[str, Any]) -> str:
+    """How close the program is to what the model needs at least."""
+    ideal = costs["ideal"]
+    if ideal is None:
+        return "not counted"
+    limits = f"compute {ideal['compute_cycles']:,.0f}, DRAM {ideal['dram_cycles']:,.0f}"
+    return f"{costs['of_ideal']:.1%} of {ideal['cycles']:,.0f} cycles ({limits})"
+
+
+def _cycles_text(node: dict[str, Any]) -> str:
+    """Cycles of a node, and what it waits for longest."""
+    stall = f", {node['stall_cycles']:,.0f} stalled" if node["stall_cycles"] else ""
+    longest = f" (line {node['waits'][0]['line']}: {node['waits'][0]['transfer']})" if node["waits"] else ""
+    return f"{node['steps']:,.1f} steps, {node['idle_steps']:,.1f} idle{stall}{longest}"
+
+
 def print_summary(costs: dict[str, Any], title: str) -> None:
-    """The totals and the costliest nodes, for people."""
+    """The totals and the dearest nodes, for people."""
     total, console = costs["total"], Console()
-    roofline = total["roofline"]
     table = Table("cost", "value", title=title, title_justify="left")
     table.add_row("steps", f"{total['steps']:,} ({total['idle_steps']:,} idle)")
     table.add_row("cycles", f"{total['cycles']:,} = {total['seconds'] * 1e6:.3g} us at the machine's clock")
     table.add_row("MV transfers", f"{total['mv_transfers']:,}")
     table.add_row("DRAM traffic", f"{total['dram_bytes']:,} bytes = {total['dram_long_words']:,} long words")
-    limits = f"compute {roofline['compute_cycles']:,.0f}, DRAM {roofline['dram_cycles']:,.0f}"
     table.add_row("layouts", ", ".join(costs["preferences"]) or "plain")
-    table.add_row("roofline", f"{roofline['cycles']:,.0f} cycles ({limits}), {roofline['utilisation']:.1%} reached")
+    table.add_row("of the ideal", _ideal_text(costs))
     console.print(table)
+    if not costs["nodes"]:
+        return
+    dearest = Table("node", "cycles", "share", "of them")
+    for node in costs["nodes"][:DEAREST]:
+        share = node["cycles"] / max(1, total["cycles"])
+        cells = (_shortened(node["node"]), f"{node['cycles']:,.0f}", f"{share:.1%}", _cycles_text(node))
+        dearest.add_row(*(Text(cell) for cell in cells))
+    console.print(dearest)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"...{name[3 - LONGEST_NAME :]}"
 
 
 def report_text(costs: dict[str, Any]) -> str:
     """The totals and a line per node, as plain text."""
     total = costs["total"]
-    roofline = total["roofline"]
     lines = [
         f"{total['steps']} steps, {total['cycles']} cycles, {total['mv_transfers']} MV transfers, "
         f"{total['dram_long_words']} DRAM long words",
-        f"roofline {roofline['cycles']:.0f} cycles ({roofline['bound']}), {roofline['utilisation']:.1%} reached",
+        f"of the ideal: {_ideal_text(costs)}",
     ]
     for node in costs["nodes"]:
-        shares = f"{node['steps']:10.1f} steps {node['mv_transfers']:5} MVs {node['dram_long_words']:8} DRAM long words"
-        lines.append(f"{shares}  {node['node']}")
+        lines.append(f"{node['cycles']:10.1f} cycles  {node['node']}: {_cycles_text(node)}")
     return "\n".join(lines)

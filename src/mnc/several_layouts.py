@@ -12,8 +12,11 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
+from mnc.core import events
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
+from mnc.core.recording import begin_attempt, choose_attempt, position, rewind
+from mnc.mncore_backend.allocation.allocate import CapacityError
 from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.cost import cost_of
 from mnc.mncore_backend.distribution import Preference
@@ -34,6 +37,17 @@ TINY = 2 * PES // L2BS * LONG_BYTES // WORD_BYTES
 """Elements of a tensor that gives the PEs of one L2B two long words. To split less than that over L2Bs saves a step or
 two of work, and what has to be exchanged later passes PDM."""
 NOTE = "mnc.preferences"
+
+
+ROOMS = (100, 88, 75, 62, 50)
+"""Percent of local memory that values take at once: less is tried where kernels find no room beside them."""
+SPILLS = "spill-buffers"
+
+
+def _entries(options: Options) -> list[Any]:
+    """The passes from `FIRST_STAGE` on."""
+    stages = list(STAGES)[list(STAGES).index(FIRST_STAGE) :]
+    return [entry for name in stages for entry in stage_pipeline(name, options).entries]
 
 
 @dataclass(frozen=True)
@@ -62,18 +76,43 @@ class _Search:
     def compiled(self, preferences: Collection[Preference]) -> Compiled | None:
         """The program with these preferences; None if others have led to the same layouts."""
         ordered: tuple[Preference, ...] = tuple(name for name in PREFERENCES if name in preferences)
+        begin_attempt(", ".join(ordered))
         options = replace(self.options, prefer=ordered)
-        stages = list(STAGES)[list(STAGES).index(FIRST_STAGE) :]
-        entries = [entry for name in stages for entry in stage_pipeline(name, options).entries]
-        decided = [entry.name for entry in entries].index(DECISION) + 1
+        entries = _entries(options)
+        names = [entry.name for entry in entries]
+        decided, spills = names.index(DECISION) + 1, names.index(SPILLS)
         module = _copy(self.module)
+        events.emit("stage", f"layouts: {', '.join(ordered) or 'plain'}")
         Pipeline(tuple(entries[:decided])).run(module)
         layouts = module.operation.get_asm(large_elements_limit=16, large_resource_limit=16)
         if layouts in self.seen:
             return None
         self.seen.add(layouts)
-        Pipeline(tuple(entries[decided:])).run(module)
-        return Compiled(module, ordered, emit_module(module))
+        Pipeline(tuple(entries[decided:spills])).run(module)
+        finished = self._with_room(module, options)
+        return Compiled(finished, ordered, emit_module(finished))
+
+    @staticmethod
+    def _with_room(module: Any, options: Options) -> Any:
+        """The module compiled to the end, with as much of local memory for values as kernels leave over.
+
+        Raises CapacityError if the least is still too much.
+        """
+        start = position()
+        for room in ROOMS:
+            rewind(start)
+            if room > options.room:
+                continue
+            trial = _copy(module)
+            entries = _entries(replace(options, room=room))
+            try:
+                Pipeline(tuple(entries[[entry.name for entry in entries].index(SPILLS) :])).run(trial)
+            except CapacityError:
+                if room == ROOMS[-1]:
+                    raise
+            else:
+                return trial
+        raise AssertionError("there is a last room")
 
 
 def shortest(module: Any, options: Options) -> Compiled:
@@ -87,6 +126,7 @@ def shortest(module: Any, options: Options) -> Compiled:
     best = search.compiled(settled)
     assert best is not None  # the first is new
     if best.text.count("\n") > MOST_STATEMENTS or best.length[0] < LEAST_CYCLES:
+        choose_attempt(", ".join(best.preferences))
         return best
     for preference in PREFERENCES:
         if preference in settled:
@@ -97,6 +137,7 @@ def shortest(module: Any, options: Options) -> Compiled:
             continue
         if other is not None and other.length < best.length:
             best = other
+    choose_attempt(", ".join(best.preferences))
     return best
 
 

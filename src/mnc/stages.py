@@ -3,16 +3,18 @@
 Each stage is a tuple of pipeline elements; ``{precision}`` and the like are filled in from the options.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from typing import Self
+from typing import Any, Self
 
 from mnc.core import pipeline as core_pipeline
+from mnc.core.pipeline_text import ROOT
 from mnc.options import Options
 from mnc.registry import pass_table
 
 GRAPH: tuple[str, ...] = (
     "fold-constants",  # first: what the model computes from weights are constants to all that follow
+    "count-work{{precision={precision} resident={resident}}}",  # of the model: without what no run computes, unpadded
     "fold-batch-norm",  # before decompose, which would dissolve it; after folding, which makes its parameters constant
     "decompose",  # before the simplifications: they know primitive operations only
     "simplify-tensors",  # before algebra: operands lie next to each other once moves between them are gone
@@ -30,6 +32,8 @@ LINALG = ("graph-to-linalg", "fuse-elementwise", "canonicalize", "cse")
 SPMD = (
     "drop-empty",
     "expand-indices",
+    "tile-regions",  # before products get tiles of their own
+    "tile-contractions{{precision={precision} resident={resident}}}",  # of what is in DRAM as a whole
     "split-contractions",  # before layouts, which are of whole tensors
     "assign-layouts{{precision={precision} resident={resident} prefer=\"{prefer}\"}}",
     "distribute{{resident={resident}}}",
@@ -43,8 +47,10 @@ AFFINE = (
     "plan-movements",  # before the first that wants plans
     "sink-reductions",
     "fuse-addends",
+    "spill-buffers{{percent={room}}}",  # last: the order of operations and their buffers are settled
 )
-"""Loops over the local share: clean-up, sums over L2Bs left to the stores, additions left to the matrix unit."""
+"""Loops over the local share: clean-up, sums over L2Bs left to the stores, additions left to the matrix unit,
+values in DRAM where local memory is full."""
 
 MACHINE = ("select-instructions", "allocate-buffers", "schedule", "verify-schedule")
 """Instructions, addresses, steps; then the text is checked by code that shares nothing with the scheduler."""
@@ -65,11 +71,20 @@ class Pipeline(core_pipeline.Pipeline):
         """Read pipeline text that may mix our passes with upstream ones; raises CompileError."""
         return super().parse(text, pass_table() if table is None else table)
 
+    def _entries(self, new: Iterable[Any]) -> tuple[core_pipeline.Entry, ...]:
+        """Passes may be given as text, such as ``tile{sizes=8,8}``."""
+        parsed = [self.parse(f"{ROOT}({one})").entries if isinstance(one, str) else (one,) for one in new]
+        return super()._entries(entry for entries in parsed for entry in entries)
+
+
+def stage_text(name: str, options: Options) -> str:
+    """The passes of one stage of `STAGES` as pipeline text, with commas between them."""
+    return ",".join(STAGES[name]).format(**{**asdict(options), "prefer": ",".join(options.prefer or ())})
+
 
 def stage_pipeline(name: str, options: Options) -> Pipeline:
     """The passes of one stage of `STAGES`."""
-    values = {**asdict(options), "prefer": ",".join(options.prefer or ())}
-    elements = ",".join(STAGES[name]).format(**values)
+    elements = stage_text(name, options)
     return Pipeline.parse(f"builtin.module({elements})") if elements else Pipeline()
 
 

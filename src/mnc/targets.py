@@ -46,7 +46,7 @@ def check_available(target: str) -> None:
 
 
 def _prepare_mncore(model: Any, options: Options) -> Prepared:
-    from mnc.compiler import compile
+    from mnc.cached_compilation import compile
     from mnc.report import statistics_line
 
     executable = compile(model, options)

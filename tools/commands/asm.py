@@ -1,4 +1,4 @@
-"""mnc asm: check and format assembly files."""
+"""mnc asm: check and format assembly files, explain opcodes."""
 
 import re
 import sys
@@ -7,6 +7,7 @@ import click
 
 from mnc.core.command_line import read_text, write_text
 from mnc.core.diagnostics import CompileError
+from mnc.tools.commands.asm_explain import explain
 
 _POINT = re.compile(r"(?:OPEN-)?([0-9]{1,2})", re.IGNORECASE)
 
@@ -74,7 +75,7 @@ def check(
     sys.stdout.write(FORMATS[output_format](results))
     if count_errors(results):
         sys.stdout.flush()
-        if any(count_errors({name: found}) == max_errors for name, found in results.items()):
+        if max_errors and any(count_errors({name: found}) >= max_errors for name, found in results.items()):
             click.echo(f"stopped after {max_errors} errors of a file; --max-errors 0 shows all", err=True)
         unreadable = any(finding.rule == "syntax" for found in results.values() for finding in found)
         click.get_current_context().exit(2 if unreadable else 1)
@@ -101,3 +102,27 @@ def fmt(file: str, output: str | None, in_place: bool, only_check: bool) -> None
     if in_place and formatted == text:
         return
     write_text(file if in_place else output or "-", formatted)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--example", "only_example", is_flag=True, help="Print only the program, for `mnc run`.")
+def opcode(name: str, only_example: bool) -> None:
+    """Explain the opcode NAME: syntax, operands, unit, latency, flags, and a program that runs."""
+    import difflib
+
+    from mnc.mncore_backend.isa import OPCODES, UnknownOpcode, split_mnemonic
+    from mnc.mncore_backend.opcode_reference.entry import markdown
+    from mnc.mncore_backend.opcode_reference.examples import example
+
+    try:
+        info, _ = split_mnemonic(name)
+    except UnknownOpcode:
+        close = difflib.get_close_matches(name, OPCODES, 3)
+        hint = f"did you mean {', '.join(close)}?" if close else "docs/opcodes.md lists all of them"
+        raise CompileError(f"'{name}' is not an opcode", hint=hint) from None
+    head = "" if only_example else f"{info.mnemonic}\n\n{markdown(info)}\nExample:\n\n"
+    click.echo(head + example(info), nl=False)
+
+
+command.add_command(explain)

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
+from mnc.core import events
+from mnc.tools.commands.node_table import node_json, node_name, print_verdicts
 from mnc.tools.commands.shared import model_options, parse_shapes, read_arrays
-from mnc.tools.commands.tables import comparison_table, print_table
+from mnc.tools.json_output import format_option, print_json
 
 
 @click.command()
@@ -18,10 +19,12 @@ from mnc.tools.commands.tables import comparison_table, print_table
               help="Directory for the unit test that reproduces the error.")  # fmt: skip
 @click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="Value of an input; else random.")
 @click.option("--seed", default=0, show_default=True, help="Seed of random inputs.")
+@format_option()
 @model_options
 def command(
-    model: str, target: str, output: Path, inputs: tuple[str, ...], seed: int, precision: Any, shapes: tuple[str, ...]
-) -> None:
+    model: str, target: str, output: Path, inputs: tuple[str, ...], seed: int, output_format: str, precision: Any,
+    shapes: tuple[str, ...],
+) -> None:  # fmt: skip
     """Find the first node of MODEL whose result leaves its bound.
 
     Every node is judged alone, fed what the reference computed, and accumulated, fed what the target computed before.
@@ -35,14 +38,11 @@ def command(
     options = Options(precision, parse_shapes(shapes))
     check_available(target)
     run = evaluate_model(model, options, read_arrays(inputs, input_names(model) if inputs else []), seed)
-    with Console(stderr=True).status("") as status:
-        found = bisect(run, options, target, lambda text: status.update(f"checking {text}"))
-    numbers = ("alone", "bound", "accumulated", "bound", "")
-    table = comparison_table("node", "operator", numbers=numbers)
-    for verdict in found.verdicts:
-        cells = [*_cells(verdict.alone), *_cells(verdict.accumulated)]
-        table.add_row(_name(verdict), verdict.node.op_type, *cells, "pass" if verdict.passed else "[red]FAIL")
-    print_table(table)
+    found = bisect(run, options, target, lambda text: events.emit("case", text))
+    if output_format == "json":
+        _print_json(found, output, target, precision)
+        return
+    print_verdicts(found.verdicts)
     if found.culprit is None:
         _print_clean(found, run)
         return
@@ -50,16 +50,29 @@ def command(
     sys.exit(1)
 
 
-def _name(verdict: Any) -> str:
-    """Of a node without a name: what messages of the compiler call it."""
-    return verdict.node.name or f"{verdict.node.op_type}_{verdict.index}"
+def _print_json(found: Any, output: Path, target: str, precision: str) -> None:
+    culprit = found.culprit
+    folder = _write(culprit, output) if culprit is not None else None
+    passed = culprit is None and found.whole.passed
+    print_json({
+        "passed": passed,
+        "nodes": [node_json(verdict) for verdict in found.verdicts],
+        "culprit": None if culprit is None else node_name(culprit),
+        "reproduce": None if folder is None else _reproduction(folder, target, precision),
+    })  # fmt: skip
+    if not passed:
+        sys.exit(1)
 
 
-def _cells(result: Any) -> list[str]:
-    worst = result.worst if result is not None else None
-    if worst is None:
-        return ["failed" if result is not None and result.failure else "", ""]
-    return [f"{worst.error:.3g}", f"{worst.bound:.3g}"]
+def _write(culprit: Any, output: Path) -> Path:
+    from mnc.case_folders import write_case
+
+    return Path(write_case(output, culprit.case))
+
+
+def _reproduction(folder: Path, target: str, precision: str) -> str:
+    choices = " --target cpp" if target == "cpp" else f" --precision {precision}"
+    return f"mnc check {folder}{choices}"
 
 
 def _print_clean(found: Any, run: Any) -> None:
@@ -72,12 +85,10 @@ def _print_clean(found: Any, run: Any) -> None:
 
 
 def _print_culprit(culprit: Any, output: Path, target: str, precision: str) -> None:
-    from mnc.case_folders import write_case
-
     how = "fed what was computed before; alone it is fine"
     if culprit.is_wrong_alone:
         how = "fed the values of the reference"
-    what = f"'{_name(culprit)}' ({culprit.node.op_type}), node {culprit.index}"
+    what = f"'{node_name(culprit)}' ({culprit.node.op_type}), node {culprit.index}"
     result = culprit.failed
     if result.failure:
         click.echo(f"the first node that fails is {what}, {how}: {result.failure}")
@@ -85,6 +96,4 @@ def _print_culprit(culprit: Any, output: Path, target: str, precision: str) -> N
         row = result.worst
         click.echo(f"the first node out of its bound is {what}, {how}:")
         click.echo(f"  '{row.name}' is off by {row.error:.3g}, the bound is {row.bound:.3g}")
-    folder = write_case(output, culprit.case)
-    choices = " --target cpp" if target == "cpp" else f" --precision {precision}"
-    click.echo(f"reproduce it with: mnc check {folder}{choices}")
+    click.echo(f"reproduce it with: {_reproduction(_write(culprit, output), target, precision)}")

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
+from mnc.core import events
 from mnc.core.diagnostics import CompileError
 from mnc.tools.commands.shared import model_options, parse_shapes, read_arrays
 from mnc.tools.commands.tables import NUMBERS, comparison_cells, comparison_table, print_table
+from mnc.tools.json_output import comparison, format_option, print_json
 
 
 @click.command()
@@ -18,21 +19,32 @@ from mnc.tools.commands.tables import NUMBERS, comparison_cells, comparison_tabl
               help="Assembly on the emulator, or C++17 through the compiler of this computer.")  # fmt: skip
 @click.option("--input", "inputs", multiple=True, metavar="[NAME=]FILE.npy", help="Value of an input; else random.")
 @click.option("--seed", default=0, show_default=True, help="Seed of random inputs.")
+@click.option("--per-node", is_flag=True,
+              help="Judge each node alone, fed what the reference computed, and accumulated.")  # fmt: skip
 @click.option("--intermediates", is_flag=True, help="Compare every float intermediate, too.")
+@format_option()
 @model_options
-def command(models: tuple[str, ...], inputs: tuple[str, ...], intermediates: bool, **options: Any) -> None:
+def command(
+    models: tuple[str, ...], inputs: tuple[str, ...], intermediates: bool, per_node: bool, output_format: str,
+    **options: Any,
+) -> None:
     """Compile, run and compare every output with the ONNX reference.
 
     A MODEL (an ONNX file) runs on random or given inputs. A FOLDER of a unit test, in the layout of ONNX backend tests,
     brings inputs and expected outputs; several may be given, or a directory that holds them.
     """
     folders = [Path(model) for model in models if Path(model).is_dir()]
-    if not folders and len(models) == 1:
-        passed = _check_model(models[0], inputs, intermediates, **options)
+    if not folders and len(models) == 1 and per_node:
+        if intermediates:
+            raise CompileError("--per-node compares every intermediate already", hint="leave --intermediates out")
+        passed = _check_per_node(models[0], inputs, output_format, **options)
+    elif not folders and len(models) == 1:
+        passed = _check_model(models[0], inputs, intermediates, output_format, **options)
     elif len(folders) == len(models):
-        if inputs or intermediates:
-            raise CompileError("unit tests bring their inputs", hint="--input and --intermediates belong to a model")
-        passed = _check_folders(folders, **options)
+        if inputs or intermediates or per_node:
+            hint = "--input, --intermediates and --per-node belong to a model"
+            raise CompileError("unit tests bring their inputs", hint=hint)
+        passed = _check_folders(folders, output_format, **options)
     else:
         other = next(model for model in models if not Path(model).is_dir())
         message = f"'{other}' is no folder of a unit test" if folders else f"{len(models)} models were given"
@@ -41,13 +53,23 @@ def command(models: tuple[str, ...], inputs: tuple[str, ...], intermediates: boo
         sys.exit(1)
 
 
-def _check_model(
-    model: str, inputs: tuple[str, ...], intermediates: bool, *, target: str, seed: int, precision: Any,
+def _check_per_node(
+    model: str, inputs: tuple[str, ...], output_format: str, *, target: str, seed: int, precision: Any,
     shapes: tuple[str, ...],
+) -> bool:  # fmt: skip
+    from mnc.options import Options
+    from mnc.tools.commands.node_table import check_per_node
+
+    return check_per_node(model, inputs, output_format, target, seed, Options(precision, parse_shapes(shapes)))
+
+
+def _check_model(
+    model: str, inputs: tuple[str, ...], intermediates: bool, output_format: str, *, target: str, seed: int,
+    precision: Any, shapes: tuple[str, ...],
 ) -> bool:  # fmt: skip
     from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes
     from mnc.options import Options
-    from mnc.reference import compare, load_proto, random_inputs, with_intermediates
+    from mnc.reference import judge, load_proto, random_inputs, with_intermediates
     from mnc.targets import prepare
 
     options = Options(precision, parse_shapes(shapes))
@@ -59,12 +81,19 @@ def _check_model(
         prepared = prepare(proto, Options(precision), target)  # its shapes are bound
     values = random_inputs(proto, options.shapes, seed, read_arrays(inputs, list(prepared.inputs)))
     outputs, summary = prepared.run(values)
-    rows = compare(proto, outputs, values, prepared.precision)
+    with events.span("stage", "reference"):
+        name, rows = judge(proto, outputs, values, prepared.precision)
+    if output_format == "json":
+        passed = all(row.passed for row in rows)
+        tensors = [comparison(row) for row in rows]
+        print_json({"model": model, "passed": passed, "summary": summary, "judged_by": name, "tensors": tensors})
+        return passed
     table = comparison_table("tensor")
     for row in rows:
         table.add_row(row.name, *comparison_cells(row))
     print_table(table)
     click.echo(summary)
+    click.echo(f"judged by {name}")
     for row in rows:
         if row.undefined and not row.passed:
             found = f"{row.undefined} elements of '{row.name}' are NaN on the reference, and the machine has no NaN"
@@ -72,9 +101,9 @@ def _check_model(
     return all(row.passed for row in rows)
 
 
-def _check_folders(folders: list[Path], *, target: str, seed: int, precision: Any, shapes: tuple[str, ...]) -> bool:
-    from rich.progress import track
-
+def _check_folders(
+    folders: list[Path], output_format: str, *, target: str, seed: int, precision: Any, shapes: tuple[str, ...]
+) -> bool:
     from mnc.case_check import check_case
     from mnc.case_folders import find_case_folders, read_cases
     from mnc.options import Options
@@ -84,8 +113,13 @@ def _check_folders(folders: list[Path], *, target: str, seed: int, precision: An
     options = Options(precision, parse_shapes(shapes))
     found = [inner for folder in folders for inner in find_case_folders(folder)]
     cases = [case for folder in found for case in read_cases(folder)]
-    console = Console(stderr=True)
-    results = [check_case(case, options, target) for case in track(cases, "checking", console=console, transient=True)]
+    results = []
+    for number, case in enumerate(cases, 1):
+        with events.span("case", f"{case.name}, {number} of {len(cases)}"):
+            results.append(check_case(case, options, target))
+    if output_format == "json":
+        print_json({"passed": all(result.passed for result in results), "tests": [_case(result) for result in results]})
+        return all(result.passed for result in results)
     table = comparison_table("test", "variable")
     for result in results:
         for row in result.comparisons:
@@ -99,3 +133,8 @@ def _check_folders(folders: list[Path], *, target: str, seed: int, precision: An
     failed = sum(not result.passed for result in results)
     click.echo(f"{len(results) - failed} of {len(results)} tests passed")
     return not failed
+
+
+def _case(result: Any) -> dict[str, Any]:
+    rows = [comparison(row) for row in result.comparisons]
+    return {"name": result.name, "passed": result.passed, "failure": result.failure or None, "tensors": rows}

@@ -1,12 +1,22 @@
 """mnc compile: ONNX file -> build directory, or C++."""
 
+import contextlib
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mnc.core.diagnostics import CompileError
+from mnc.tools.commands.artifacts import (
+    artifact_options,
+    refuse_artifacts,
+    wants_complete_record,
+    write_artifacts,
+    write_graph_file,
+)
 from mnc.tools.commands.shared import PREFERENCES, SHORTEST, model_options, parse_layouts, parse_shapes, parse_updates
+from mnc.tools.json_output import format_option, print_json
 
 
 @click.command()
@@ -24,7 +34,10 @@ from mnc.tools.commands.shared import PREFERENCES, SHORTEST, model_options, pars
 @click.option("--layouts", default=SHORTEST, show_default=True, metavar="shortest|plain|NAME,...",
               help="What decides where tensors lie: 'shortest' tries several preferences on small programs, 'plain' "
                    f"has none; or preferences by name, of {', '.join(PREFERENCES)}.")  # fmt: skip
+@click.option("--schedule", type=click.Path(path_type=Path), help="Decisions from a file, as mnc tune writes it.")
 @click.option("--dump-dir", type=click.Path(path_type=Path), help="Write the IR after each stage here.")
+@artifact_options
+@format_option()
 @model_options
 def command(
     model: str,
@@ -34,15 +47,25 @@ def command(
     resident: Any,
     updates: tuple[str, ...],
     layouts: str,
+    schedule: Path | None,
     dump_dir: Path | None,
+    output_format: str,
     precision: Any,
     shapes: tuple[str, ...],
+    **artifacts: Any,
 ) -> None:
     """Compile MODEL (an ONNX file) and write a build directory."""
     from mnc.options import Options
 
     prefer = parse_layouts(layouts)
     options = Options(precision, parse_shapes(shapes), dump_dir, resident, parse_updates(updates), prefer)
+    if schedule is not None:
+        if layouts != SHORTEST or target == "cpp":
+            other = "--target cpp" if target == "cpp" else "--layouts"
+            raise CompileError(f"--schedule does not go together with {other}", hint="leave one of them out")
+        from mnc.tuning.schedule_file import read_schedule
+
+        options = read_schedule(schedule, options)
     if resident != "nothing" and target == "cpp":
         raise CompileError("--resident belongs to --target mncore", hint="leave it out")
     if layouts != SHORTEST and target == "cpp":
@@ -50,25 +73,39 @@ def command(
     if updates and resident == "nothing":
         raise CompileError("--update concerns what stays in local memory", hint="add --resident state")
     if target == "cpp":
-        _compile_cpp(model, output, options, example)
+        refuse_artifacts(artifacts)
+        _compile_cpp(model, output, options, example, output_format)
         return
     if example:
         raise CompileError("--example belongs to --target cpp", hint="leave it out, or add --target cpp")
     from mnc.build_directory import save
-    from mnc.compiler import compile
-    from mnc.report import print_summary, report
+    from mnc.cached_compilation import report_of
+    from mnc.record.compiling import compile_recorded
+    from mnc.report import print_summary
 
-    executable = compile(model, options)
-    costs = report(executable)
+    executable, record = compile_recorded(model, options, complete=wants_complete_record(artifacts))
+    costs = report_of(executable)
     save(executable, output, costs)
+    if output_format == "json":
+        with contextlib.redirect_stdout(sys.stderr):  # where files went is not part of the object
+            write_graph_file(model, options, artifacts)
+            write_artifacts(executable, costs, record, output, artifacts)
+        print_json({"model": model, "output": output, "target": target, "report": costs})
+        return
     print_summary(costs, f"{model} -> {output}")
+    write_graph_file(model, options, artifacts)
+    write_artifacts(executable, costs, record, output, artifacts)
 
 
-def _compile_cpp(model: str, output: Path, options: object, example: bool) -> None:
+def _compile_cpp(model: str, output: Path, options: object, example: bool, output_format: str) -> None:
     from mnc.cpp_target import generate_cpp, save_cpp
 
     source = generate_cpp(model, options, name=Path(model).stem, example=example)  # pyright: ignore[reportArgumentType]
-    for path in save_cpp(source, output):
+    written = save_cpp(source, output)
+    if output_format == "json":
+        print_json({"model": model, "output": output, "target": "cpp", "files": written})
+        return
+    for path in written:
         click.echo(path)
     for role, parameters in (("input", source.inputs), ("output", source.outputs)):
         for parameter in parameters:

@@ -9,6 +9,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import whole_file
+from mnc.tools.commands.shared import cache_option
 
 
 @click.command()
@@ -17,16 +19,16 @@ from mnc.core.diagnostics import CompileError
 @click.option("--epochs", default=40, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 @click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single", show_default=True)
+@cache_option
 def command(output: Path, hidden: int, epochs: int, seed: int, precision: str) -> None:
     """Train a digits classifier, compile it, run it on the emulator and compare with the ONNX reference."""
-    import onnx
     from onnx.reference import ReferenceEvaluator
 
     from mnc.build_directory import load, save
-    from mnc.compiler import compile
+    from mnc.cached_compilation import compile, report_of
     from mnc.digits import load_digits, to_onnx, train_classifier
     from mnc.options import Options
-    from mnc.report import print_summary, report
+    from mnc.report import print_summary
 
     console = Console()
     digits = load_digits(seed)
@@ -36,7 +38,8 @@ def command(output: Path, hidden: int, epochs: int, seed: int, precision: str) -
     model = to_onnx(layers, len(digits.test_labels))
     try:
         output.mkdir(parents=True, exist_ok=True)
-        onnx.save(model, output / "model.onnx")
+        with whole_file(output / "model.onnx", "choose another directory with -o") as file:
+            file.write(model.SerializeToString())
     except OSError as error:
         message = f"cannot write {output}: {error.strerror}"
         raise CompileError(message, hint="choose another directory with -o") from None
@@ -44,7 +47,7 @@ def command(output: Path, hidden: int, epochs: int, seed: int, precision: str) -
 
     with console.status("compiling"):
         executable = compile(output / "model.onnx", Options(precision))  # pyright: ignore[reportArgumentType]
-        costs = report(executable)
+        costs = report_of(executable)
         save(executable, output, costs)
     with console.status("running on the emulator"):
         result = load(output).run_with_statistics({"image": digits.test_images})

@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import whole_file
 from mnc.tools.commands.shared import read_arrays
 
 _LONGEST = 200
@@ -19,9 +20,21 @@ _LONGEST = 200
 @click.option("--input", "inputs", multiple=True, metavar="[NAME=]FILE.npy", help="Value of a model input.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Directory for NAME.npy of every output.")
 @click.option("--mode", type=click.Choice(["strict", "vendor"]), default="strict", show_default=True)
+@click.option("--step", is_flag=True, help="Stop before every statement and take commands from standard input.")
 @click.option("--dump", type=click.Path(path_type=Path), help="File for the lines of debug statements.")
-def command(program: Path, inputs: tuple[str, ...], output: Path | None, mode: str, dump: Path | None) -> None:
+@click.option("--trace", type=click.Path(path_type=Path), metavar="FILE.pftrace", help="Write a trace for Perfetto.")
+def command(
+    program: Path, inputs: tuple[str, ...], output: Path | None, mode: str, step: bool, dump: Path | None,
+    trace: Path | None,
+) -> None:  # fmt: skip
     """Run PROGRAM: a build directory of `mnc compile`, or a .vsm file."""
+    if trace is not None:
+        _write_trace(program, trace)
+    if step:
+        from mnc.tools.commands.run_step import run_step
+
+        run_step(program, inputs, mode)
+        return
     if program.is_dir():
         if dump is not None:
             raise CompileError(f"{program} has no debug statements", hint="--dump belongs to assembly files")
@@ -35,6 +48,20 @@ def command(program: Path, inputs: tuple[str, ...], output: Path | None, mode: s
     from mnc.tools.commands.run_vsm import run_vsm
 
     run_vsm(program, mode, dump)
+
+
+def _write_trace(program: Path, trace: Path) -> None:
+    """The times of the program, by the same model of transfers as the emulator's."""
+    from mnc.build_directory import PROGRAM
+    from mnc.core.command_line import read_text
+    from mnc.perfetto_trace import write_trace
+    from mnc.record.storage import RECORD, load_record
+
+    if not program.is_dir():
+        write_trace(trace, read_text(str(program)), None)
+        return
+    record = load_record(program) if (program / RECORD).is_file() else None
+    write_trace(trace, read_text(str(program / PROGRAM)), record)
 
 
 def _run_build(program: Path, inputs: tuple[str, ...], output: Path | None, mode: str) -> None:
@@ -65,7 +92,8 @@ def _save(outputs: dict[str, np.ndarray], directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, value in zip(file_names(outputs), outputs.values(), strict=True):
-            np.save(directory / f"{name}.npy", value)
+            with whole_file(directory / f"{name}.npy", "choose another directory with -o") as file:
+                np.save(file, value)
     except OSError as error:
         message = f"cannot write {directory}: {error.strerror}"
         raise CompileError(message, hint="choose another directory with -o") from None

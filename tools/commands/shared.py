@@ -1,5 +1,6 @@
 """Options that several subcommands take."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -10,6 +11,7 @@ import numpy as np
 from mnc.core.diagnostics import CompileError
 from mnc.options import Preference
 
+NO_CACHE = "MNC_NO_CACHE"
 SHORTEST, PLAIN = "shortest", "plain"
 PREFERENCES: tuple[Preference, ...] = get_args(Preference)
 SHAPE_HELP = "Shape of an open input, or one open extent by its name."
@@ -56,8 +58,26 @@ def parse_layouts(text: str) -> tuple[Preference, ...] | None:
     return tuple(name for name in PREFERENCES if name in names)
 
 
+def _switch_cache_off(context: click.Context, _: click.Parameter, off: bool) -> None:
+    """Set the variable that all of the package obeys, and processes that are started; until the command ends."""
+    if not off:
+        return
+    before = os.environ.get(NO_CACHE)
+    os.environ[NO_CACHE] = "1"
+    context.call_on_close(lambda: os.environ.pop(NO_CACHE) if before is None else os.environ.update({NO_CACHE: before}))
+
+
+cache_option = click.option(
+    "--no-cache",
+    is_flag=True,
+    expose_value=False,
+    callback=_switch_cache_off,
+    help="Compile anew: neither read nor write the cache on disk.",
+)
+
+
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--precision and --shape."""
+    """--precision, --shape and --no-cache."""
     precision = click.option(
         "--precision",
         type=click.Choice(["single", "pseudo-single"]),
@@ -66,7 +86,7 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Precision of matrix products.",
     )
     shape = click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help=SHAPE_HELP)
-    return precision(shape(command))
+    return precision(shape(cache_option(command)))
 
 
 def read_arrays(texts: tuple[str, ...], names: list[str]) -> dict[str, np.ndarray]:

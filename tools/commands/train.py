@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from mnc.core.diagnostics import CompileError
+from mnc.tools.commands.shared import cache_option
 
 _RANGES = (
     ("learning_rate", "--lr", lambda x: 0 < x < math.inf, "a positive number"),
@@ -37,6 +38,7 @@ _RANGES = (
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/train"), show_default=True,
               help="Directory for checkpoint.npz, curve.png and the trained model.onnx.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint in the output directory.")
+@cache_option
 def command(**options: Any) -> None:
     """Train a classifier: every step, from the batch to the updated parameters, is one compiled program."""
     from mnc.training.session import Session

@@ -57,6 +57,16 @@ def prelu(node: Node) -> Any:
     return graph.Where.build(is_negative, graph.Mul.build(slope, x).result, x).result
 
 
+def celu(node: Node) -> Any:
+    """Celu: ``alpha elu(x / alpha)``. ONNX's own body makes a vector of a scalar."""
+    x, alpha = node.operand(0), float(node.attribute("alpha", 1.0))
+    if alpha == 0:
+        raise node.error("attribute 'alpha' is 0, by which it divides", hint="take another one, or Relu")
+    scaled = x if alpha == 1 else graph.Div.build(x, constant(alpha, like=x)).result
+    value = graph.Elu.build(scaled, alpha=1.0).result
+    return value if alpha == 1 else graph.Mul.build(value, constant(alpha, like=x)).result
+
+
 def shrink(node: Node) -> Any:
     """Shrink: values between -lambd and lambd become 0, the others move towards 0 by the bias."""
     x = node.operand(0)

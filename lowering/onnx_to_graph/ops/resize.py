@@ -48,6 +48,10 @@ def _cubic(a: float, antialias: bool) -> Coefficients:
     return weights
 
 
+_MOST_PLACES = 1 << 20
+"""Elements of a resized dimension: the weights of each are computed one by one."""
+
+
 @dataclass(frozen=True)
 class _Axis:
     """How one dimension is resized; `region` is its part of the region of interest."""
@@ -190,6 +194,11 @@ def resize(node: Node) -> Any:
         part = (region[i], region[len(axes) + i]) if region else (0.0, 1.0)
         if size == shape[dim] and scale == 1 and part == (0.0, 1.0):
             continue
+        if size < 0 or not math.isfinite(scale) or scale <= 0:
+            raise node.error(f"dimension {dim} is resized to {size}, by {scale}", hint="sizes and scales are positive")
+        if size > _MOST_PLACES:
+            message = f"dimension {dim} is resized to {size} elements, and at most {_MOST_PLACES} are"
+            raise node.error(message, hint="resize to less")
         axis = _Axis(shape[dim], size, scale, part)
         x = _resized(x, dim, *_taps(axis, mode, weights, exclude))
         if mode == "tf_crop_and_resize":

@@ -4,7 +4,6 @@ The ALU never normalises: a result is a selected or adjusted bit pattern.
 """
 
 from collections.abc import Callable
-from fractions import Fraction
 
 from .emitter import Value
 from .lanes import Precision, exponent, is_infinite, is_zero
@@ -82,23 +81,20 @@ def _ftoi(x: Value, _: Value, precision: Precision, unsigned: bool) -> tuple[Val
     return power.compare("sge", bits - 1).select(limit, signed), None
 
 
-def rsqrt_thresholds(mantissa_bits: int) -> list[int]:
-    """Largest v * 2**mantissa_bits, 1 <= v < 4, whose 1/sqrt(v) exceeds (n + 1/2)/64, for n = 32..63.
-
-    A value on a threshold would be (128/(2n + 1))**2, which no binary fraction equals, so there are no ties.
-    """
-    return [int(Fraction(128, 2 * n + 1) ** 2 * (1 << mantissa_bits)) for n in range(32, 64)]
+def rsqrt_thresholds() -> list[int]:
+    """Largest v * 16, for v from 1 to below 4 in sixteenths, with 1/sqrt(v) of at least n/64, for n = 33..64."""
+    return [(1 << 16) // n**2 for n in range(33, 65)]
 
 
 def _rsqrt(x: Value, _: Value, precision: Precision, __: bool) -> tuple[Value, Value]:
-    """1/sqrt(abs x) rounded to 5 fraction bits; zero gives +inf, infinity +0 (OPEN-22)."""
+    """1/sqrt(abs x) by the top 4 mantissa bits, down to a multiple of 1/64; zero gives +inf, infinity +0 (OPEN-22)."""
     width = precision.mantissa_bits
     power = exponent(x, precision) - precision.bias
     odd = power & 1
-    significand = ((x & precision.mantissa) | (1 << width)) << odd
+    sixteenths = (((x & precision.mantissa) >> (width - 4)) | 16) << odd
     steps = x.like(0)  # n - 32, where the result is n / 64 * 2**-half_power
-    for threshold in rsqrt_thresholds(width):
-        steps = steps - significand.compare("ule", threshold).sext(precision.element)
+    for threshold in rsqrt_thresholds():
+        steps = steps - sixteenths.compare("ule", threshold).sext(precision.element)
     half_power = (power - odd).sar(1)
     field = (precision.bias - 1) - half_power
     result = (field << width) + (steps << (width - 5))

@@ -104,9 +104,9 @@ def _round(sign: Value, total: Value, exponent: Value, precision: Precision) -> 
 
 def _infinity(x: Value, y: Value, z: Value | None, precision: Precision) -> tuple[Value, Value]:
     """Where a term is infinite, and the pattern there (OPEN-25)."""
-    where = field(x).compare("eq", 0x7FF) | field(y).compare("eq", 0x7FF)
-    zero = field(x).compare("eq", 0) | field(y).compare("eq", 0)
-    sign = zero.select(x.like(0), (x ^ y) >> 63)
+    zero = field(x).compare("eq", 0) | field(y).compare("eq", 0)  # infinity times zero is 0
+    where = (field(x).compare("eq", 0x7FF) | field(y).compare("eq", 0x7FF)) & ~zero
+    sign = (x ^ y) >> 63
     if z is not None:
         z_infinite = field(z).compare("eq", 0x7FF)
         z_sign = z >> 63

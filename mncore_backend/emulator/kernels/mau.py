@@ -54,15 +54,20 @@ SINGLE_LOW_MASK = 0x1F << 29
 """The low five single-mantissa bits inside a binary64 word."""
 
 
-def _infinite_result(x: Value, y: Value | None, z: Value | None) -> tuple[Value, Value]:
-    """Where a term is infinite, and the sign of the result there (OPEN-25), on single patterns.
+def _without_factors_of_zero(x: Value, y: Value) -> tuple[Value, Value]:
+    """Single patterns with the same product, in which the other factor of a zero is no infinity: inf * 0 is 0."""
+    return is_zero(y, _SINGLE).select(x.like(0), x), is_zero(x, _SINGLE).select(y.like(0), y)
 
-    inf * 0 counts as +inf, terms of both signs give +inf.
+
+def _infinite_result(x: Value, y: Value | None, z: Value | None) -> tuple[Value, Value]:
+    """Where a term is infinite, and the sign of the result there (OPEN-25), on single patterns without inf * 0.
+
+    Terms of both signs give +inf.
     """
     where, sign = is_infinite(x, _SINGLE), x & _SINGLE.sign
     if y is not None:
         where = where | is_infinite(y, _SINGLE)
-        sign = (is_zero(x, _SINGLE) | is_zero(y, _SINGLE)).select(x.like(0), (x ^ y) & _SINGLE.sign)
+        sign = (x ^ y) & _SINGLE.sign
     if z is None:
         return where, sign
     z_infinite, z_sign = is_infinite(z, _SINGLE), z & _SINGLE.sign
@@ -81,6 +86,8 @@ def _exact_sum(product: Value, z: Value | None) -> Value:
 
 def _single_lanes(op: str, precision: str, reduce: bool, x: Value, y: Value | None, z: Value | None) -> Value:
     """Results for single patterns in i32 lanes: single patterns, or half patterns with `reduce`."""
+    if y is not None:
+        x, y = _without_factors_of_zero(x, y)
     where, sign = _infinite_result(x, y, z)
     if op == "passa" and not reduce:
         return normalise(x, _SINGLE)

@@ -83,19 +83,16 @@ def ftoi(form: Format, x: int, unsigned: bool) -> int:
 
 
 def rsqrt(form: Format, x: int) -> int:
-    """1/sqrt(abs x) rounded to nearest with 5 fraction bits; 0 gives +inf, inf gives +0 (OPEN-22)."""
+    """1/sqrt(abs x), from x cut to its top 4 mantissa bits, rounded down: abs x = v * 4**k with 1 <= v < 4 gives
+    floor(64 / sqrt(v cut)) / 64 * 2**-k. 0 gives +inf, inf gives +0 (OPEN-22)."""
     if form.is_zero(x):
         return form.infinity(0)
     if form.is_infinite(x):
         return 0
-    exact = value(form, x & ~(1 << (form.bits - 1)))
-    # x = v * 4**quarter with 1 <= v < 4, and 1/sqrt(x) = 1/sqrt(v) / 2**quarter.
     power = form.exponent(x) - form.bias
     quarter = power // 2
-    v = Fraction(exact.integer) * Fraction(2) ** (exact.scale - 2 * quarter)
-    # 64/sqrt(v) lies in (32, 64]: that many 6-bit steps, never halfway between two of them.
-    doubled = isqrt(int(Fraction(128 * 128) / v))
-    steps = (doubled + 1) // 2
+    v = Fraction(form.significand(x) >> (form.mantissa_bits - 4), 16) * 2 ** (power % 2)
+    steps = isqrt(int(Fraction(64 * 64) / v))  # from 32 to 64
     if steps == 64:
         return form.pack(0, form.bias - quarter, 0)
     return form.pack(0, form.bias - quarter - 1, (steps - 32) << (form.mantissa_bits - 5))

@@ -17,9 +17,7 @@ def sum_with_infinities(form: Format, signs: Iterable[int]) -> int | None:
 
 
 def product_sign(form: Format, a: int, b: int) -> int | None:
-    """Sign of an infinite product a*b, None if it is finite; inf * 0 is +inf."""
-    if not (form.is_infinite(a) or form.is_infinite(b)):
+    """Sign of an infinite product a*b, None if it is finite; inf * 0 is 0."""
+    if form.is_zero(a) or form.is_zero(b) or not (form.is_infinite(a) or form.is_infinite(b)):
         return None
-    if form.is_zero(a) or form.is_zero(b):
-        return 0
     return form.sign(a) ^ form.sign(b)

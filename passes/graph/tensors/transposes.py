@@ -135,6 +135,8 @@ class ProductOfTransposed(Pattern):
         swapped = [_is_swapped(value) for value in operands_of(op)]
         if not any(swapped):
             return None
+        if all(swapped) and all(is_constant(source_of(value)) for value in operands_of(op)):
+            return refuse("constants are transposed when compiling")  # `TransposedProduct` would undo it, endlessly
         return True if all(swapped) else refuse("only one operand is transposed, which costs a matrix product nothing")
 
     def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from traceback import extract_tb
 from typing import Any
 
+import numpy as np
 import torch
 from torch import fx
 from torch.func import functionalize
@@ -38,6 +39,7 @@ def capture(
     _join_cross_entropy(traced.graph)
     _return_statistics(traced.graph)
     _drop_mask_guards(traced.graph)
+    _read_by_number(traced.graph)
     traced.recompile()
     with traceback.preserve_node_meta():
         lowered = _traced(_Lowering(traced).run, arguments, decompositions(training))
@@ -164,6 +166,33 @@ def _drop_mask_guards(graph: fx.Graph) -> None:
             source = source.args[0]
         if isinstance(source, fx.Node) and operator_name(source) in ("bmm", "mm"):
             _replace(node, _aten._softmax.default, (node.args[0], node.args[1], False))
+
+
+def _read_by_number(graph: fx.Graph) -> None:
+    """as_strided names places in memory, as the adaptive pooling of a tensor that is not contiguous does with those of
+    its result: the elements that are there now are read by their numbers."""
+    for node in _calls(graph, _aten.as_strided.default, _aten.as_strided_.default):
+        source, size, stride, *offset = node.args
+        value = source.meta["val"]  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+        first = offset[0] if offset and offset[0] is not None else value.storage_offset()
+        places = _places(value.shape, value.stride(), value.storage_offset())
+        wanted = _places(size, stride, first)  # pyright: ignore[reportArgumentType]
+        order = np.argsort(places)
+        numbers = order[np.searchsorted(places, wanted, sorter=order).clip(max=len(places) - 1)]
+        if np.array_equal(places[numbers], wanted):
+            _replace(node, _elements, (source, numbers.tolist(), size))
+
+
+def _places(shape: Sequence[int], strides: Sequence[int], first: int) -> np.ndarray:
+    """Where in memory each element of a tensor is, in order."""
+    indices = np.indices(tuple(shape)).reshape(len(shape), -1)
+    return first + np.asarray(strides, np.int64) @ indices
+
+
+def _elements(x: torch.Tensor, numbers: list[int], shape: Sequence[int]) -> torch.Tensor:
+    if numbers == list(range(x.numel())):
+        return x.reshape(shape)
+    return x.reshape(-1)[torch.tensor(numbers)].reshape(shape)
 
 
 def _item(values: Sequence[Any], index: int) -> Any:

@@ -78,8 +78,11 @@ class StepReference:
         with default_type(self.dtype):
             return self.module(*converted(inputs, self.dtype))
 
-    def step(self, inputs: Sequence[torch.Tensor], labels: Sequence[torch.Tensor], name: str) -> Arrays:
-        """The loss as `name` and gradients, as in the exported graph; parameters and state change."""
+    def step(
+        self, inputs: Sequence[torch.Tensor], labels: Sequence[torch.Tensor], name: str, found: Arrays | None = None
+    ) -> Arrays:
+        """The loss as `name` and gradients, as in the exported graph; parameters and state change. Gradients in `found`
+        take the place of torch's own in the update."""
         self.optimizer.zero_grad(set_to_none=True)
         with SingleSpotter() as spotter, default_type(self.dtype):
             loss = self.loss(self.module(*converted(inputs, self.dtype)), *converted(labels, self.dtype))
@@ -90,6 +93,9 @@ class StepReference:
             for name, value in self.module.named_parameters()
             if value.grad is not None
         }
+        for label, value in self.module.named_parameters():
+            if found is not None and f"{label}.gradient" in found:
+                value.grad = torch.as_tensor(found[f"{label}.gradient"]).to(value.dtype)
         self.optimizer.step()
         return {name: array_of(loss), **gradients}
 

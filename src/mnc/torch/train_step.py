@@ -1,7 +1,8 @@
 """A whole training step of a PyTorch module as one ONNX graph: forward, loss, backward and update."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 
 from mnc.torch import proof as proving
 from mnc.torch import step_trace
-from mnc.torch.reference import StepReference, array_of
+from mnc.torch.reference import Arrays, StepReference, array_of
 from mnc.torch.translation import to_onnx
 
 STEPS = 3
@@ -134,11 +135,11 @@ class _Trial:
         # The sample itself comes first: it is what the user knows to be valid.
         self._batches = [(traced.sample_data, traced.sample_labels), *drawn]
 
-    def _torch(self, reference: StepReference) -> list[dict[str, np.ndarray]]:
-        """What the graph should give in every step."""
+    def _torch(self, reference: StepReference, found: Sequence[Arrays | None] = ()) -> list[dict[str, np.ndarray]]:
+        """What the graph should give in every step; with `found`, from its gradients."""
         results = []
-        for data, labels in self._batches:
-            step = reference.step(data, labels, self._traced.loss)
+        for (data, labels), own in zip_longest(self._batches, found):
+            step = reference.step(data, labels, self._traced.loss, own)
             after = reference.values()
             results.append({**step, **{out: after[name] for name, out in self._traced.updates.items()}})
         return results
@@ -156,11 +157,14 @@ class _Trial:
         return results
 
     def double(self, model: onnx.ModelProto) -> list[proving.Deviation]:
-        """The graph in double precision."""
+        """The graph in double precision. Gradients are compared with torch's, then torch updates with the graph's: what
+        is allowed of a gradient is no bound of what becomes of it. Adam divides by ``sqrt(v) + eps``, so an error of d
+        in a gradient near 0 moves a parameter by up to ``lr * d / eps``, 10**8 times as much."""
         reference = self._start.copied(torch.float64)
-        exact = self._torch(reference)
+        found = self._graph(model)
+        exact = self._torch(reference, found)
         bound = proving.MIXED_BOUND if reference.mixes_precision else proving.DOUBLE_BOUND
-        pairs = zip(exact, self._graph(model), strict=True)
+        pairs = zip(exact, found, strict=True)
         return [d for i, (e, f) in enumerate(pairs) for d in proving.compare_double(e, f, i, bound)]
 
     def single(self, model: onnx.ModelProto) -> list[proving.Deviation]:

@@ -80,10 +80,9 @@ class EmulatedProgram(_Emulated):
     """A program on the emulator."""
 
     def __init__(self, module: Any, options: Options) -> None:
-        from mnc.compiler import run_stages, to_executable
+        from mnc.cached_compilation import compile_module
 
-        run_stages(module, options)
-        super().__init__(to_executable(module))
+        super().__init__(compile_module(module, options))
 
     def __call__(self, inputs: Mapping[str, np.ndarray], /) -> Arrays:
         """Run once."""

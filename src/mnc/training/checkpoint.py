@@ -1,18 +1,18 @@
 """Checkpoints: everything that the next step depends on, in one .npz file that is replaced at once or not at all."""
 
 import json
-import os
-import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mnc import checksums
 from mnc.core.diagnostics import CompileError
-from mnc.training.npz import UNREADABLE, open_npz
+from mnc.core.files import cannot_write, whole_file
+from mnc.npz import UNREADABLE, open_npz
 
-FORMAT = 1
+FORMAT = 2
 _PREFIX = "state/"
 _CAUSES = ("data", "optimizer", "seed")  # settings on which others depend: told first
 _HINT = "start again without --resume, or give another checkpoint"
@@ -49,21 +49,15 @@ def save_checkpoint(path: Path, state: dict[str, np.ndarray], progress: Progress
     Raises:
         CompileError: the file cannot be written.
     """
-    header = json.dumps({"format": FORMAT, "progress": asdict(progress), "settings": settings})
+    content = {"format": FORMAT, "progress": asdict(progress), "settings": settings}
+    header = json.dumps({**content, checksums.KEY: checksums.checksum(content, state)})
     arrays = {f"{_PREFIX}{name}": value for name, value in state.items()}
-    scratch = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, suffix=".tmp", delete=False) as file:
-            scratch = file.name
-            np.savez(file, header=np.array(header), **arrays)  # pyright: ignore[reportArgumentType]
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(scratch, path)
     except OSError as error:
-        if scratch is not None and os.path.exists(scratch):
-            os.unlink(scratch)
-        raise CompileError(f"cannot write checkpoint '{path}': {error.strerror}", hint="choose another place") from None
+        raise cannot_write(path, error) from None
+    with whole_file(path) as file:
+        np.savez(file, header=np.array(header), **arrays)  # pyright: ignore[reportArgumentType]
 
 
 def load_checkpoint(
@@ -78,8 +72,11 @@ def load_checkpoint(
         with open_npz(path) as file:
             header = json.loads(str(file["header"]))
             arrays = {key.removeprefix(_PREFIX): file[key] for key in file.files if key.startswith(_PREFIX)}
+        version = header["format"] if isinstance(header, dict) else None
+        if version == FORMAT:
+            checksums.check(header, arrays)
         progress = Progress(**header["progress"])
-        found, version = dict(header["settings"]), header["format"]
+        found = dict(header["settings"])
     except FileNotFoundError:
         raise CompileError(f"there is no checkpoint '{path}'", hint="start without --resume") from None
     except UNREADABLE as error:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import cannot_write, whole_file
 from mnc.training.checkpoint import Progress
 
 
@@ -30,6 +31,7 @@ def draw_curve(progress: Progress, steps_per_epoch: int, title: str, path: Path)
     figure.legend(loc="outside lower center", ncols=2)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=120)
     except OSError as error:
-        raise CompileError(f"cannot write '{path}': {error.strerror}") from None
+        raise cannot_write(path, error) from None
+    with whole_file(path) as file:
+        figure.savefig(file, dpi=120, format=path.suffix.removeprefix(".") or "png")

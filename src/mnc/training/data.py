@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from mnc.core.diagnostics import CompileError
+from mnc.npz import UNREADABLE, open_npz
 from mnc.training.augment import augmented
 from mnc.training.idx import find_idx, read_idx
-from mnc.training.npz import UNREADABLE, open_npz
 
 _BYTE_MAXIMUM = 255.0
 _KEYS = ("train_images", "train_labels", "test_images", "test_labels")

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import remove_leftovers, sole_use, whole_file
 from mnc.options import Options, Precision
 from mnc.training.curve import draw_curve
 from mnc.training.data import Dataset, load_augmented_digits, load_digits, load_mnist, load_npz
@@ -48,8 +49,11 @@ class Session:
 
     def run(self) -> None:
         """Train, show, save; raises CompileError for what the user can mend."""
-        console = Console()
         self._check_output()
+        with sole_use(self.output, "training"):
+            self._run(Console())
+
+    def _run(self, console: Console) -> None:
         data = self._data(self._side())
         classes = int(max(data.train_labels.max(), data.test_labels.max(), 1)) + 1
         side = math.isqrt(data.elements)
@@ -76,6 +80,7 @@ class Session:
             raise CompileError(f"there is no checkpoint '{checkpoint}'", hint="start without --resume")
         try:
             self.output.mkdir(parents=True, exist_ok=True)
+            remove_leftovers(self.output)
             with tempfile.TemporaryFile(dir=self.output):
                 pass
         except OSError as error:
@@ -161,5 +166,6 @@ class Session:
         for tensor in trained.graph.initializer:
             if tensor.name in trainer.state:
                 tensor.CopyFrom(numpy_helper.from_array(trainer.state[tensor.name], tensor.name))
-        onnx.save(trained, self.output / MODEL)
+        with whole_file(self.output / MODEL) as file:
+            file.write(trained.SerializeToString())
         return self.output / MODEL

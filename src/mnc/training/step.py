@@ -49,11 +49,9 @@ class TrainingStep:
 
     def compile(self, options: Options | None = None) -> Executable:
         """The program for the chip: batch, labels and state in; loss and next state out."""
-        from mnc.compiler import run_stages, to_executable
+        from mnc.cached_compilation import compile_module
 
-        module = self.module()
-        run_stages(module, options or Options())
-        return to_executable(module)
+        return compile_module(self.module(), options or Options())
 
 
 def parse_module(bytecode: bytes) -> Any:

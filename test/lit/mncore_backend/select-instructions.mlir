@@ -23,15 +23,3 @@ func.func @main(%x: memref<16x8xf32, #mncore.memory<"DRAM">> {mncore.role = "inp
   "mncore.ul"(%b, %y) : (memref<1x2xf32, #rows>, memref<16x8xf32, #mncore.memory<"DRAM">>) -> ()
   return
 }
-
-// -----
-
-// What cannot be in local memory at once is refused before anything is planned.
-#wide = #mncore.placed<"LM", "5000x2", "((5000:1), (2_W:1))">
-func.func @main(%x: memref<5000x2xf32, #mncore.memory<"DRAM">>, %y: memref<5000x2xf32, #mncore.memory<"DRAM">>) {
-  %a = memref.alloc() : memref<5000x2xf32, #wide>
-  // expected-error @+1 {{LM0 and LM1 of a PE hold 4096 long words, but 5000 long words are needed at once, by a value of 5000x2 (5000)}}
-  "mncore.dl"(%x, %a) : (memref<5000x2xf32, #mncore.memory<"DRAM">>, memref<5000x2xf32, #wide>) -> ()
-  "mncore.ul"(%a, %y) : (memref<5000x2xf32, #wide>, memref<5000x2xf32, #mncore.memory<"DRAM">>) -> ()
-  return
-}

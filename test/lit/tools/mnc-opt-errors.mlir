@@ -11,7 +11,16 @@
 // PASS-NEXT: hint:
 
 // RUN: not mnc-opt %s --pass-pipeline='builtin.module(cse{no-such-option=1})' 2>&1 | FileCheck %s --check-prefix=OPTION
-// OPTION: <pipeline>:1:16: error: {{.*}}no-such-option=1
+// OPTION: <pipeline>:1:16: error: pass 'cse': no such option no-such-option
+// OPTION-NEXT: hint: its options are: none
+
+// RUN: not mnc-opt %s --pass-pipeline='builtin.module(canonicalize{maximum=1})' 2>&1 | FileCheck %s --check-prefix=NATIVE
+// NATIVE: error: pass 'canonicalize': no such option maximum
+// NATIVE-NEXT: hint: its options are: {{.*}}max-iterations
+
+// RUN: not mnc-opt %s --pass-pipeline='builtin.module(affine-parallelize{parallel-reductions=1})' 2>&1 | FileCheck %s --check-prefix=NESTED
+// NESTED: error: pass 'affine-parallelize' runs on func.func, not on builtin.module
+// NESTED-NEXT: hint: write func.func(affine-parallelize{parallel-reductions=1})
 
 // RUN: not mnc-opt %t.absent.mlir 2>&1 | FileCheck %s --check-prefix=ABSENT
 // ABSENT: error: cannot read '{{.*}}absent.mlir': No such file or directory

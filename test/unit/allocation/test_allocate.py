@@ -194,6 +194,20 @@ def test_too_large_names_memory_sizes_and_buffers() -> None:
     assert error.exit_code == 2
 
 
+def test_too_large_names_nodes() -> None:
+    """People know nodes, not our buffers: each goes by the node that fills it, or that reads what nobody fills."""
+    program = Program()
+    for number, node in enumerate(("dense", "softmax")):
+        builder = Builder(program, node)
+        source = program.buffer(f"b{number}", 3000 + number, (Memory.L1BM,), pinned=True)
+        builder.emit("l1bmp", [upper(source)], [Operand(Memory.T, 2)])
+    program.buffer("b2", 3000, (Memory.L1BM,), pinned=True)
+    with pytest.raises(CapacityError) as caught:
+        allocate(program)
+    assert caught.value.node in ("dense", "softmax")
+    assert "by 'softmax' (3001), 'dense' (3000), b2 (3000)" in str(caught.value)
+
+
 def test_given_places_are_kept() -> None:
     program = Program()
     builder = Builder(program)

@@ -153,6 +153,7 @@ def test_l1b_sets() -> None:
         ("mvr4dfadd/n64 $lc0 $d0", "R4", (0, 64, 0xFF), (0, 32, 0b1111)),
         ("mvd/n64 $p0@0 $lc0", "D1", (0, 512, 0b0001), (0, 64, 0xFF)),
         ("mvd/n64 $lc0 $p0@3", "D2", (0, 64, 0xFF), (0, 512, 0b1000)),
+        ("mvp/n64 $lc0 $d0", "P12", (0, 64, 0b01010101), (0, 64, 0b1111)),
         ("mvd/n64 $p0@0 $d0", "D3", (0, 64, 0b0001), (0, 16, 0b1111)),
     ],
 )
@@ -174,7 +175,7 @@ def test_indirect_dram_reads_the_table() -> None:
 
 def test_every_form_has_a_legal_example() -> None:
     identifiers = {f.identifier for f in machine.MV_FORMS}
-    assert len(identifiers) == len(machine.MV_FORMS) == 24
+    assert len(identifiers) == len(machine.MV_FORMS) == 25
 
 
 @settings(max_examples=300, deadline=None)

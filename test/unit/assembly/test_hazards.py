@@ -42,7 +42,7 @@ def distances(first: str, second: str) -> dict[str, Distance]:
         ("ipassa $s0 $r0/0001", "ipassa $r0 $m0", "9b", 3, 3),
         ("ipassa $r0 $s9/1000", "ipassa $s3v2 $m0", "9b", 1, 1),
         ("lpassa $ls0 $lr0", "lpassa $lr[128,128,128,0] $lm0", "9b", 2, 2),
-        ("lpassa $ls0 $lr0/$imr3", "lpassa $lr[128,128,128,0] $lm0", "9b", 2, 2),
+        ("lpassa $ls0 $lr0/$imr3", "lpassa $lr[128,128,128,0] $lm0", "9b", 2, 0),  # a run-time mask
         # LM: any address
         ("lpassa $ls0 $lm0v", "lpassa $lm512v $lr0", "9a", 3, 3),
         ("lpassa $ls0 $lm0/1000", "lpassa $lm512v $lr0", "9a", 3, 3),
@@ -55,6 +55,7 @@ def distances(first: str, second: str) -> dict[str, Distance]:
         ("l2bmb $lc0 $lb0", "l1bmp $lb0 $lr0v", "6", 2, 2),
         ("l1bmm@0 $lln0v $llb0", "l2bmd $lb0 $lc0", "7", 3, 3),
         ("l1bmm@0 $lln0v $lb0", "l2bm@0 $lb0 $lc0", "7", 4, 4),
+        ("l1bmm@0 $lln0v $lb8", "l2bmd $lb0 $lc0", "7", 3, 3),  # a distance of 11, isa 19 row 7
         ("l1bmm@0 $lln0v $lb0", "l1bmm $lb512 $lr0v", "8", 3, 3),
         ("l1bmm@0 $lln0v $lbi", "l1bmm $lb512 $lr0v", "8", 3, 0),
         ("l2bmd $lb0 $lc0", "l2bmd $lc512 $lb64", "2", 4, 0),

@@ -3,9 +3,8 @@
 
 import pytest
 
-from checker.sequence_cases import SEQUENCE_CASES
-from checker.step_cases import STEP_CASES
 from mnc.mncore_backend.checker import RULES, CheckOptions, check_text
+from mnc.mncore_backend.checker.examples import EXAMPLES
 from mnc.mncore_backend.machine import HAZARDS
 
 STATEMENTS = {
@@ -27,7 +26,7 @@ STATEMENTS = {
 STEPS = {
     "one expression per group": ("issue-group",),
     "nop takes only wait, wait needs company": ("nop-company", "wait-company"),
-    "wait tags": ("wait-tag", "wait-unknown"),
+    "wait tags": ("wait-tag", "wait-unknown", "tag-large"),
     "two of the three MAU groups, of one precision": ("mau-units", "mau-precision"),
     "product and matrix write share the second input": ("shared-second-input",),
     "a matrix bank once per step": ("matrix-bank-use",),
@@ -40,7 +39,8 @@ STEPS = {
 TRANSFERS = {
     "MV form, size, instances": ("mv-form", "mv-size", "mv-size-large", "mv-instance"),
     "MV options": ("mv-tag", "mv-repeat", "mv-repeat-many"),
-    "MVs whose meaning no source settles": ("mv-mvd-count", "mv-mvd-dram", "mv-pdm-reduction", "dar-model"),
+    "MVs whose counts no source settles": ("mv-mvd-count", "mv-mvd-dram"),
+    "MVs whose meaning no source settles": ("mv-pdm-reduction", "mv-unnamed-l2b", "dar-model"),
     "a tag asserted twice, memory used before a wait": ("mv-tag-reuse", "mv-unwaited", "mv-untagged", "mv-conflict"),
     "L1BM and L2BM alignment": ("transfer-alignment",),
     "forms, widths and selectors of L1BM transfers": ("l1bm-form", "l1bm-width", "selector-range", "selector-quad"),
@@ -51,10 +51,11 @@ HISTORY = {
     "latch of a unit that produced nothing": ("latch-idle",),
     "bank used with another word length than written": ("matrix-precision",),
     "turnaround: empty, another kind, another shift": ("turnaround-empty", "turnaround-kind", "turnaround-shift"),
+    "what a program leaves behind": ("tag-balance", "masks-left"),
     "distances": tuple(f"hazard-{row}" for row in HAZARDS if row not in ("8t", "9d", "10", "11")),
 }
 LISTS = {**STATEMENTS, **STEPS, **TRANSFERS, **HISTORY}
-CASES = {**STEP_CASES, **SEQUENCE_CASES}
+CASES = EXAMPLES
 
 
 def test_every_rule_stands_in_one_list() -> None:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from checker.sequence_cases import SEQUENCE_CASES
-from checker.step_cases import STEP_CASES
 from mnc.mncore_backend.checker import RULES, CheckOptions, Finding, Severity, check_text
+from mnc.mncore_backend.checker.examples import EXAMPLES
+from mnc.mncore_backend.checker.output import to_text
 
 ALL = CheckOptions(strict=frozenset({"all"}))
 
-CASES = {**STEP_CASES, **SEQUENCE_CASES}
+CASES = EXAMPLES
 
 
 def findings(program: str, options: CheckOptions) -> list[Finding]:
@@ -52,3 +52,39 @@ def test_an_open_point_can_be_allowed(rule: str) -> None:
         severities = {f.severity for f in findings(program, default) if f.rule == rule}
         assert severities <= {RULES[rule].severity}
         assert {f.severity for f in findings(program, strict) if f.rule == rule} == {Severity.ERROR}
+
+
+@pytest.mark.parametrize(("program", "severity"), [
+    ("zero $r0/$imr1|nop|ipassa $r0 $s0", Severity.WARNING),
+    ("maskr 1|zero $r0|nop|ipassa $r0 $s0|mask 0", Severity.WARNING),
+    ("zero $r0/1111|nop|ipassa $r0 $s0", Severity.ERROR),
+    ("maskr 0|zero $r0|nop|ipassa $r0 $s0", Severity.ERROR),
+])  # fmt: skip
+def test_19_row_9b_only_warns_behind_a_run_time_mask(program: str, severity: Severity) -> None:
+    assert [f.severity for f in findings(program, CheckOptions())] == [severity]
+
+
+def test_19_row_1_is_a_remark_at_gap_0() -> None:
+    program = "l2bmd $lb0 $lc0|mvp/n64 $lc0@0.0 $d0@0"
+    assert [f.severity for f in findings(program, CheckOptions())] == [Severity.REMARK]
+
+
+@pytest.mark.parametrize(("program", "severity"), [
+    ("mvp/n64i9f $p0@0 $d0@0|nop; wait i9f", Severity.WARNING),  # OPEN-51
+    ("mvp/n64i9f $p0@0 $d0@0|nop; wait iff", Severity.WARNING),
+    ("mvp/n64i01 $p0@0 $d0@0|mvp/n64 $p64@0 $d64@0", Severity.REMARK),  # OPEN-52
+    ("maskr 1|zero $lr0", Severity.WARNING),  # OPEN-53
+])  # fmt: skip
+def test_23_1_points_that_only_warn_or_remark(program: str, severity: Severity) -> None:
+    found = findings(program, CheckOptions())
+    assert found and all(f.severity in (severity, Severity.REMARK) for f in found)
+    assert any(f.severity is severity for f in found)
+
+
+def test_5_1_a_semicolon_at_the_end_is_fine() -> None:
+    assert not findings("nop;|zero $lr0 ;", ALL)
+
+
+def test_remarks_are_counted_apart() -> None:
+    text = to_text({"x": findings("maskr 1|mvp/n64i01 $p0@0 $d0@0", CheckOptions())})
+    assert text.splitlines()[-1] == "0 errors, 1 warning, 1 remark"

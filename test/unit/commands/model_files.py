@@ -48,9 +48,12 @@ def _unary(op_type: str, opset: int = OPSET, **attributes: Any) -> onnx.ModelPro
 
 
 def too_large() -> onnx.ModelProto:
-    """A product whose operands alone exceed the local memories of the chip (128 MiB)."""
-    nodes = [helper.make_node("MatMul", ["x", "x"], ["y"], name="huge")]
-    return model(nodes, {"x": [8192, 8192]}, {"y": [8192, 8192]})
+    """An operation that is not done part by part, and alone exceeds the local memories of the chip (128 MiB)."""
+    nodes = [
+        helper.make_node("Concat", ["x", "x"], ["c"], name="huge", axis=0),
+        helper.make_node("CumSum", ["c", "axis"], ["y"], name="sums"),
+    ]
+    return model(nodes, {"x": [4096, 3072]}, {"y": [8192, 3072]}, {"axis": np.array(0)})
 
 
 def broken_files(directory: Path) -> None:

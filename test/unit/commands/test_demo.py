@@ -1,6 +1,7 @@
 """The pieces of `mnc demo`: traffic, report, text, rules and answers of the compiled digits classifier."""
 
 import json
+import math
 import re
 from collections import Counter
 from pathlib import Path
@@ -84,8 +85,22 @@ def test_report_follows_its_schema(compiled: Compiled) -> None:
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**costs, "surplus": 1}, schema)
     named = {node.name for node in compiled.model.graph.node}
-    assert named <= {row["node"] for row in costs["nodes"]}
-    assert sum(row["steps"] for row in costs["nodes"]) == pytest.approx(costs["total"]["steps"])
+    assert named == {row["node"] for row in costs["nodes"]}, "weights and inputs are no nodes"
+    assert sum(row["cycles"] for row in costs["nodes"]) == pytest.approx(costs["total"]["cycles"])
+
+
+def test_ideal_is_that_of_the_model(compiled: Compiled) -> None:
+    """Unpadded products of both layers; image, weights and logits once, each a whole number of long words."""
+    costs = report(compiled.executable)
+    shapes = [tuple(tensor.dims) for tensor in compiled.model.graph.initializer]
+    batch, products = len(compiled.images), sum(math.prod(shape) for shape in shapes if len(shape) == 2)
+    sizes = [*(math.prod(shape) for shape in shapes), compiled.images.size, batch * 10]
+    ideal = costs["ideal"]
+    assert ideal["multiply_adds"] == batch * products
+    assert ideal["dram_long_words"] == sum(-(-size // 2) for size in sizes)
+    assert ideal["compute_cycles"] == batch * products / 65536
+    assert ideal["dram_cycles"] == ideal["dram_long_words"] / 64
+    assert costs["of_ideal"] == max(ideal["compute_cycles"], ideal["dram_cycles"]) / costs["total"]["cycles"]
 
 
 def test_report_agrees_with_the_emulator(compiled: Compiled) -> None:
@@ -122,7 +137,7 @@ def test_command(shell: Shell) -> None:
     assert done.code == 0, done.err
     shares = re.search(r"accuracy on 360 images\s+\S+\s+([\d.]+)%\s+\S+\s+([\d.]+)%", done.out)
     assert shares and shares[1] == shares[2]
-    for word in ("largest logit difference", "steps", "MV transfers", "DRAM traffic", "roofline"):
+    for word in ("largest logit difference", "steps", "MV transfers", "DRAM traffic", "of the ideal"):
         assert word in done.out
     written = {name for name in shell.files() if "/" in name}
     names = ("model.onnx", "program.vsm", "memory_map.json", "report.json", "tensors.npz")

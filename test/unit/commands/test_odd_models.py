@@ -206,3 +206,57 @@ def test_a_model_that_is_undefined_for_some_inputs(
     done = shell("mnc", "check", "m.onnx", "--input", "x.npy")
     assert done.code == 1 and "elements of 'y' are NaN on the reference" in done.out and "--input" in done.out
     assert not [entry for entry in recwarn if "encountered" in str(entry.message)]
+
+
+def _external(location: str) -> onnx.TensorProto:
+    tensor = onnx.TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2], data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value=location)
+    return tensor
+
+
+@pytest.mark.parametrize("location", ["a" * 5000, "\u00e9" * 3000, "../" * 2000, "a\0b", "."])
+@pytest.mark.parametrize("command", ["compile", "check"])
+def test_external_data_at_odd_places(shell: Shell, command: str, location: str) -> None:
+    result = model([helper.make_node("Add", ["x", "w"], ["y"])], {"x": [2]}, {"y": [2]})
+    result.graph.initializer.append(_external(location))
+    (shell.directory / "m.onnx").write_bytes(result.SerializeToString())
+    assert_refused(shell("mnc", command, "m.onnx"), "m.onnx", "cannot read", "hint")
+
+
+def test_a_unit_test_whose_values_are_elsewhere(shell: Shell) -> None:
+    """Nothing outside of the folder is read."""
+    data = shell.directory / "case" / "test_data_set_0"
+    data.mkdir(parents=True)
+    onnx.save(model([helper.make_node("Neg", ["x"], ["y"])], {"x": [2]}, {"y": [2]}), data.parent / "model.onnx")
+    (shell.directory / "secret.bin").write_bytes(bytes(8))
+    for name in ("input_0.pb", "output_0.pb"):
+        (data / name).write_bytes(_external("secret.bin").SerializeToString())
+    assert_refused(shell("mnc", "check", "case"), "input_0.pb", "another file", "hint")
+
+
+def test_celu_of_a_scalar(shell: Shell) -> None:
+    node = helper.make_node("Celu", ["x"], ["y"], alpha=2.0)
+    onnx.save(model([node], {"x": []}, {"y": []}), shell.directory / "m.onnx")
+    done = shell("mnc", "check", "m.onnx")
+    assert done.code == 0, done.err
+    assert "judged by " in done.out
+
+
+def test_exclusive_sums_along_one_element(shell: Shell) -> None:
+    nodes = [
+        helper.make_node("CumSum", ["x", "axis"], ["sums"], exclusive=1),
+        helper.make_node("Cast", ["sums"], ["y"], to=TensorProto.FLOAT),
+    ]
+    result = model(nodes, {"x": [3, 1]}, {"y": [3, 1]}, {"axis": np.array(1)})
+    result.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
+    onnx.save(result, shell.directory / "m.onnx")
+    done = shell("mnc", "check", "m.onnx")
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize("shape", [[1, 2, 5], [1, 2, 3, 2, 2]])
+def test_a_right_result_that_the_evaluator_of_onnx_calls_wrong(shell: Shell, shape: list[int]) -> None:
+    node, one = helper.make_node("GlobalMaxPool", ["x"], ["y"]), [*shape[:2], *[1] * (len(shape) - 2)]
+    onnx.save(model([node], {"x": shape}, {"y": one}), shell.directory / "m.onnx")
+    done = shell("mnc", "check", "m.onnx")
+    assert done.code == 0, done.out

@@ -53,6 +53,18 @@ def test_single_words_store_the_msb_word():
     assert "(0x33333333)" in machine.dump[1]
 
 
+@pytest.mark.parametrize("operand", ["$t", "$lt", "$llt"])
+def test_20_1a_t_repeats_after_four_entries(operand: str):
+    machine = Machine("vendor")
+    machine.run("d set $llt 4 " + "".join(f"{i:016x}" for i in range(1, 9)) + f"\nd getf {operand}n0c0b0m0p0 8")
+    per_entry = 2 if operand == "$llt" else 1
+    values = [line.partition(":")[2].partition("#")[0] for line in machine.dump]
+    assert len(values) == 8 * per_entry and values[: 4 * per_entry] == values[4 * per_entry :]
+    assert len(set(values)) == 4 * per_entry or per_entry == 2
+    addresses = [line.partition(",")[2].partition(")")[0] for line in machine.dump]
+    assert addresses == [str(i // per_entry) for i in range(8 * per_entry)]
+
+
 def test_omitted_levels_mean_all_outermost_slowest():
     machine = Machine("vendor")
     machine.run("lpassa $subpeid $lm0\nlpassa $l1bid $lm2\nd getd $lm0n1c1 2")

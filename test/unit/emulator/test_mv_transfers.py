@@ -166,7 +166,6 @@ def test_matrix_of_256_by_16_in_the_default_layout():
 @pytest.mark.parametrize(
     "text",
     [
-        "mvp/n64 $lc0 $d0",
         "mvp/n64 $d0@0 $d64@1",
         "mvp/n64 $lc0@0.0 $lc64@1.0",
         "mvb2/n64 $p0@0 $lc0",

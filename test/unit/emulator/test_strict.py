@@ -1,10 +1,14 @@
 """What strict mode refuses, each with its rule, line and place; vendor mode runs the same programs."""
 
+import re
+
 import numpy as np
 import pytest
 
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.checker import CheckOptions, check_text
 from mnc.mncore_backend.emulator import EmulationError, Machine
+from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
 
 from .harness import random_longs, refused
 
@@ -27,12 +31,24 @@ UNINITIALISED = [
     ("zero $lr0v\nnop\ngmwrite $lr0v $lx0\ngmmul $lx $lr0v $ls0v", "row 4 of $lx"),
     ("gmread $ly0 $lr0v", "row 0 of $ly"),
     ("zero $t\nnop\nlpassa $lmt4v $lr0v", "word 4 of $m"),
-    ("lpassa $lm0j0 $lr0v", "word 2 of $m"),
+    ("lpassa $lm0j0 $lr0v", "of $m"),
 ]
 
 
+def shown(text: str) -> str:
+    """The `d get` that shows what the last destination of a program got."""
+    operand = re.sub(r"v\d*$", "", text.split()[-1].partition("/")[0].partition("@")[0])
+    scope = {"b": "n0c0b0", "c": "n0c0", "p": "n0", "d": "n0"}.get(operand.lstrip("$l")[:1], "n0c0b0m0")
+    return f"nop/3; wait i3e\nd get {operand}{scope} 4".replace("nop/3; wait i3e", "nop; wait i3e\nnop/3")
+
+
 @pytest.mark.parametrize(("text", "named"), UNINITIALISED)
-def test_memory_never_written(text: str, named: str):
+def test_memory_never_written_is_poison(text: str, named: str):
+    """Reading it is fine; what depends on it must not be shown, and no mask that is poisoned everywhere decides."""
+    machine = Machine("strict")
+    if not text.endswith("/$imr3"):
+        machine.run(text)
+        text = f"{text}\n{shown(text)}"
     error = refused(Machine("strict"), text, "uninitialised-read")
     assert named in str(error)
     assert error.line == text.count("\n") + 1
@@ -43,8 +59,9 @@ def test_partly_written_words_name_the_pe():
     machine = Machine("strict")
     machine.poke(Memory.GRF0, 0, [0])
     machine.run("ixor $subpeid $lr0 $omr1\nlpassa $lr0 $ls0/$imr1")
-    error = refused(machine, "nop/2\nlpassa $ls0 $lm0", "uninitialised-read")
+    error = refused(machine, "nop/2\nlpassa $ls0 $lm0\nd get $lm0n0c0b0m0 1", "uninitialised-read")
     assert error.where == "n0c0b0m0p1"
+    assert "word 0 of $s" in str(error) and "first in line 2" in str(error)
 
 
 def test_two_partial_writes_make_a_whole_one():
@@ -59,7 +76,7 @@ def test_two_partial_writes_make_a_whole_one():
 def test_debug_set_counts_as_a_write_of_its_scope():
     machine = Machine("strict")
     machine.run("d set $lm0n0 2 00000000000000010000000000000002")
-    error = refused(machine, "lpassa $lm0 $lr0", "uninitialised-read")
+    error = refused(machine, "lpassa $lm0 $lr0\nd get $lr0 1", "uninitialised-read")
     assert error.where.startswith("n1")
     machine.run("d set $lm0 2 00000000000000010000000000000002\nlpassa $lm0 $lr0\nlpassa $lm2 $lr2")
 
@@ -68,7 +85,7 @@ def test_scattered_writes_are_followed():
     machine = Machine("strict")
     machine.poke(Memory.GRF0, 0, [0, 8])
     machine.run("ipassa $lr2 $t\nnop\nlpassa $lr0 $lmt0\nnop/2\nlpassa $lm8 $ls0")
-    refused(machine, "nop/2\nlpassa $lm0 $ls0", "uninitialised-read")
+    refused(machine, "nop/2\nlpassa $lm0 $ls0\nd get $ls0n0c0b0m0p0 1", "uninitialised-read")
 
 
 TRANSFERS = [
@@ -76,9 +93,12 @@ TRANSFERS = [
     ("mvp/n64 $p0@0 $lc0@0.0\nnop; wait i01\nl2bmd $lc0 $lb0", "unwaited-transfer"),
     ("mvp/n64i01 $p0@0 $lc0@0.0\nmvp/n64i02 $lc0@0.0 $d0@0", "unwaited-transfer"),
     ("mvp/n64i01 $p0@0 $lc0@0.0\nmvp/n64i02 $p64@0 $lc0@0.0", "unwaited-transfer"),
+    ("mvp/n64i01 $p0@0 $lc0@0.0\nmvp/n64i02 $lc64@0.0 $p0@0", "unwaited-transfer"),
+    ("mvp/n64 $p0@0 $lc0@0.0\nmvp/n64i02 $d0@0 $lc64@0.0\nnop; wait i02\nl2bmd $lc0 $lb0", "unwaited-transfer"),
+    ("mvp/n64 $p0@0 $lc0@0.0\nmvp/n64i02 $p0@1 $lc0@1.0\nnop; wait i02\nl2bmd $lc0 $lb0", "unwaited-transfer"),
     ("mvp/n64i01 $lc0@0.0 $p0@0\nl2bmd $lb0 $lc0", "unwaited-transfer"),
     ("mvp/n64i01 $p0@0 $lc0@0.0\nmvp/n64i01 $p0@0 $lc64@0.0", "tag-reused"),
-    ("mvp/n64i01 $p524256@0 $lc0@0.0", "uninitialised-read"),
+    ("mvp/n64i01 $p524256@0 $lc0@0.0", "wrap-around"),
 ]
 
 
@@ -88,6 +108,8 @@ def test_transfers_in_flight(text: str, rule: str):
     machines = Machine("strict"), Machine("vendor")
     for machine in machines:
         machine.write_pdm(0, 0, np.arange(128))
+        machine.write_pdm(1, 0, np.arange(64))
+        machine.write_dram(0, 0, np.arange(64))
         machine.poke(Memory.L2BM, 0, random_longs((1024,)))
         machine.poke(Memory.L1BM, 0, random_longs((1024,)))
     refused(machines[0], text, rule)
@@ -95,11 +117,45 @@ def test_transfers_in_flight(text: str, rule: str):
         machines[1].run(text)
 
 
-def test_a_wait_settles_earlier_transfers_of_the_same_port():
+def test_a_wait_settles_earlier_transfers_of_the_same_path_data_movement_1_1():
     machine = Machine("strict")
     machine.write_pdm(0, 0, np.arange(1024))
     machine.run("mvp/n512 $p0@0 $lc0@0.0\nmvp/n512i01 $p512@0 $lc512@0.0\nnop; wait i01\nmvp/n64 $lc0@0.0 $d0@0")
     assert machine.read_dram(0, 5, 1).tolist() == [5]
+
+
+def test_a_path_reaches_over_transfers_between_data_movement_1_1():
+    """The first two share their source, the last two their destination: all three finish in program order."""
+    machine = Machine("strict")
+    machine.write_pdm(0, 0, np.arange(64))
+    machine.write_pdm(1, 0, np.arange(64))
+    machine.run("mvp/n64 $p0@0 $lc0@0.0\nmvp/n64 $p0@0 $lc0@1.0\nmvp/n64i01 $p0@1 $lc64@1.0\nnop; wait i01")
+    machine.run("mvp/n64 $lc0@0.0 $d0@0")
+    assert machine.read_dram(0, 5, 1).tolist() == [5]
+
+
+SIDE_BY_SIDE = [
+    "".join(f"mvp/n64i0{i + 1} $p{64 * i}@0 $lc0@{i // 2}.{i % 2}\n" for i in range(8)),
+    "".join(f"mvp/n64i0{i + 1} $lc0@{i // 2}.{i % 2} $p{64 * i}@0\n" for i in range(8)),
+    "mvp/n64i01 $lc0@.0 $d0\nmvp/n64i02 $lc0@.1 $d64\n",
+    "mvp/n64i01 $p0@1 $p0@0\nmvp/n64i02 $p0@2 $p64@0\nmvp/n64i03 $p0@3 $p128@0\n",
+    "mvp/n64i01 $p0@0 $lc0@0.0\nmvp/n64i02 $d0@0 $lc64@0.0\nmvp/n64i03 $lc128@0.0 $p64@0\n",
+]
+
+
+@pytest.mark.parametrize("text", SIDE_BY_SIDE)
+def test_transfers_in_flight_share_memories_data_movement_1_1(text: str):
+    """OPEN-38: only long words that overlap conflict. Latencies overlap, data phases of one port add up."""
+    machine = Machine("strict")
+    for group in range(4):
+        machine.write_pdm(group, 0, np.arange(512))
+        machine.write_dram(group, 0, np.arange(512))
+    machine.poke(Memory.L2BM, 0, random_longs((1024,)))
+    assert not check_text(text, options=CheckOptions(allow=frozenset({"OPEN-52"})))
+    count = text.count("mv")
+    machine.run(text + "".join(f"nop; wait i0{i + 1}\n" for i in range(count)))
+    data = -(-64 // 8 // 4)  # steps of a transfer between groups, the longest
+    assert machine.statistics.cycles <= 4 * (MV_LATENCY_STEPS + count * max(data, MV_ISSUE_INTERVAL_STEPS))
 
 
 STATIC = [
@@ -192,7 +248,7 @@ def test_extended_half_blocks_are_accepted():
 def test_the_state_before_a_failing_statement_is_kept():
     machine = Machine("strict")
     with pytest.raises(EmulationError):
-        machine.run('imm i"1" $lr0v\nimm i"2" $lr8v\nlpassa $ls0v $lr0v')
+        machine.run('imm i"1" $lr0v\nimm i"2" $lr8v\nlpassa $mauf $lr0v')
     assert machine.grf(0)[0, 0, 0, 0, 4] == 0x200000002
     assert machine.statistics.steps == 2
 
@@ -214,3 +270,23 @@ def test_modes_agree_on_a_clean_program():
         machine.run(text)
         states.append(machine)
     assert states[0].compare(states[1].snapshot()) == []
+
+
+@pytest.mark.parametrize("mode", ["strict", "vendor"])
+def test_23_1_tags_above_3f_run(mode: str) -> None:
+    """OPEN-51: published tests that the vendor runs use 9f."""
+    machine = Machine(mode)
+    machine.write_dram(0, 0, np.arange(64, dtype=np.uint64))
+    machine.run("mvp/n64i9f $d0@0 $lc0@0.0\nnop; wait i9f")
+    assert np.array_equal(machine.l2bm()[0, :64], np.arange(64))
+
+
+def test_23_1_mvp_to_dram_without_a_named_l2b() -> None:
+    """OPEN-37: L2B 0 of each group to the DRAM of that group."""
+    machine = Machine("strict")
+    for l2b in range(8):
+        machine.l2bm()[l2b, :64] = 100 * l2b + np.arange(64)
+    machine.engine.shadow.mark_everything()
+    machine.run("mvp/n64 $lc0 $d64")
+    for group in range(4):
+        assert np.array_equal(machine.read_dram(group, 64, 64), 200 * group + np.arange(64, dtype=np.uint64))

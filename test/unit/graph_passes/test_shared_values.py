@@ -4,8 +4,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from mnc.options import Options
 from mnc.passes import PASSES
-from mnc.stages import GRAPH
+from mnc.stages import stage_text
 
 from .noise import check_pass
 from .shared_graphs import RESULTS, SIZES, build, steps
@@ -13,7 +14,7 @@ from .shared_graphs import RESULTS, SIZES, build, steps
 SKIPPED = [HealthCheck.filter_too_much, HealthCheck.too_slow]
 ALONE = {name: name for name, path in PASSES.items() if ".graph." in path}
 BEHIND = {"scales in order": "cse,simplify-algebra,hoist-scales,canonicalize,cse", "canonicalize": "canonicalize,cse"}
-PIPELINES = {**ALONE, **BEHIND, "stage": ",".join(GRAPH)}
+PIPELINES = {**ALONE, **BEHIND, "stage": stage_text("graph", Options())}
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)

@@ -12,12 +12,13 @@ from onnx.reference import ReferenceEvaluator
 
 from mnc.core.context import make_context
 from mnc.lowering.onnx_to_graph import import_model
+from mnc.options import Options
 from mnc.passes.graph.evaluate import evaluate
-from mnc.stages import GRAPH
+from mnc.stages import stage_text
 
 from .random_graphs import check_unchanged, modules, run_passes
 
-STAGE = ",".join(GRAPH)
+STAGE = stage_text("graph", Options())
 
 
 @settings(max_examples=30, deadline=None)

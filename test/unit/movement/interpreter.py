@@ -237,6 +237,9 @@ class Interpreter:
                 else:
                     self.offchip[Memory.PDM][g, at] = self.l2bm[L, a : a + n]
             return
+        if kind.startswith("mvr") and target.memory is Memory.DRAM:
+            self.reduce_to_dram(kind, n, a, b)
+            return
         if kind.startswith("mvr"):
             self.offchip[Memory.PDM][target.group, b : b + n] = reduce_longs(kind[3:], self.l2bm[:, a : a + n], 0)
             return
@@ -254,6 +257,20 @@ class Interpreter:
             else:
                 assert kind == "mvb", kind
                 self.l2bm[L, b : b + n] = dram[s, a + 16 * u + j]
+
+    def reduce_to_dram(self, kind: str, n: int, a: int, b: int) -> None:
+        """The inverses of mvb, mvb2 and mvb4, over the L2BMs that these fill alike."""
+        dram, offset = self.offchip[Memory.DRAM], np.arange(n)
+        u, s, j = offset // 64, offset // 16 % 4, offset % 16
+        longs = self.l2bm[:, a : a + n]
+        if kind.startswith("mvr2"):
+            for g in range(4):
+                dram[g, b : b + n] = reduce_longs(kind[4:], longs[2 * g : 2 * g + 2], 0)
+        elif kind.startswith("mvr4"):
+            for half in range(2):
+                dram[s, b + 32 * u + 16 * half + j] = reduce_longs(kind[4:], longs[half::2], 0)
+        else:
+            dram[s, b + 16 * u + j] = reduce_longs(kind[3:], longs, 0)
 
     def row(self, operand: Operand, g: int) -> np.ndarray:
         if operand.memory is Memory.L2BM:
@@ -305,7 +322,7 @@ def reduce_longs(kind: str, longs: np.ndarray, axis: int) -> np.ndarray:
     if kind in functions:
         result = functions[kind].reduce(words.view(np.float32), axis=axis).view(np.uint32)
     else:
-        integer = {"iiadd": np.add, "ibor": np.bitwise_or}
+        integer = {"iiadd": np.add, "ibor": np.bitwise_or, "lbor": np.bitwise_or}
         result = integer[kind].reduce(words, axis=axis, dtype=np.uint32)
     return result[..., 0].astype(np.uint64) << np.uint64(32) | result[..., 1]
 

@@ -8,7 +8,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, pack, parse, place
 from mnc.mncore_backend.movement import plan_loads
 from mnc.mncore_backend.movement.batch import choose_forms
-from mnc.mncore_backend.program import Builder, Program
+from mnc.mncore_backend.program import BufferOperand, Builder, Program
 
 from .emulated import Emulated
 
@@ -48,11 +48,10 @@ def check(texts: list[str], order: list[int]) -> Program:
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]])
 @pytest.mark.parametrize("name", SMALL)
 def test_small_tensors_ride(name: str, order: list[int]) -> None:
-    alone = check([LARGE], [0])
     together = check([LARGE, SMALL[name], SMALL["a row of each L1B"]], order)
-    assert len([op for op in together.operations if op.is_transfer]) == len(
-        [op for op in alone.operations if op.is_transfer]
-    )
+    sources = [op.sources[0] for op in together.operations if op.is_transfer]
+    declined = name == "rows over MABs"  # copies for every L2B would take longer than a transfer for all of them
+    assert len({o.buffer for o in sources if isinstance(o, BufferOperand)}) == 1 + declined
 
 
 def test_what_is_wanted_before_does_not_ride() -> None:

@@ -6,7 +6,7 @@ from mnc.mncore_backend.allocation import allocate
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.layout import parse
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS, MV_LATENCY_STEPS
+from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS, MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
 from mnc.mncore_backend.movement import estimate, plan_load, plan_store
 from mnc.mncore_backend.program import Builder, Program, upper
 from mnc.mncore_backend.scheduling import schedule
@@ -39,18 +39,25 @@ def test_load_and_store_cost_what_they_emit() -> None:
     assert sum(n for name, n in counted.longs.items() if "DRAM" in name.upper()) == both.dram_longs
 
 
-def test_transfers_into_one_memory_take_turns() -> None:
-    """Two into the two L2BMs of the groups overlap, two into the same one do not."""
+def test_data_phases_of_one_memory_add_up_data_movement_5_2() -> None:
+    """Two MVs out of two memories into the two L2BMs of the groups overlap, two into the same one follow each other;
+    the latency counts once. What one brings and the other takes on costs two latencies."""
 
     def moved(builder: Builder, halves: tuple[int, int]) -> None:
-        image = builder.program.buffer("image", 128, (Memory.DRAM,), alignment=64)
-        for half in halves:
-            shared = builder.program.buffer("shared", 64, (Memory.L2BM,))
-            builder.emit("mvp", [upper(image)], [upper(shared, l2b=half)], size=64)
+        images = [builder.program.buffer(m.value, 4096, (m,), alignment=64) for m in (Memory.DRAM, Memory.PDM)]
+        for image, half in zip(images, halves, strict=True):
+            shared = builder.program.buffer("shared", 4096, (Memory.L2BM,))
+            builder.emit("mvp", [upper(image)], [upper(shared, l2b=half)], size=4096)
+
+    def in_turn(builder: Builder) -> None:
+        buffers = [builder.program.buffer(m.value, 64, (m,), alignment=64) for m in (Memory.DRAM, Memory.L2BM)]
+        builder.emit("mvp", [upper(buffers[0])], [upper(buffers[1], l2b=0)], size=64)
+        builder.emit("mvp", [upper(buffers[1], l2b=0)], [upper(buffers[0])], size=64)
 
     apart, together = (estimate(lambda builder, h=halves: moved(builder, h)) for halves in ((0, 1), (0, 0)))
-    assert apart.in_turn == MV_LATENCY_STEPS + apart.mv_cycles // CYCLES_PER_STEP // 2
-    assert together.in_turn == together.total_steps == 2 * apart.in_turn
+    assert apart.total_steps == MV_LATENCY_STEPS + apart.mv_cycles // CYCLES_PER_STEP // 2
+    assert together.total_steps == MV_LATENCY_STEPS + together.mv_cycles // CYCLES_PER_STEP
+    assert estimate(in_turn).total_steps == 2 * MV_LATENCY_STEPS + 2 * MV_ISSUE_INTERVAL_STEPS
 
 
 def test_transfers_of_different_groups_overlap() -> None:

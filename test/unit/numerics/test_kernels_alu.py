@@ -91,17 +91,14 @@ def test_float(op: str, precision: str, unsigned: bool) -> None:
 
 
 def _rsqrt_boundaries(form: Format) -> list[tuple[int, int]]:
-    """Patterns on both sides of every rounding boundary (128 / (2n + 1))**2 of 1/sqrt."""
-    cases = []
-    for n in range(32, 64):
-        for scale in (0, 1, 2, 3):
-            # floor of the boundary * 2**scale in units of the last place, for 1 <= boundary < 4
-            boundary = (128 * 128 << (form.mantissa_bits + scale)) // (2 * n + 1) ** 2
-            power = boundary.bit_length() - 1 - form.mantissa_bits
-            for neighbour in (-1, 0, 1, 2):
-                mantissa = form.mantissa((boundary >> power) + neighbour)
-                cases.append((form.pack(n & 1, form.bias + power - scale, mantissa), 0))
-    return cases
+    """Patterns on both sides of every boundary of the top 4 mantissa bits, in even and odd exponents."""
+    step, ones = 1 << (form.mantissa_bits - 4), (1 << form.mantissa_bits) - 1
+    return [
+        (form.pack(n & 1, form.bias + power, (n * step + neighbour) & ones), 0)
+        for n in range(16)
+        for power in range(-3, 4)
+        for neighbour in (-1, 0, 1)
+    ]
 
 
 @pytest.mark.parametrize("op", ["msl", "msr"])

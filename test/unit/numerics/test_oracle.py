@@ -96,11 +96,18 @@ def test_infinite_terms() -> None:
     inf, minus, one = 0x7F800000, 0xFF800000, 0x3F800000
     assert mau_vector.multiply_add(SINGLE, inf, one, minus) == inf
     assert mau_vector.multiply_add(SINGLE, minus, one, minus) == minus
-    assert mau_vector.multiply_add(SINGLE, minus, 0, 0) == inf
-    assert mau_vector.multiply_add(SINGLE, minus, 0x80000042, minus) == inf
     assert mau_vector.multiply_add(SINGLE, minus | 5, one, 0xFF7FFFFF) == minus
     assert rrn.stage("fadd", "f", [minus, one, 0x7F7FFFFF, 0]) == minus
     assert rrn.stage("fadd", "f", [minus, inf, 0, 0]) == inf
+
+
+def test_2_4_infinity_times_zero_is_zero() -> None:
+    inf, minus, one = 0x7F800000, 0xFF800000, 0x3F800000
+    assert mau_vector.multiply_add(SINGLE, minus, 0, 0) == 0
+    assert mau_vector.multiply_add(SINGLE, 0x80000042, inf, one) == one
+    assert mau_vector.multiply_add(SINGLE, minus, 0x80000042, minus) == minus
+    assert mau_vector.multiply_add(DOUBLE, 0x7FF << 52, 0, 0x3FF << 52) == 0x3FF << 52
+    assert mau_vector.multiply_add(HALF, 0x7E00, 0x8000, one) == one
 
 
 def test_reduction_alone_may_be_infinite_or_vanish() -> None:
@@ -136,14 +143,33 @@ def test_floor_and_conversion_of_small_numbers() -> None:
 
 
 @given(patterns["f"])
-def test_rsqrt_has_five_correct_bits(x: int) -> None:
+def test_8_rsqrt(x: int) -> None:
     result = alu_float.rsqrt(SINGLE, x)
     if SINGLE.is_zero(x) or SINGLE.is_infinite(x):
         assert result == (0x7F800000 if SINGLE.is_zero(x) else 0)
         return
-    exact = 1 / math.sqrt(abs(as_float(x)))
-    assert abs(as_float(result) / exact - 1) <= 2**-6
+    size = abs(as_float(x))
+    k = math.floor(math.log2(size)) // 2
+    cut = math.ldexp(math.floor(math.ldexp(math.frexp(size)[0], 5)), math.frexp(size)[1] - 5)
+    assert as_float(result) == math.floor(64 / math.sqrt(cut / 4.0**k)) / 64 * 2.0**-k
+    assert -0.026 <= as_float(result) * math.sqrt(size) - 1 <= 0.031
     assert result & 0x3FFFF == 0
+
+
+@pytest.mark.parametrize("form", [HALF, SINGLE, DOUBLE])
+def test_8_rsqrt_of_both_ends_of_every_interval(form: Format) -> None:
+    """All 32 results, at the first and the last value that gives them: nothing in between counts."""
+    found = set()
+    for odd in (0, 1):
+        for top in range(16):
+            first = form.pack(1, form.bias + odd, top << (form.mantissa_bits - 4))
+            last = first | ((1 << (form.mantissa_bits - 4)) - 1)
+            steps = math.isqrt(65536 // ((16 + top) << odd))
+            wanted = form.pack(0, form.bias - 1, (steps - 32) << (form.mantissa_bits - 5)) if steps < 64 else None
+            results = {alu_float.rsqrt(form, x) for x in (first, last)}
+            assert results == {wanted or form.pack(0, form.bias, 0)}
+            found |= results
+    assert len(found) > 20
 
 
 @given(st.lists(st.integers(0, 2**16 - 1), min_size=4, max_size=4))

@@ -15,8 +15,9 @@ PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")])
 FOLDERS = "core|dialects|passes|lowering|mncore_backend|src|tools|test|scripts|docs|examples|benchmarks"
 
 
-def test_generated_documents_are_up_to_date() -> None:
-    command = [sys.executable, "scripts/gen_docs.py", "--check"]
+@pytest.mark.parametrize("script", ["gen_docs", "gen_performance"])
+def test_generated_documents_are_up_to_date(script: str) -> None:
+    command = [sys.executable, f"scripts/{script}.py", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -11,6 +11,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "machine": ("assembly.records",),
     "opcode_info": (),
     "isa": ("machine", "opcode_info"),
+    "opcode_reference": ("isa", "machine", "opcode_info"),
     "assembly": ("assembly.records", "isa", "machine", "opcode_info"),
     "hazards": ("assembly", "assembly.records", "machine"),
     "machine_drawing": ("assembly.records", "machine"),
@@ -23,8 +24,10 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "kernels": (*_BASE, "layout", "program"),
     "scheduling": (*_BASE, "program"),
     "allocation": (*_BASE, "program", "scheduling"),
-    "cost": (*_BASE, "scheduling"),
+    "attribution": ("machine", "assembly.records"),
+    "cost": (*_BASE, "attribution", "scheduling"),
     "checker": _BASE,
+    "residency.plan": (),
 }
 """Plain algorithms of the backend -> what else of the backend they may import. None of them may touch MLIR."""
 

@@ -38,6 +38,9 @@ SMALL = torch.tensor([[0, 2, 1], [2, 2, 0]])
 IDS = torch.tensor([[0, 2, 1], [3, 3, 0]])
 
 CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "pool of channels that are last": (lambda x: F.adaptive_avg_pool2d(x.permute(0, 3, 1, 2), 1), (IMAGE,)),
+    "strided, as transposed": (lambda x: torch.as_strided(2 * x, (4, 3), (1, 4)), (X,)),
+    "strided, some elements twice": (lambda x: torch.as_strided(2 * x, (3, 2), (2, 3), 1), (X,)),
     "arithmetic": (lambda x, y: (x + 2 * y - 3) / (y.abs() + 1) - 1.5 / (x * x + 1), (X, Y)),
     "alpha": (lambda x, y: torch.add(x, y, alpha=3) + torch.sub(x, y, alpha=0.5) + torch.rsub(x, y, alpha=2), (X, Y)),
     "powers": (lambda x: x**2 + x**3 + (x.abs() + 1) ** 0.5 + (x.abs() + 1) ** -1 + (x.abs() + 1) ** 1.7 + 2**x, (X,)),

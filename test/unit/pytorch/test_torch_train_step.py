@@ -370,3 +370,25 @@ def test_saved_model_reads_back(tmp_path: Any) -> None:
     step.save(tmp_path / "step.onnx")
     assert onnx.load(tmp_path / "step.onnx") == step.model
     assert "tensors equal torch's" in step.proof.summary()
+
+
+def test_adam_is_judged_by_the_gradients_of_the_graph() -> None:
+    """An error that a gradient may have moves a parameter by more than a parameter may be off: 1e-9 beside a gradient
+    of 1 are rounding, but Adam divides by 1e-9 + 1e-8. With the same gradients torch does the same."""
+    reference_type: Any = importlib.import_module("mnc.torch.reference").StepReference
+    rate, eps = 1e-2, 1e-8
+    after, gradient = [], np.array([[1.0, 1e-9]])
+    for found in (None, {"weight.gradient": gradient}):
+        torch.manual_seed(0)
+        module = nn.Linear(2, 1, bias=False).double()
+        before = module.weight.detach().numpy().copy()
+        optimizer = torch.optim.Adam(module.parameters(), rate, eps=eps)
+        reference = reference_type(module, nn.L1Loss(), optimizer, torch.float64)
+        x, y = torch.tensor([[1.0, 0.0]], dtype=torch.float64), torch.tensor([[-9.0]], dtype=torch.float64)
+        results = reference.copied(torch.float64).step([x], [y], "loss", found)
+        np.testing.assert_array_equal(results["weight.gradient"], [[1.0, 0.0]], "torch's own is what is compared")
+        reference.step([x], [y], "loss", found)
+        after.append(module.weight.detach().numpy() - before)
+    bound = proof.DOUBLE_BOUND * np.abs(before).max()
+    np.testing.assert_allclose(after[1], -rate * gradient / (np.abs(gradient) + eps), rtol=1e-6)
+    assert np.abs(after[0] - after[1]).max() > 100 * bound

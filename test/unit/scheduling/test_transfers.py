@@ -9,7 +9,7 @@ from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.assembly.records import Memory, Operand, Statement, Step, Transfer
 from mnc.mncore_backend.checker import check_program
 from mnc.mncore_backend.cost import cost_of
-from mnc.mncore_backend.machine import MV_LATENCY_STEPS
+from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
 from mnc.mncore_backend.program import Buffer, Builder, Program, local, upper
 from mnc.mncore_backend.scheduling import Schedule, ScheduleOptions, TransferOrder, best_schedule, orders, schedule
 
@@ -35,7 +35,7 @@ def with_work(loads: int, work: int, size: int = SIZE) -> Program:
 
 def statements(made: Program, **options: Any) -> list[Statement]:
     result = schedule(made, ScheduleOptions(**options)).statements
-    assert [f for f in check_program(result) if not (options.get("share_memories") and f.rule == "mv-conflict")] == []
+    assert check_program(result) == []
     return result
 
 
@@ -71,17 +71,16 @@ def test_more_transfers_than_tags() -> None:
 
 
 def test_issue_interval_is_kept_while_there_is_work() -> None:
-    found = statements(with_work(6, 300), share_memories=True)
+    found = statements(with_work(6, 300))
     issued = [i - k for k, i in enumerate(i for i, s in enumerate(found) if isinstance(s, Transfer))]
     assert issued[1:] == [issued[0] + 4 * k for k in range(1, 6)]
     assert cost_of(found).stall_cycles == 0
 
 
-def test_same_memory_in_flight() -> None:
-    """By default the next MV into the same L2BM follows the wait for the one before (OPEN-38)."""
-    apart, together = (cost_of(statements(with_work(4, 0), share_memories=share)) for share in (False, True))
-    assert apart.cycles > 4 * 4 * MV_LATENCY_STEPS
-    assert together.cycles < 2 * 4 * MV_LATENCY_STEPS
+def test_same_memory_in_flight_data_movement_5_2() -> None:
+    """Data phases of MVs into the same L2BM follow each other, latencies overlap (OPEN-38)."""
+    data = 4 * SIZE // 64
+    assert cost_of(statements(with_work(4, 0))).cycles <= 4 * (MV_LATENCY_STEPS + data + MV_ISSUE_INTERVAL_STEPS)
 
 
 def test_the_program_ends_when_its_transfers_have_finished() -> None:
@@ -111,6 +110,26 @@ def test_one_step_between_upward_transfer_and_mv() -> None:
     text = [print_statement(s) for s in statements(made)]
     up = next(i for i, line in enumerate(text) if line.startswith("l2bm@0"))
     assert text[up + 1] == "nop" and text[up + 2].startswith("mvp")
+
+
+def test_an_urgent_mv_gets_a_gap_in_a_stream_of_upward_transfers() -> None:
+    """Row 1 of the hazard table asks for a step without one of them before an MV that reads L2BM."""
+    made = Program()
+    builder = Builder(made)
+    copy = made.buffer("copy", 64, (Memory.DRAM,), alignment=64, pinned=True)
+    l1bm = builder.temporary(64, (Memory.L1BM,), "l1bm", 64)
+    stage = builder.temporary(4096, (Memory.L2BM,), "stage", 64)
+    builder.emit("zero", (), [Operand(Memory.T, 2)])
+    for block in range(4):
+        builder.emit("l1bmm", [Operand(Memory.T, 2)], [upper(l1bm, 16 * block)], modifier="@0")
+    for block in range(64):
+        builder.emit("l2bm", [upper(l1bm)], [upper(stage, 64 * block)], modifier="@0")
+    builder.emit("mvp", [upper(stage, l2b=0)], [upper(copy)], size=64)
+    allocate(made)
+    found = statements(made)
+    first = next(i for i, s in enumerate(found) if isinstance(s, Transfer))
+    assert first < len(found) - 50
+    assert cost_of(found).stall_cycles < 4 * MV_LATENCY_STEPS - 200
 
 
 def turnaround(builder: Builder, value: Buffer) -> Buffer:
@@ -153,17 +172,18 @@ def test_a_stream_into_the_halves_does_not_keep_out_what_fills_all() -> None:
     """The broadcast is ready while both halves of every group are being written, which never end at the same time."""
     made = Program()
     builder = Builder(made)
-    image = made.buffer("image", 64 + 8 * 1024, (Memory.DRAM,), alignment=64, pinned=True)
+    image = made.buffer("image", 64 + 16 * 1024, (Memory.DRAM,), alignment=64, pinned=True)
     sums = made.buffer("sums", 64, (Memory.PDM,), alignment=64, pinned=True)
     everywhere = made.buffer("everywhere", 64, (Memory.L2BM,), alignment=64, pinned=True)
     builder.emit("mvp", [upper(image, group=0)], [upper(sums, group=0)], size=64)
     builder.emit("mvb", [upper(sums, group=0)], [upper(everywhere)], size=64)
-    for i in range(8):
+    for i in range(16):
         stage = made.buffer(f"stage{i}", 1024, (Memory.L2BM,), alignment=64, pinned=True)
         builder.emit("mvp", [upper(image, 64 + 1024 * i)], [upper(stage, l2b=i % 2)], size=1024 if i else 512)
     allocate(made)
     issued = [print_statement(s) for s in statements(made) if isinstance(s, Transfer)]
-    assert 0 < next(i for i, text in enumerate(issued) if text.startswith("mvb")) < 5
+    passed = MV_LATENCY_STEPS // (1024 // 64)  # pieces whose data phases begin before the sums are there
+    assert 0 < next(i for i, text in enumerate(issued) if text.startswith("mvb")) <= passed + 3
 
 
 def exchange_beside_prefetch(halves: int, work: int, before: int = 1) -> Program:
@@ -197,42 +217,28 @@ def test_a_transfer_that_much_depends_on_goes_before_a_prefetch() -> None:
     in_order, urgent = (schedule(made, ScheduleOptions(order=o)) for o in (TransferOrder.READY, TransferOrder.URGENT))
     assert check_program(urgent.statements) == []
     assert urgent.cycles < in_order.cycles - 4 * MV_LATENCY_STEPS
-    assert best_schedule(made).cycles == urgent.cycles
+    assert best_schedule(made).cycles <= urgent.cycles
 
 
 def test_transfers_keep_their_order_where_that_is_better() -> None:
     """All of them are waited for, and a broadcast among halves would let both run dry."""
     made = exchange_beside_prefetch(6, 0)
     found = [schedule(made, ScheduleOptions(order=order)).cycles for order in TransferOrder]
-    assert best_schedule(made).cycles == min(found)
-
-
-def test_a_transfer_that_waits_for_work_keeps_its_place() -> None:
-    """The program has an exchange between two pairs of a prefetch; its sums are there when the first pair has come."""
-    made = exchange_beside_prefetch(4, 150, 140)
-    moves = [op for op in made.operations if op.is_transfer]
-    late = [made.operations.pop(made.operations.index(op)) for op in moves[2:4]]
-    place = made.operations.index(moves[5]) + 1
-    made.operations[place:place] = late
-    planned = schedule(made, ScheduleOptions(order=TransferOrder.PROGRAM))
-    issued = [s for s in planned.statements if isinstance(s, Transfer)]
-    assert [t.opcode for t in issued] == ["mvp", "mvp", "mvrffadd", "mvb", "mvp", "mvp"]
-    assert check_program(planned.statements) == []
-    assert planned.cycles < schedule(made, ScheduleOptions(order=TransferOrder.READY)).cycles
-    assert best_schedule(made).cycles <= planned.cycles
+    assert best_schedule(made).cycles <= min(found)
 
 
 def test_transfers_that_never_meet_need_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[TransferOrder] = []
+    tried: list[tuple[TransferOrder, bool]] = []
 
     def noted(program: Program, options: ScheduleOptions) -> Schedule:
-        tried.append(options.order)
+        if options.earlier is None:
+            tried.append((options.order, options.deep))
         return schedule(program, options)
 
     monkeypatch.setattr(orders, "schedule", noted)
     made = exchange_beside_prefetch(0, 3)
     best_schedule(made)
-    assert tried == list(TransferOrder)[:1]  # out of L2BM, into L2BM
+    assert tried == [(TransferOrder.READY, deep) for deep in (True, False)]  # out of L2BM, into L2BM
     tried.clear()
     best_schedule(exchange_beside_prefetch(2, 3))
-    assert tried == list(TransferOrder)
+    assert tried == [(order, deep) for order in TransferOrder for deep in (True, False)]

@@ -1,0 +1,114 @@
+"""Writing files: beside the old one and renamed, so that whatever happens the old one or the new one is there.
+
+What a killed process leaves behind is removed when the next file is written there: a file in the making is locked, so a
+temporary that nobody holds is left over.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from mnc.core.diagnostics import CompileError
+
+PARTIAL = ".mnc-partial-"
+"""How the names of files and directories in the making begin."""
+
+
+def cannot_write(path: Path | str, error: OSError, hint: str | None = None) -> CompileError:
+    """The error for the user: which file, and why."""
+    return CompileError(f"cannot write '{path}': {error.strerror or error}", hint=hint or "choose another place")
+
+
+def _lock(handle: int) -> bool:
+    """Lock an open file or directory without waiting; False if another process holds it."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # also on file systems without locks: nothing is known to be left over there
+        return False
+    return True
+
+
+def remove_leftovers(directory: Path) -> None:
+    """Remove temporaries whose process has ended without it."""
+    with contextlib.suppress(OSError):
+        for path in directory.glob(f"{PARTIAL}*"):
+            with contextlib.suppress(OSError):
+                handle = os.open(path, os.O_RDONLY)
+                try:
+                    if _lock(handle):
+                        shutil.rmtree(path) if path.is_dir() else path.unlink()
+                finally:
+                    os.close(handle)
+
+
+@contextlib.contextmanager
+def whole_file(path: Path | str, hint: str | None = None) -> Iterator[BinaryIO]:
+    """A file to write into, which takes the place of `path` at the end of the block; what stood there stays otherwise.
+
+    Raises:
+        CompileError: the file cannot be written; names it.
+    """
+    target, name = Path(path), None
+    try:
+        remove_leftovers(target.parent)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=PARTIAL)
+        with os.fdopen(handle, "wb") as file:
+            _lock(handle)
+            yield file
+            file.flush()
+            os.fsync(handle)
+            os.fchmod(handle, 0o666 & ~_umask())
+            os.replace(name, target)
+            name = None
+    except OSError as error:
+        raise cannot_write(path, error, hint) from None
+    finally:
+        if name is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+
+
+@contextlib.contextmanager
+def partial_directory(parent: Path) -> Iterator[Path]:
+    """A directory in `parent` for files in the making, which is removed at the end of the block."""
+    remove_leftovers(parent)
+    path = Path(tempfile.mkdtemp(dir=parent, prefix=PARTIAL))
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        _lock(handle)
+        yield path
+    finally:
+        os.close(handle)
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def sole_use(directory: Path, what: str) -> Iterator[None]:
+    """Within the block no second process enters a block of this directory; `what` says who does.
+
+    Raises:
+        CompileError: another one is in it.
+    """
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            message = f"another {what} writes into '{directory}'"
+            raise CompileError(message, hint="wait for its end, or choose another directory with -o") from None
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

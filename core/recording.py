@@ -1,0 +1,137 @@
+"""What a compilation decides and does, kept for reports and explanations.
+
+Nothing is kept, and next to nothing is spent, outside of `recording()`. A program may be compiled several times until
+the best is known: each time is an `Attempt`, and what counts is what all share and the attempt that was chosen.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from mnc.core.diagnostics import node_name
+
+SHARED = ""
+"""Label of what all attempts have in common."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One of the things that could be done: what it is, its price in steps, and the parts of that price."""
+
+    what: str
+    price: float
+    parts: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A choice among candidates. `decision` says what was decided, `chosen` is the `what` of one candidate."""
+
+    decision: str
+    node: str
+    candidates: tuple[Candidate, ...]
+    chosen: str
+    reason: str
+
+
+@dataclass
+class Attempt:
+    """One way through the passes. `notes` hold what instrumentation reads off the IR, by subject."""
+
+    label: str
+    decisions: list[Decision] = field(default_factory=list)
+    passes: list[dict[str, Any]] = field(default_factory=list)
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Recording:
+    """All attempts of a compilation, and instrumentation that runs around every pass meanwhile."""
+
+    attempts: list[Attempt] = field(default_factory=lambda: [Attempt(SHARED)])
+    hooks: tuple[Any, ...] = ()
+    chosen: Attempt | None = None
+
+    @property
+    def current(self) -> Attempt:
+        """Where to write."""
+        return self.attempts[-1]
+
+    @property
+    def outcome(self) -> Attempt:
+        """The attempt that made the program."""
+        return self.chosen or self.current
+
+    @property
+    def relevant(self) -> list[Attempt]:
+        """What led to the program: the shared part, then the chosen attempt."""
+        shared = self.attempts[0]
+        return [shared] if self.outcome is shared else [shared, self.outcome]
+
+
+_RECORDING: ContextVar[Recording | None] = ContextVar("recording", default=None)
+
+
+@contextmanager
+def recording(*hooks: Any) -> Iterator[Recording]:
+    """Keep what is decided inside the block; `hooks` are `Instrumentation` around every pass of every pipeline."""
+    made = Recording(hooks=hooks)
+    token = _RECORDING.set(made)
+    try:
+        yield made
+    finally:
+        _RECORDING.reset(token)
+
+
+def current_recording() -> Recording | None:
+    """The recording that is going on."""
+    return _RECORDING.get()
+
+
+def recording_hooks() -> tuple[Any, ...]:
+    """Instrumentation that pipelines run because of a recording."""
+    active = _RECORDING.get()
+    return () if active is None else active.hooks
+
+
+def begin_attempt(label: str) -> None:
+    """What follows is another way to compile the same program."""
+    if (active := _RECORDING.get()) is not None:
+        active.attempts.append(Attempt(label))
+
+
+def choose_attempt(label: str) -> None:
+    """The last attempt of this label has made the program."""
+    if (active := _RECORDING.get()) is not None:
+        active.chosen = next(attempt for attempt in reversed(active.attempts) if attempt.label == label)
+
+
+def position() -> tuple[int, int]:
+    """How far the current attempt has come, for `rewind`."""
+    active = _RECORDING.get()
+    return (0, 0) if active is None else (len(active.current.passes), len(active.current.decisions))
+
+
+def rewind(place: tuple[int, int]) -> None:
+    """What the current attempt did since then was of no use and is done again."""
+    if (active := _RECORDING.get()) is not None:
+        del active.current.passes[place[0] :], active.current.decisions[place[1] :]
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """Nothing is kept inside the block: it makes something else than the program."""
+    token = _RECORDING.set(None)
+    try:
+        yield
+    finally:
+        _RECORDING.reset(token)
+
+
+def decided(decision: str, op: Any, candidates: Iterable[Candidate], chosen: str, reason: str) -> None:
+    """Keep a decision about an operation. Candidates may be a generator: nothing is computed when nobody records."""
+    if (active := _RECORDING.get()) is not None:
+        node = node_name(op.location) or ""
+        active.current.decisions.append(Decision(decision, node, tuple(candidates), chosen, reason))

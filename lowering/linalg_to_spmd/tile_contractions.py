@@ -1,0 +1,113 @@
+"""tile-contractions: products of large tensors in DRAM become products of tiles, which pass local memory in turn.
+
+before:  %y = linalg.generic {multiply-add} ins(%a, %b : tensor<4096x4096xf32>, tensor<4096x4096xf32>) outs(%zero)
+after:   %a0 = tensor.extract_slice %a[0, 0] [2048, 32]; %b0 = tensor.extract_slice %b[0, 0] [32, 2048]
+         %s0 = linalg.generic {multiply-add} ins(%a0, %b0) outs(%zero0)
+         %s1 = linalg.generic {multiply-add} ins(%a1, %b1) outs(%s0)
+         ...
+         %y = tensor.concat dim(0) (tensor.concat dim(1) %s63, ...), ...
+
+A slice of what is in DRAM is loaded by itself. Tile extents and layouts are those that `distribution/streams.py` finds
+cheapest; they are written on the products, so `assign-layouts` keeps them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mnc.core.bindings import ir
+from mnc.core.pass_base import Pass
+from mnc.lowering.linalg_to_spmd.assign_layouts import OPERANDS, PRECISION, RESULT
+from mnc.lowering.linalg_to_spmd.factors import factor_of
+from mnc.lowering.linalg_to_spmd.homes import Homes
+from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic, splat_value
+from mnc.lowering.linalg_to_spmd.slices import joined, slice_of
+from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
+from mnc.mncore_backend.distribution import Contraction, TilePlan, plan_contraction, plan_tiles, tile_ranges
+from mnc.mncore_backend.distribution.contraction import WHOLE
+
+LEAST = 1 << 24
+"""Multiply-adds of a product below which tiles would cost more in latencies than they hide."""
+
+
+@dataclass(frozen=True)
+class TileContractions(Pass):
+    """Cut contractions of which both factors are in DRAM into tiles, where they do not fit or where that is cheaper."""
+
+    name = "tile-contractions"
+    precision: Literal["single", "pseudo-single"] = "pseudo-single"
+    resident: Literal["nothing", "state", "batch"] = "nothing"
+
+    def run(self, module: Any) -> None:
+        """Rewrite every function of the module."""
+        with module.context, ir.Location.unknown():
+            for function in module.body.operations:
+                if function.operation.name != "func.func":
+                    continue
+                homes = Homes({}) if self.resident == "nothing" else Homes.of_function(function.operation)
+                for view in list(function.operation.regions[0].blocks[0].operations):
+                    if view.operation.name == "linalg.generic" and RESULT not in view.operation.attributes:
+                        self._rewrite(view, homes)
+
+    def _rewrite(self, op: Any, homes: Homes) -> None:
+        generic = read_generic(op)
+        if generic.kind != "contraction" or splat_value(op.operation.results[0]) is not None:
+            return
+        if tiled_operands(generic) or any(i.access is None or not _is_free(i.value, homes) for i in generic.inputs):
+            return
+        given = op.operation.attributes.get(PRECISION)
+        precision = self.precision if given is None else ir.StringAttr(given).value
+        left, right = (factor_of(operand, None) for operand in generic.inputs)
+        problem = Contraction(generic.extents, left, right, generic.result, precision=precision)
+        tile = plan_tiles(problem)
+        if tile is None or tile.tiles == 1 or not _is_wanted(problem, tile):
+            return
+        with ir.InsertionPoint(op), op.operation.location:
+            result = _tiles(op.operation, generic, problem, tile)
+        op.operation.results[0].replace_all_uses_with(result)
+        op.operation.erase()
+
+
+def _is_free(value: Any, homes: Homes) -> bool:
+    """Whether a factor is an argument or a constant with different elements, which comes from DRAM."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return not homes.is_kept(value)
+    return owner.name == "arith.constant" and splat_value(value) is None
+
+
+def _is_wanted(problem: Contraction, tile: TilePlan) -> bool:
+    """Whether the product does not fit as it is, or takes longer, since it waits for its factors first."""
+    size = 1
+    for extent in problem.extents:
+        size *= extent
+    whole = plan_contraction(problem)
+    largest = max(layout.local_size for layout in (whole.left, whole.right, whole.result))
+    return largest > WHOLE or (size >= LEAST and tile.steps < whole.cost)
+
+
+def _tiles(op: Any, generic: Generic, problem: Contraction, tile: TilePlan) -> Any:
+    """The products of all tiles, and their results joined."""
+    sums: dict[tuple[tuple[int, int], ...], Any] = {}
+    for ranges in tile_ranges(problem, tile.extents):
+        place = tuple(ranges[d] if d is not None else (0, 1) for d in generic.result)
+        initial = sums.get(place) or slice_of(generic.init, place)
+        factors = [
+            slice_of(operand.value, [(0, 1) if d is None else ranges[d] for d in operand.access or ()])
+            for operand in generic.inputs
+        ]
+        sums[place] = _product(op, [*factors, initial], tile, problem)
+    return joined(op.results[0].type, sums)
+
+
+def _product(op: Any, operands: Sequence[Any], tile: TilePlan, problem: Contraction) -> Any:
+    made = op.clone()
+    for number, operand in enumerate(operands):
+        made.operands[number] = operand
+    made.results[0].set_type(operands[-1].type)
+    # Tiles at the edge lie as whole ones do, with padding where they end.
+    texts = [ir.StringAttr.get(str(layout)) for layout in (tile.plan.left, tile.plan.right, tile.plan.result)]
+    made.attributes[OPERANDS], made.attributes[RESULT] = ir.ArrayAttr.get(texts[:2]), texts[2]
+    made.attributes[PRECISION] = ir.StringAttr.get(problem.precision)
+    made.attributes["mncore.matrix"] = ir.StringAttr.get("left" if tile.plan.swapped else "right")
+    return made.results[0]

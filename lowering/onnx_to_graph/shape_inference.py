@@ -1,0 +1,116 @@
+"""Shape inference of ONNX without its propagation of values, which is done here.
+
+ONNX's own propagation runs in native code over values that a file chooses freely, and some of them end the process.
+Here, where inference leaves the shape of a node's result open, the operands that are known when compiling are evaluated
+as for constants, and the inference of that one node is given their values.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.numpy_helper
+import onnx.shape_inference
+
+from mnc.core.diagnostics import CompileError
+from mnc.lowering.onnx_to_graph.size_limits import check_tensor_size
+
+_HINT = "the onnx package refuses the model, too: correct the node, or export the model again"
+_SMALL = 1024
+"""Elements of a value that may say something about a shape."""
+
+
+def inferred(model: onnx.ModelProto, file_name: str, strict: bool = False) -> onnx.ModelProto:
+    """The model with the types that follow from those of its inputs alone.
+
+    Raises:
+        CompileError: shapes or types contradict one another (only if `strict`), or cannot exist.
+    """
+    try:
+        return onnx.shape_inference.infer_shapes(model, strict_mode=strict)
+    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError, MemoryError) as error:
+        text = " ".join(str(error).replace("==> Context:", "").split()) or type(error).__name__
+        text = text.replace("[ShapeInferenceError] ", "").replace("[TypeInferenceError] ", "")
+        raise CompileError(f"shape inference failed: {text}", location=file_name, hint=_HINT) from None
+
+
+def static_shape(type_: onnx.TypeProto) -> list[int] | None:
+    """Shape of a tensor type, None unless every extent is known."""
+    tensor = type_.tensor_type
+    if not tensor.HasField("shape") or not all(dim.HasField("dim_value") for dim in tensor.shape.dim):
+        return None
+    return [dim.dim_value for dim in tensor.shape.dim]
+
+
+def value_types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
+    """Types of all values that are declared or were inferred."""
+    types = {value.name: value.type for value in (*graph.value_info, *graph.input, *graph.output)}
+    for tensor in graph.initializer:
+        types[tensor.name] = onnx.helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
+    return types
+
+
+def sample_of(types: Mapping[str, onnx.TypeProto], name: str) -> np.ndarray | None:
+    """Zeros of the type of a value, without storage of their own; None where its shape is open."""
+    shape = static_shape(types[name]) if name in types else None
+    if shape is None or min(shape, default=0) < 0 or math.prod(shape) >= 2**60:
+        return None
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(types[name].tensor_type.elem_type)
+    return np.broadcast_to(np.zeros((), dtype), tuple(shape))
+
+
+def result_types(
+    node: onnx.NodeProto, opsets: Mapping[str, int], types: Mapping[str, onnx.TypeProto],
+    value_of: Callable[[str], np.ndarray | None],
+) -> dict[str, onnx.TypeProto]:  # fmt: skip
+    """Types of the results of one node by name, as far as ONNX infers them from the types of its operands and the
+    values of the small ones."""
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    version = opsets.get(domain, 0)
+    operands = [name for name in node.input if name]
+    if not onnx.defs.has(node.op_type, version, domain) or any(name not in types for name in operands):
+        return {}
+    data = {name: onnx.numpy_helper.from_array(value, name)
+            for name in operands if _may_say(types[name]) and (value := value_of(name)) is not None
+            and value.size <= _SMALL}  # fmt: skip
+    schema = onnx.defs.get_schema(node.op_type, version, domain)
+    imports = [onnx.helper.make_opsetid(name, number) for name, number in opsets.items()]
+    own: Any = {name: types[name] for name in operands}
+    try:
+        return onnx.shape_inference.infer_node_outputs(schema, node, own, data, opset_imports=imports)
+    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError, MemoryError, KeyError, TypeError):
+        return {}  # whoever handles the node says what is wrong with it
+
+
+def _may_say(type_: onnx.TypeProto) -> bool:
+    """Whether a value of this type may be small and decide a shape: vectors and scalars are."""
+    shape = static_shape(type_)
+    return shape is None or (len(shape) <= 1 and math.prod(shape) <= _SMALL)
+
+
+def complete(
+    model: onnx.ModelProto, value_of: Callable[[str], np.ndarray | None], types: dict[str, onnx.TypeProto]
+) -> None:
+    """Find the shapes that inference left open, node by node; in the model and in `types`, which `value_of` may use."""
+    opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
+    declared = {value.name: value for value in (*model.graph.value_info, *model.graph.output)}
+    for node in model.graph.node:
+        if all(not name or (name in types and static_shape(types[name]) is not None) for name in node.output):
+            continue
+        for name, type_ in result_types(node, opsets, types, value_of).items():
+            if not name or not type_.HasField("tensor_type") or static_shape(type_) is None:
+                continue
+            types[name] = type_
+            value = declared.get(name) or model.graph.value_info.add(name=name)
+            value.type.CopyFrom(type_)
+
+
+def check_sizes(model: onnx.ModelProto, file_name: str) -> None:
+    """Raise CompileError where a value of the main graph is larger than DRAM."""
+    producers = {name: node for node in model.graph.node for name in node.output}
+    for value in (*model.graph.input, *model.graph.value_info, *model.graph.output):
+        shape = static_shape(value.type)
+        if shape is not None:
+            check_tensor_size(shape, f"'{value.name}'", file_name, producers.get(value.name))

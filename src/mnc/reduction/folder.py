@@ -1,0 +1,69 @@
+"""What remains, as a folder that shows it again: model, inputs, expectation, IR, assembly and the command."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import onnx
+
+from mnc.case_folders import Case, write_case
+from mnc.core.diagnostics import CompileError, InternalError
+from mnc.options import Options
+from mnc.reduction.reduce import Reduced
+
+MODEL = "model.onnx"
+
+
+def write_reduced(reduced: Reduced, when: str, directory: Path, options: Options, seed: int) -> tuple[Path, str]:
+    """Write the folder; gives it and the command. Raises CompileError where it cannot be written."""
+    shutil.rmtree(directory, ignore_errors=True)
+    folder = _write_model(reduced.model, directory, seed)
+    _write_stages(reduced.model, folder, options)
+    precision = f" --precision {options.precision}"
+    command = f"mnc compile {folder / MODEL} -o {folder / 'build'}{precision}"
+    if when in ("wrong", "crash") and (folder / "test_data_set_0").is_dir():
+        command = f"mnc check {folder}{precision}"
+    text = f"{when}: {reduced.seen.message}\n\n{command}\n"
+    try:
+        (folder / "README.txt").write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"cannot write {folder}: {error.strerror}"
+        raise CompileError(message, hint="choose another directory with -o") from None
+    return folder, command
+
+
+def _write_model(model: onnx.ModelProto, directory: Path, seed: int) -> Path:
+    """The model with inputs and what the reference makes of them; without data where it makes nothing."""
+    from mnc.reference import evaluate, random_inputs
+
+    try:
+        inputs = random_inputs(model, {}, seed, {})
+        names = [value.name for value in model.graph.output]
+        case = Case(directory.name, model, dict(inputs), evaluate(model, names, inputs))
+        return write_case(directory.parent, case, MODEL)
+    except CompileError:
+        pass
+    except Exception:  # the reference raises whatever numpy and its operators raise
+        shutil.rmtree(directory, ignore_errors=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        onnx.save(model, directory / MODEL)
+    except OSError as error:
+        message = f"cannot write {directory}: {error.strerror}"
+        raise CompileError(message, hint="choose another directory with -o") from None
+    return directory
+
+
+def _write_stages(model: onnx.ModelProto, folder: Path, options: Options) -> None:
+    """The IR of every stage that is reached, and the program where there is one."""
+    from mnc.compiler import compile
+
+    try:
+        executable = compile(model, replace(options, dump_dir=folder / "ir"))
+    except (CompileError, InternalError) as error:
+        if (path := getattr(error, "reproducer", None)) is not None:
+            shutil.move(path, folder / "reproducer.mlir")
+        return
+    except Exception:  # a crash that is looked for
+        return
+    (folder / "program.vsm").write_text(executable.text, encoding="utf-8")

@@ -1,0 +1,48 @@
+"""Messages for people: whatever a model calls its nodes, and whenever Ctrl-C comes."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mnc.core.command_line import errors_to_exit_codes
+from mnc.core.diagnostics import CompileError, InternalError, printable
+
+
+@pytest.mark.parametrize("text", ["\x1b[31mred", "a\rb", "a\x07b", "\x9b2J", "\u202egnp", "\udcff"])
+def test_control_characters_are_escaped(text: str) -> None:
+    for error in (CompileError(text, node=text, op_type=text, hint=text), InternalError(text)):
+        shown = error.render()
+        assert text not in shown and "\\" in shown
+        shown.encode()
+
+
+def test_ordinary_text_stays() -> None:
+    text = "layer/\u65e5\u672c 'x' (Gemm): two\n  lines\tand a tab"
+    assert printable(text) == text
+
+
+def test_long_names_are_cut() -> None:
+    shown = CompileError("b" * 100_000, node="a" * 100_000, op_type="c" * 100_000, hint="d" * 100_000).render()
+    assert len(shown) < 6000
+    assert "100000 characters" in shown and "aaa'" in shown
+
+
+def _run(script: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", script], cwd=directory, capture_output=True, text=True)
+
+
+def test_ctrl_c_while_a_module_loads(tmp_path: Path) -> None:
+    """An exception in native code that loads would end the process by a signal."""
+    (tmp_path / "slow.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nprint('not reached')\n")
+    done = _run("import sys; sys.path.insert(0, '.'); import mnc.tools, slow", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+def test_ctrl_c_in_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving, errors_to_exit_codes():
+        signal.raise_signal(signal.SIGINT)
+    assert leaving.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"

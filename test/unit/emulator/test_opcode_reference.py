@@ -1,0 +1,81 @@
+"""The reference of opcodes: complete, up to date, and its example of every opcode runs by the strict rules."""
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from mnc.mncore_backend.checker import CheckOptions, check_text
+from mnc.mncore_backend.emulator import Machine
+from mnc.mncore_backend.isa import OPCODES, Unit
+from mnc.mncore_backend.opcode_reference.entry import markdown
+from mnc.mncore_backend.opcode_reference.examples import element, example
+from mnc.mncore_backend.opcode_reference.meanings import MEANINGS, REDUCTION_MEANINGS
+
+ROOT = Path(__file__).resolve().parents[3]
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("gen_opcodes", ROOT / "scripts" / "gen_opcodes.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_page_is_up_to_date(generator: ModuleType) -> None:
+    assert generator.PAGE.read_text(encoding="utf-8") == generator.page(), "run make docs"
+
+
+def test_page_names_every_opcode(generator: ModuleType) -> None:
+    text = generator.PAGE.read_text(encoding="utf-8")
+    assert not [name for name in OPCODES if f"`{name}`" not in text]
+
+
+def test_every_operation_has_a_meaning() -> None:
+    assert set(MEANINGS) == {info.operation for info in OPCODES.values()}
+    assert set(REDUCTION_MEANINGS) == {info.reduction for info in OPCODES.values()} - {""}
+
+
+@pytest.mark.parametrize("opcode", sorted(OPCODES))
+def test_example_runs_by_the_strict_rules(opcode: str) -> None:
+    info = OPCODES[opcode]
+    text = example(info)
+    assert re.search(rf"^(?:.*; )?{opcode}\b", text, re.MULTILINE) or info.unit in (Unit.NOP, Unit.WAIT)
+    assert not check_text(text, opcode, CheckOptions()), "findings of the checker"
+    machine = Machine("strict")
+    machine.run(text)
+    assert machine.dump or opcode == "mvnop"
+
+
+@pytest.mark.parametrize(
+    ("opcode", "printed"),
+    [
+        ("fvfma", ["(13.375, 13.375)", "(6, 6)", "(29, 29)", "(34, 34)"]),
+        ("gmmul", ["(1, 2)", "(3, 4)", "(5, 6)", "(7, 8)"]),
+        ("fmmul", ["(1, 0)", "(3, 0)", "(5, 0)", "(7, 0)"]),
+        ("dmmulu", ["(1)", "(2)", "(0)", "(0)"]),
+        ("dmread", ["(0)", "(10)", "(20)", "(30)"]),
+        ("l1bmrffadd", ["(18, 18)"]),
+        ("l2bmrfmax", ["(3, 3)"]),
+        ("mvrffadd", ["(10, 10)"]),
+    ],
+)
+def test_examples_print_what_the_arithmetic_says(opcode: str, printed: list[str]) -> None:
+    """2.25 * 1.5 + 10 and so on; diag(1..n) times ones; 15 ones and a three."""
+    machine = Machine("strict")
+    machine.run(example(OPCODES[opcode]))
+    values = [line.split("):", 1)[1].split(") (")[0] + ")" for line in machine.dump]
+    assert values[: len(printed)] == printed
+
+
+def test_elements() -> None:
+    assert element(1.0, "h") == 0x3E00 and element(-2.0, "f") == 0xC0000000 and element(-1, "s") == 0xFFFF
+
+
+def test_entry_of_a_product_says_what_the_table_says() -> None:
+    text = markdown(OPCODES["hmfma"])
+    for part in ("hmfma[r]", "$lx|$ly", "mau-calc", "4 flags of 1 bit", "7 cycles later"):
+        assert part in text

@@ -1,0 +1,112 @@
+"""Traces for Perfetto are read back by its own message types; ONNX of the graph and overlays by theirs."""
+
+import json
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+from click.testing import CliRunner
+
+from mnc.core.diagnostics import CompileError
+from mnc.mncore_backend.assembly import parse_program
+from mnc.mncore_backend.cost import cost_of
+from mnc.mncore_backend.machine import CLOCK_HZ, CYCLES_PER_STEP
+from mnc.perfetto_trace import tracks, write_trace
+from mnc.record.replay import replay
+from mnc.tools.mnc import cli
+
+from .small_models import perceptron, recorded
+
+messages = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
+Slices = dict[str, list[tuple[int, int, str]]]
+
+
+def _read(path: Path) -> tuple[Slices, dict[str, list[int]]]:
+    """Slices and values of counters by the name of their track."""
+    trace = messages.Trace.FromString(path.read_bytes())
+    names = {p.track_descriptor.uuid: p.track_descriptor.name for p in trace.packet if p.HasField("track_descriptor")}
+    texts: dict[int, str] = {}
+    slices: Slices = {}
+    counters: dict[str, list[int]] = {}
+    begun: dict[int, tuple[int, str]] = {}
+    for packet in trace.packet:
+        texts.update({entry.iid: entry.name for entry in packet.interned_data.event_names})
+        if not packet.HasField("track_event"):
+            continue
+        event = packet.track_event
+        if event.type == 1:
+            assert event.track_uuid not in begun
+            begun[event.track_uuid] = packet.timestamp, texts[event.name_iid]
+        elif event.type == 2:
+            start, name = begun.pop(event.track_uuid)
+            slices.setdefault(names[event.track_uuid], []).append((start, packet.timestamp, name))
+        else:
+            counters.setdefault(names[event.track_uuid], []).append(event.counter_value)
+    assert not begun
+    return slices, counters
+
+
+@pytest.fixture(scope="module")
+def made() -> tuple[Any, dict]:
+    return recorded(perceptron())
+
+
+def test_a_trace_is_read_back(tmp_path: Path, made: tuple[Any, dict]) -> None:
+    executable, record = made
+    write_trace(tmp_path / "out.pftrace", executable.text, record)
+    slices, counters = _read(tmp_path / "out.pftrace")
+    statements = parse_program(executable.text)
+    assert len(slices["MAU"]) == cost_of(statements).mau_steps
+    transfers = [one for name, own in slices.items() if name.startswith("MV ") for one in own]
+    assert len(transfers) == len(replay(statements).movements)
+    assert all("mv" in name for _, _, name in transfers)
+    assert any(name.startswith("layer0: ") for _, _, name in slices["MAU"])
+    end = replay(statements).end * CYCLES_PER_STEP * 1e9 / CLOCK_HZ
+    assert all(0 <= start < stop <= end + 1 for own in slices.values() for start, stop, _ in own)
+    assert all(a[1] <= b[0] for own in slices.values() for a, b in pairwise(own))
+    assert "DRAM long words" in counters and max(counters["L2BM long words"]) > 0
+    assert all(values[-1] == 0 for values in counters.values())
+
+
+def test_long_programs_are_bounded(made: tuple[Any, dict]) -> None:
+    executable, record = made
+    exact = tracks(executable.text, record)
+    few = tracks(executable.text, record, most=30)
+    assert sum(len(slices) for _, slices in exact) > 30 >= sum(len(slices) for _, slices in few) > 0
+    assert [name for name, _ in few] == [name for name, _ in exact]
+    for (_, own), (_, joined) in zip(exact, few, strict=True):
+        assert (own[0][0], max(s[1] for s in own)) == (joined[0][0], max(s[1] for s in joined))
+
+
+def test_traces_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(perceptron(), "model.onnx")
+    command = ["compile", "model.onnx", "-o", "build", "--layouts", "plain", "--trace", "a.pftrace"]
+    done = CliRunner().invoke(cli, [*command, "--dump-onnx", "graph.onnx"], catch_exceptions=False)
+    assert done.exit_code == 0
+    slices, counters = _read(tmp_path / "a.pftrace")
+    assert slices["MAU"] and counters
+    shown = onnx.load("graph.onnx")
+    assert [node.op_type for node in shown.graph.node].count("relu") == 2
+    assert {value.name for value in shown.graph.input} == {"x"} and shown.graph.output[0].name == "y1"
+    Path("twice.vsm").write_text("fvadd $lm0v $lm0v $lr0v\nnop\nipassa $lr0v $ln0v\n")
+    done = CliRunner().invoke(cli, ["run", "twice.vsm", "--mode", "vendor", "--trace", "b.pftrace"])
+    assert done.exit_code == 0, done.exception
+    slices, _ = _read(tmp_path / "b.pftrace")
+    assert [name for _, _, name in slices["ALU"]] == ["ipassa $lr0v $ln0v"]
+
+
+def test_costs_for_model_explorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(perceptron(), "model.onnx")
+    CliRunner().invoke(cli, ["compile", "model.onnx", "-o", "build", "--layouts", "plain"], catch_exceptions=False)
+    done = CliRunner().invoke(cli, ["explore", "model.onnx", "build", "--write-only"], catch_exceptions=False)
+    assert "costs.overlay.json" in done.output
+    results = json.loads(Path("build/costs.overlay.json").read_text())["main"]["results"]
+    assert results["layer0"]["value"] == results["h0"]["value"] > 0
+    monkeypatch.setitem(sys.modules, "model_explorer", None)
+    done = CliRunner().invoke(cli, ["explore", "model.onnx", "build"])
+    assert isinstance(done.exception, CompileError) and "not installed" in done.exception.message

@@ -1,0 +1,72 @@
+"""What `mnc compile` writes for people beside the program: pictures, traces, notes on every line."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mnc.core.diagnostics import CompileError
+
+REPORT = "page"
+"""Parameter of ``--report``."""
+
+
+def artifact_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of all artifacts."""
+    page = click.option(
+        "--report", REPORT, is_flag=True, help="Write report.html: costs, timeline, memories, graph, passes, decisions."
+    )
+    notes = click.option("--annotate", is_flag=True, help="Write annotated.vsm: the program with its nodes beside it.")
+    trace = click.option(
+        "--trace", type=click.Path(path_type=Path), metavar="FILE.pftrace", help="Write a trace for Perfetto."
+    )
+    graph = click.option(
+        "--dump-onnx", type=click.Path(path_type=Path), metavar="FILE.onnx",
+        help="Write the graph after its passes, for viewers such as Netron.",
+    )  # fmt: skip
+    return page(notes(trace(graph(command))))
+
+
+def wants_complete_record(chosen: Mapping[str, Any]) -> bool:
+    """Whether any artifact was asked for that needs addresses and loop nests."""
+    return any(value for name, value in chosen.items() if name != "dump_onnx")
+
+
+def refuse_artifacts(chosen: Mapping[str, Any]) -> None:
+    """C++ has no steps and no addresses to show; raises CompileError."""
+    if any(chosen.values()):
+        names = {REPORT: "--report"}
+        name = next(names.get(name, f"--{name.replace('_', '-')}") for name, value in chosen.items() if value)
+        raise CompileError(f"{name} belongs to --target mncore", hint="leave it out")
+
+
+def write_artifacts(
+    executable: Any, costs: dict[str, Any], record: Any, output: Path, chosen: Mapping[str, Any]
+) -> None:
+    """Write the record, and what was asked for, into the build directory; raises CompileError."""
+    from mnc.record.storage import save_record
+
+    save_record(record, output)
+    if chosen["annotate"]:
+        from mnc.annotation import write_annotated
+
+        click.echo(f"annotated: {write_annotated(executable, record.unpacked(), output)}")
+    if chosen["trace"] is not None:
+        from mnc.perfetto_trace import write_trace
+
+        write_trace(chosen["trace"], executable.text, record.unpacked())
+        click.echo(f"trace: {chosen['trace']} (open it in ui.perfetto.dev)")
+    if chosen[REPORT]:
+        from mnc.html_report.page import write_page
+
+        click.echo(f"report: {write_page(executable, costs, record.unpacked(), output)}")
+
+
+def write_graph_file(model: str, options: Any, chosen: Mapping[str, Any]) -> None:
+    """Write the graph of a model where it was asked for; raises CompileError."""
+    if chosen["dump_onnx"] is not None:
+        from mnc.graph_export import write_graph
+
+        write_graph(chosen["dump_onnx"], model, options)
+        click.echo(f"graph: {chosen['dump_onnx']}")

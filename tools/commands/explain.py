@@ -1,0 +1,47 @@
+"""mnc explain: questions about a compiled program, answered from what was recorded when it was compiled."""
+
+from pathlib import Path
+
+import click
+
+from mnc.core.diagnostics import CompileError
+
+
+@click.command()
+@click.argument("build", type=click.Path(path_type=Path))
+@click.option("--node", metavar="NAME", help="What a node costs, waits for, is fused with, and where its data lie.")
+@click.option("--step", type=int, metavar="N", help="What is issued in step N, for whom, and what runs meanwhile.")
+@click.option("--tensor", metavar="NAME", help="Who makes and reads a tensor, and which places hold it when.")
+@click.option("--why-layout", metavar="NODE", help="The layouts that were compared for a node, with their prices.")
+@click.option("--why-not-fused", nargs=2, metavar="A B", help="Why two nodes do not run as one loop nest.")
+def command(
+    build: Path,
+    node: str | None,
+    step: int | None,
+    tensor: str | None,
+    why_layout: str | None,
+    why_not_fused: tuple[str, str] | None,
+) -> None:
+    """Explain the program in BUILD, a directory that `mnc compile` wrote."""
+    from mnc.build_directory import load
+    from mnc.explanation import program, reasons
+    from mnc.record.storage import load_record
+
+    asked = (node, step, tensor, why_layout, why_not_fused)
+    if all(question is None for question in asked):
+        names = "--node, --step, --tensor, --why-layout or --why-not-fused"
+        raise CompileError("nothing was asked", hint=f"add {names}; mnc explain --help says more")
+    record = load_record(build)
+    executable = load(build)
+    lines: list[str] = []
+    if node is not None:
+        lines += program.explain_node(record, executable.text, node)
+    if step is not None:
+        lines += program.explain_step(executable, record, step)
+    if tensor is not None:
+        lines += program.explain_tensor(record, tensor)
+    if why_layout is not None:
+        lines += reasons.why_layout(record, why_layout)
+    if why_not_fused is not None:
+        lines += reasons.why_not_fused(record, *why_not_fused)
+    click.echo("\n".join(lines))
