@@ -62,26 +62,36 @@ def _pattern(command: Command) -> re.Pattern[str]:
     return re.compile(shown, re.DOTALL)
 
 
-def type_command(command: Command, folder: Path) -> None:
-    """Run a command; AssertionError when it prints something else than what is shown."""
+def printed_by(command: Command, folder: Path) -> str:
+    """What a command prints in a folder, without the spaces at the ends of lines."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"}
     done = subprocess.run(
         ["bash", "-c", command.typed], cwd=folder, env=environment, text=True, timeout=300, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
     )  # fmt: skip
-    printed = "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+    return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+
+
+def type_command(command: Command, folder: Path) -> None:
+    """Run a command; AssertionError when it prints something else than what is shown."""
+    printed = printed_by(command, folder)
     assert _pattern(command).fullmatch(printed), f"$ {command.typed}\n{printed}\n--- shown:\n{command.shown}"
+
+
+def write_file(block: Block, folder: Path) -> None:
+    """Write the file a block is for, if it is for one."""
+    if block.file:
+        target = folder / block.file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(block.text, encoding="utf-8")
 
 
 def follow(page: Path, folder: Path) -> int:
     """Write the files and type the commands of a document in their order; the number of commands."""
     typed = 0
     for block in blocks(page):
-        if block.file:
-            target = folder / block.file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(block.text, encoding="utf-8")
+        write_file(block, folder)
         if block.language == "console":
             for command in commands(block):
                 type_command(command, folder)
