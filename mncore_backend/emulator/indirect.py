@@ -9,6 +9,7 @@ from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.emulator.context import Context
 from mnc.mncore_backend.emulator.errors import EmulationError, block_text
 from mnc.mncore_backend.emulator.geometry import BLOCKS, CYCLES, LOCAL_LONGS, PES
+from mnc.mncore_backend.emulator.taint import LOW, Origin
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.engine import Engine
@@ -49,12 +50,33 @@ def dynamic_words(engine: "Engine", operand: Operand) -> NDArray[np.int64]:
     return words % LOCAL_WORDS // operand.width * operand.width
 
 
+def poisoned_addresses(engine: "Engine", operand: Operand) -> tuple[NDArray[np.bool_] | None, Origin | None]:
+    """PEs [block, cycle, PE] whose address depends on words that nobody wrote, None if there are none, and where that
+    comes from. Raises UninitialisedRead if no step has written T."""
+    shadow, bad, origin = engine.shadow, None, None
+    if operand.t_indirect:
+        if shadow.is_untouched(Memory.T, range(4 * CYCLES)):
+            shadow.fail(f"an address of ${operand.memory.value}", shadow.origin(Memory.T, 0))
+        found = np.stack([shadow.nibbles(Memory.T, 2 * c) & LOW for c in range(CYCLES)], axis=1) != 0
+        if found.any():
+            cycle = int(np.argmax(found.any(axis=(0, 2))))
+            bad, origin = found, shadow.origin(Memory.T, 2 * cycle)
+    bar = shadow.bars[operand.memory is Memory.LM1] if operand.memory in (Memory.LM0, Memory.LM1) else None
+    if bar is not None:
+        spread = np.broadcast_to(bar[0][:, None, :], (BLOCKS, CYCLES, PES))
+        bad, origin = (spread, bar[1]) if bad is None else (bad | spread, origin)
+    return bad, origin
+
+
 def _check_words(engine: "Engine", operand: Operand, words: NDArray[np.int64]) -> None:
+    """Raise EmulationError for an address outside memory; what a PE computes from words nobody wrote is no address."""
     outside = (words > LOCAL_WORDS - operand.width) | (words < 0)
     for wrong, reason, rule in (
         (outside, "would wrap around", "wrap-around"),
         (words % operand.width != 0, f"is not a multiple of {operand.width} words", "misaligned"),
     ):
+        if wrong.any() and (bad := poisoned_addresses(engine, operand)[0]) is not None:
+            wrong = wrong & ~bad
         if wrong.any():
             block, cycle, pe = (int(i) for i in np.argwhere(wrong)[0])
             message = f"address {words[block, cycle, pe]} of ${operand.memory.value} in cycle {cycle} {reason}"

@@ -18,7 +18,7 @@ from mnc.mncore_backend.emulator.decode import unit_of
 from mnc.mncore_backend.emulator.decode_l1bm import TURNAROUND_LONGS, Port
 from mnc.mncore_backend.emulator.decode_mau import BANK, MATRIX, ROWS_OF, split_mau
 from mnc.mncore_backend.emulator.geometry import BLOCKS, L1BM_LONGS, PES
-from mnc.mncore_backend.emulator.indirect import is_dynamic
+from mnc.mncore_backend.emulator.indirect import is_dynamic, poisoned_addresses
 from mnc.mncore_backend.emulator.l2bm import L2bmPlan
 from mnc.mncore_backend.emulator.masks import resolve
 from mnc.mncore_backend.emulator.operands import static_words
@@ -96,7 +96,7 @@ class PoisonedStep:
             return self._dynamic(operand)
         words = static_words(operand, self.engine.context, True)
         value = self._narrow(operand, self._longs(memory, [word >> 1 for word in words], operand.width), words)
-        bad, origin = self.destinations.poisoned_addresses(operand)
+        bad, origin = poisoned_addresses(self.engine, operand)
         if bad is None:
             return value
         return Taint(np.where(bad, FULL, value.msb), np.where(bad, FULL, value.lsb), value.origin or origin)
@@ -135,7 +135,7 @@ class PoisonedStep:
             parts.append(out)
         if operand.width == 1:
             parts[0] = np.where(words & 1, (parts[0] & LOW) << 2, parts[0] & HIGH)
-        bad, source = self.destinations.poisoned_addresses(operand)
+        bad, source = poisoned_addresses(self.engine, operand)
         if bad is not None:
             parts = [np.where(bad, FULL, part) for part in parts]
         return Taint(parts[0], parts[1] if len(parts) == 2 else CLEAN, origin or source)

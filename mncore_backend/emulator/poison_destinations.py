@@ -9,7 +9,7 @@ from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.emulator.arena import CYCLES
 from mnc.mncore_backend.emulator.destinations import MASK_LETTER
 from mnc.mncore_backend.emulator.geometry import BLOCKS, PES
-from mnc.mncore_backend.emulator.indirect import is_dynamic
+from mnc.mncore_backend.emulator.indirect import is_dynamic, poisoned_addresses
 from mnc.mncore_backend.emulator.masks import OPEN_MASK, ResolvedMask, resolve, resolve_entry
 from mnc.mncore_backend.emulator.operands import static_words
 from mnc.mncore_backend.emulator.taint import CLEAN, FULL, HIGH, LOW, SHAPE, Nibbles, Origin, Taint, governed
@@ -30,6 +30,7 @@ class Destinations:
         self.suspended = suspended
         self._stores: list[tuple[Operand, Taint, Nibbles | None, ResolvedMask, MaskBits]] = []
         self._addresses: dict[int, NDArray[np.int64]] = {}
+        self._lost: list[tuple[Memory, Nibbles, Origin | None]] = []
 
     def store(self, operand: Operand, value: Taint, flags: Nibbles | None) -> None:
         """Add a store; masks and addresses are taken as they are before the step."""
@@ -37,11 +38,10 @@ class Destinations:
             return
         mask = self._mask_of(operand)
         bits = self.mask_bits(mask)
-        if bits[1].all():
-            what = f"mask register {mask.entry}, which decides a write,"
-            self.shadow.fail_at(what, bits[1], bits[2] or (self.engine.line, "a word"))
         if operand.memory in (Memory.LM0, Memory.LM1) and is_dynamic(operand, self.engine.context):
             self._addresses[len(self._stores)] = self.engine.dynamic_words(operand)
+        if operand.memory in (Memory.LM0, Memory.LM1):
+            self._note_lost(operand)
         self._stores.append((operand, value, flags, mask, bits))
 
     def _mask_of(self, operand: Operand) -> ResolvedMask:
@@ -53,34 +53,20 @@ class Destinations:
         return OPEN_MASK if entry is None else resolve_entry(*entry)
 
     def mask_bits(self, mask: ResolvedMask) -> MaskBits:
-        """Nibbles [block, cycle, PE] of a mask and their poison."""
+        """Nibbles [block, cycle, PE] of a mask and their poison. Raises UninitialisedRead for a register that no step
+        has written; one that was written with poison poisons what it decides, which may be padding in every PE."""
         if mask.entry is None:
             column = np.array([15 if on else 0 for on in mask.cycles], np.uint8)[None, :, None]
             return np.broadcast_to(column, SHAPE), CLEAN, None
         first = mask.entry * CYCLES
+        if self.shadow.is_untouched(Memory.MASK, range(first, first + CYCLES)):
+            self.shadow.fail("what is written here", self.shadow.origin(Memory.MASK, first))
         poison = np.stack([self.shadow.nibbles(Memory.MASK, first + c) for c in range(CYCLES)], axis=1)
         origin = None
         for cycle in range(CYCLES):
             if origin is None and poison[:, cycle].any():
                 origin = self.shadow.origin(Memory.MASK, first + cycle)
         return self.engine.state.arena.masks()[:, mask.entry], poison, origin
-
-    def poisoned_addresses(self, operand: Operand) -> tuple[NDArray[np.bool_] | None, Origin | None]:
-        """PEs [block, cycle, PE] whose address is poisoned. Raises UninitialisedRead where all of them are."""
-        shadow, bad, origin = self.shadow, None, None
-        if operand.t_indirect:
-            entries = [shadow.nibbles(Memory.T, 2 * c) & LOW for c in range(CYCLES)]
-            found = np.stack(entries, axis=1) != 0
-            if found.any():
-                cycle = int(np.argmax(found.any(axis=(0, 2))))
-                bad, origin = found, shadow.origin(Memory.T, 2 * cycle)
-        bar = shadow.bars[operand.memory is Memory.LM1] if operand.memory in (Memory.LM0, Memory.LM1) else None
-        if bar is not None:
-            spread = np.broadcast_to(bar[0][:, None, :], SHAPE)
-            bad, origin = (spread, bar[1]) if bad is None else (bad | spread, origin)
-        if bad is not None and bad.all():
-            shadow.fail_at(f"an address of ${operand.memory.value}", bad, origin or (self.engine.line, "a word"))
-        return bad, origin
 
     # ---- after the step ----
 
@@ -100,8 +86,7 @@ class Destinations:
                 words = static_words(operand, self.engine.context, True)
                 longs = [word >> 1 for word in words]
                 self._put(operand.memory, longs, [word & 1 for word in words], operand.width, value, mask, bits)
-            if operand.memory in (Memory.LM0, Memory.LM1):
-                self._lose(operand)
+        self._lose()
 
     def _put(
         self,
@@ -120,15 +105,22 @@ class Destinations:
                 old = self.shadow.nibbles(memory, long)
                 self.shadow.put(memory, long, (old & ~through) | (new & through) | bad, origin)
 
-    def _lose(self, operand: Operand) -> None:
-        """A PE whose address is poisoned may have written anywhere."""
-        bad, origin = self.poisoned_addresses(operand)
+    def _note_lost(self, operand: Operand) -> None:
+        """Raises UninitialisedRead where every PE writes to an address that is poisoned."""
+        bad, origin = poisoned_addresses(self.engine, operand)
         if bad is None:
             return
-        memory, shadow = operand.memory, self.shadow
-        lost = np.where(bad.any(axis=1), FULL, np.uint8(0))
-        for long in range(len(shadow.state[memory]) // 2):
-            shadow.put(memory, long, shadow.nibbles(memory, long) | lost, origin)
+        if bad.all():
+            what = f"an address of ${operand.memory.value}"
+            self.shadow.fail_at(what, bad, origin or (self.engine.line, "a word"))
+        self._lost.append((operand.memory, np.where(bad.any(axis=1), FULL, np.uint8(0)), origin))
+
+    def _lose(self) -> None:
+        """A PE whose address is poisoned may have written anywhere."""
+        shadow = self.shadow
+        for memory, lost, origin in self._lost:
+            for long in range(len(shadow.state[memory]) // 2):
+                shadow.put(memory, long, shadow.nibbles(memory, long) | lost, origin)
 
     def _lanes(self, width: int, odd: int, cycle: int, value: Taint, mask: ResolvedMask, bits: MaskBits):
         """(poison, what is written, what a poisoned mask leaves open) of the long words of one cycle, [block, PE]."""

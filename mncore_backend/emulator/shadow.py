@@ -109,6 +109,10 @@ class Shadow(UpperShadow):
         keep, add = np.uint8(high[0] << 2 | low[0]), np.uint8(high[1] << 2 | low[1])
         return (self._details(memory)[:, long] & keep) | add
 
+    def is_untouched(self, memory: Memory, units: range) -> bool:
+        """Has no step and no host written any of these words, or cycles of mask registers, in any PE?"""
+        return not any(self.state[memory][unit] for unit in units)
+
     def put(self, memory: Memory, long: int, poison: Nibbles, origin: Origin | None) -> None:
         """Replace the poison [block, PE] of a long word of a PE memory."""
         states = self.state[memory]

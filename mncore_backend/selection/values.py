@@ -1,7 +1,7 @@
 """Who writes and who reads the values of a program: chains of definitions and uses over the words of PE memory."""
 
 from bisect import bisect_left
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from mnc.mncore_backend.program import AnyOperand, Buffer, BufferOperand, MachineOp
@@ -84,6 +84,12 @@ class DefUse:
             uses = self._uses[word]
             uses[:] = sorted({*uses, *made.writers} - {copy})
 
+    def _in(self, buffer: Buffer) -> Iterator[Value]:
+        """What a buffer holds now."""
+        for word in range(2 * buffer.size):
+            if (value := self._values.get((buffer, word))) is not None:
+                yield value
+
     def _value(self, operand: BufferOperand, words: Sequence[_Word]) -> Value | None:
         value = self._values.get(words[0])
         if value is None or not same_access(value.operand, operand):
@@ -91,9 +97,11 @@ class DefUse:
         return value if all(self._values.get(word) is value for word in words) else None
 
     def _note_use(self, index: int, operand: BufferOperand) -> list[_Word]:
-        """The words of the operand."""
+        """The words of the operand. Through T it may be any word of the buffer, so every value in it is used."""
         if operand.t_indirect:
             self._unknown.add(operand.buffer)
+            for value in self._in(operand.buffer):
+                value.partly_read = True
         words = words_of(operand)
         for word in words:
             uses = self._uses.setdefault(word, [])
@@ -103,7 +111,7 @@ class DefUse:
 
     def _note_read(self, index: int, operand: BufferOperand) -> None:
         words = self._note_use(index, operand)
-        value = self._value(operand, words)
+        value = None if operand.t_indirect else self._value(operand, words)
         if value is not None:
             self.read[index, operand] = value
             value.readers.add(index)

@@ -256,8 +256,12 @@ def random_model(seed: int) -> onnx.ModelProto:
 
 
 def failure_of(seed: int, options: mnc.Options | None = None) -> str | None:
-    """What is wrong with the compiled program of a seed, run in strict mode; None if nothing is."""
-    model = random_model(seed)
+    """`failure_of_model` for the model of a seed."""
+    return failure_of_model(random_model(seed), seed, options)
+
+
+def failure_of_model(model: onnx.ModelProto, seed: int, options: mnc.Options | None = None) -> str | None:
+    """What is wrong with the compiled program of a model, run in strict mode on random inputs; None if nothing is."""
     try:
         program = mnc.compile(model, options)
         inputs = random_inputs(model, {}, seed)

@@ -140,6 +140,7 @@ def test_what_is_clean_does_not_depend_on_what_memory_held(seed: int) -> None:
 
 
 DATA = "d set $lm0n0c0b0 4 " + "3ff0000000000000" * 4 + "\n"
+ALL = "d set $lm0 4 " + "3ff0000000000000" * 4 + "\n"
 FINE = {
     "idle PEs": DATA + "dvpassa $lm0v $lr0v\nnop\nlpassa $lr0v $ln0v\nd get $ln0n0c0b0 4",
     "a block of 64 of which 16 were written": DATA + "l1bmm@0 $lm0v $lb0\nnop/3\nl2bm@0 $lb0 $lc0\nnop\n"
@@ -148,6 +149,12 @@ FINE = {
     "d getf $n0n0c0b0m0p0 1",
     "what a mask leaves out": DATA + "lpassa $lm0v $ln0v\nzero $nowrite\nlpassa $lm0v $lr0v/1000\nd get $lr0n0c0b0 1",
     "a poisoned mask in idle PEs": DATA + "lxor $lm0v $lm0v $omr1\nlpassa $lm0v $ln0v/$imr1\nd get $ln0n0c0b0 4",
+    "a poisoned mask everywhere, of padding": DATA + "ixor $ln8v $ln8v $omr1\nlpassa $lm0v $lr0v/$imr1\n"
+    "lpassa $lm0v $ln0v\nd get $ln0n0c0b0 4",
+    "a poisoned address everywhere, of padding": DATA + "lpassa $ln8v $t\nnop\nlpassa $lmt0v $lr0v\n"
+    "lpassa $lm0v $ln0v\nd get $ln0n0c0b0 4",
+    "addresses of idle PEs outside memory": "d set $lr0 4 " + "7fffffff7fffffff" * 4 + "\nd set $ls0n0c0b0 4 "
+    + "0000000000000000" * 4 + "\n" + DATA + "land $lr0v $ls0v $t\nnop\nlpassa $lmt0v $ln0v\nd get $ln0n0c0b0 4",
     "a zero flush": "lpassa/0111 $lm0v $lr0v\nnop/2\nd get $lr0n0c0b0m0p0 1",
     "a reduction over what was written": DATA + "l1bmrdfadd $lm0v $lb0\nnop/3\nd get $lb0n0c0b0 16",
     "a latch": DATA + "dvadd $lm0v $lm0v $nowrite\nlpassa $mauf $lr0v\nd get $lr0n0c0b0m3p2 4",
@@ -164,9 +171,16 @@ POISON = {
                          "d get $ls0n0c0b1m0p0 1", "word 16 of $m", 4),
     "DRAM": ("mvp/n64i01 $p0@0 $lc0@0.0\nnop; wait i01\nmvp/n64i02 $lc0@0.0 $d64@2\nnop; wait i02\nd get $d64n2 1",
              "long word 0 of $p", 2),
-    "a mask everywhere": ("lxor $ln8v $ln8v $omr1\nlpassa $lm0v $ln0v/$imr1", "word 8 of $n", 2),
-    "an address everywhere": ("lpassa $ln8v $t\nnop\nlpassa $lmt0v $lr0v", "word 8 of $n", 2),
-    "a base register": ("lpassa $ln8v $mb\nnop/2\nlpassa $lm0v $lr0v", "word 8 of $n", 2),
+    "a mask everywhere": (ALL + "ixor $ln8v $ln8v $omr1\nlpassa $lm0v $ln0v/$imr1\nd get $ln0n0c0b0m0p0 1",
+                          "word 8 of $n", 3),
+    "a mask that no step wrote": ("lpassa $lm0v $ln0v/$imr1", "mask register 1", 2),
+    "an address everywhere": (ALL + "lpassa $ln8v $t\nnop\nlpassa $lmt0v $lr0v\nd get $lr0n0c0b0m0p0 1",
+                              "word 8 of $n", 3),
+    "an address that no step wrote": ("lpassa $lmt0v $lr0v", "entry 0 of $t", 2),
+    "writes to an address everywhere": (ALL + "lpassa $ln8v $t\nnop\nlpassa $ls0v $lmt0v", "word 8 of $n", 3),
+    "a base register": (ALL + "lpassa $ln8v $mb\nnop/2\nlpassa $lm0v $lr0v\nd get $lr0n0c0b0m0p0 1",
+                        "word 8 of $n", 3),
+    "writes behind a base register": (ALL + "lpassa $ln8v $mb\nnop/2\nlpassa $ls0v $lm8v", "word 8 of $n", 3),
     "flags of a comparison": ("imax $ls8v $ls8v $omr2\nd get $omr2n0c0b0m0p0 1", "word 8 of $s", 2),
 }  # fmt: skip
 

@@ -10,7 +10,17 @@ from scheduling.running import run
 
 from mnc.mncore_backend.allocation import allocate
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, Program, local, upper
+from mnc.mncore_backend.movement.local import LONG
+from mnc.mncore_backend.program import (
+    LOCAL_MEMORY,
+    REGISTER_FILE,
+    Buffer,
+    BufferOperand,
+    Builder,
+    Program,
+    local,
+    upper,
+)
 from mnc.mncore_backend.scheduling import sequential
 from mnc.mncore_backend.selection.coalesce import NEAR, coalesce_copies
 
@@ -47,6 +57,20 @@ def test_source_that_others_read_stays(builder: Builder) -> None:
     builder.emit("iadd", [local(a, FOUR), local(b, FOUR)], NOWHERE)
     assert coalesce_copies(builder.program) == 1
     assert builder.program.operations[0].destinations == (local(a, FOUR), local(b, FOUR))
+
+
+def test_source_that_is_read_through_t_stays(builder: Builder) -> None:
+    """The address may be any of the buffer, not only those that the operand names."""
+    table, copied = (builder.temporary(8, LOCAL_MEMORY, n) for n in ("table", "copied"))
+    for first in (0, 4):
+        part = range(first, first + 4)
+        builder.emit("iinc", [Operand(Memory.PEID)], [local(table, part)])
+        builder.emit("ipassa", [local(table, part)], [local(copied, part)])
+    read = BufferOperand(table, (0, 2, 4, 6), LONG, t_indirect=True)
+    builder.emit("lpassa", [read], [local(builder.temporary(4, REGISTER_FILE, "r"), FOUR)])
+    coalesce_copies(builder.program)
+    producers = [op for op in builder.program.operations if op.opcode == "iinc"]
+    assert [any(d.buffer is table for d in op.destinations) for op in producers] == [True, True]
 
 
 def arrival(builder: Builder, *, read_again: bool, busy: bool) -> Buffer:
