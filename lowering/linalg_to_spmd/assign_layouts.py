@@ -33,6 +33,7 @@ from mnc.lowering.linalg_to_spmd.reading import (
 from mnc.lowering.linalg_to_spmd.rearranging import (
     REARRANGEMENTS,
     RESHAPES,
+    before_reshapes,
     is_part_of_dram,
     is_stored_in_parts,
     pieces_of,
@@ -188,9 +189,7 @@ class _Assignment:
         """What contractions that read a result, itself or after element-wise work, pay for its layout; None if there
         are none."""
         readers = [
-            (problem, side)
-            for op, read in contractions_that_read(value)
-            for problem, side in [self.read_by(op, read)]
+            (problem, side) for op, read in contractions_that_read(value) for problem, side in [self.read_by(op, read)]
         ]
         if not readers:
             return None
@@ -320,7 +319,7 @@ class _Assignment:
         """Whether a slice can be loaded by itself: nobody has brought the whole to the chip, or keeps it there."""
         if not is_part_of_dram(op):
             return False
-        source = op.operands[0]
+        source = before_reshapes(op.operands[0])
         return source not in self.layouts and not self.homes.is_kept(source)
 
     def rearrangement(self, op: Any) -> None:

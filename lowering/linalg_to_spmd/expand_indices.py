@@ -11,7 +11,7 @@ A reduction that upstream folding left as ``accumulator - x`` becomes ``accumula
 does not care about the order can be split over PEs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,55 +23,90 @@ from mnc.lowering.linalg_to_spmd.reading import maps_of
 from mnc.lowering.linalg_to_spmd.rewriting import (
     Building,
     body_operations,
-    copy_body,
+    copy_operation,
     iota,
     make_generic,
     read_building,
 )
 
 
-def _indices(source: Building) -> dict[int, int]:
-    """Inputs with the values of the loop indices that the body uses: dimension -> number of the input."""
-    used = sorted({ir.IntegerAttr(op.attributes["dim"]).value for op in body_operations(source.op, "linalg.index")})
+def _alive(block: Any, known: Container[Any]) -> tuple[list[Any], set[int]]:
+    """What the result of a body depends on, beside values that are `known`: operations in order, and numbers of
+    arguments."""
+    operations = [inner.operation for inner in block.operations]
+    wanted, alive = set(operations[-1].operands), []
+    for operation in reversed(operations[:-1]):
+        if any(result in wanted and result not in known for result in operation.results):
+            alive.append(operation)
+            wanted |= set(operation.operands)
+    return alive[::-1], {number for number, argument in enumerate(block.arguments) if argument in wanted}
+
+
+def _indices(source: Building, operations: Iterable[Any]) -> dict[int, int]:
+    """Inputs with the values of the loop indices that these operations give: dimension -> number of the input."""
+    used = sorted({ir.IntegerAttr(op.attributes["dim"]).value for op in operations if op.name == "linalg.index"})
     return {d: source.add(iota(source.extents[d]), [d]) for d in used}
 
 
-def _known_indices(source: Building, places: dict[int, int], arguments: Sequence[Any]) -> dict[Any, Any]:
+def _known_indices(operations: Iterable[Any], places: dict[int, int], arguments: Sequence[Any]) -> dict[Any, Any]:
     index = ir.IndexType.get()
     result = {}
-    for op in body_operations(source.op, "linalg.index"):
-        value = arguments[places[ir.IntegerAttr(op.attributes["dim"]).value]]
-        result[op.results[0]] = arith.IndexCastOp(index, value).result
+    for op in operations:
+        if op.name == "linalg.index":
+            value = arguments[places[ir.IntegerAttr(op.attributes["dim"]).value]]
+            result[op.results[0]] = arith.IndexCastOp(index, value).result
     return result
 
 
+def _reads(source: Building) -> tuple[dict[Any, tuple[Any, list[int]]], dict[int, int]]:
+    """What the body reads at computed indices, with dimensions, and the inputs that hold loop indices."""
+    extracts = body_operations(source.op, "tensor.extract")
+    if extracts and not all(source.parallel):
+        raise error_at(source.op, "reads at computed indices inside a reduction", hint="keep the two apart")
+    reads = {extract.results[0]: static_read(source, extract) for extract in extracts}
+    found = {value: read for value, read in reads.items() if read is not None}
+    operations = _alive(source.block, found)[0]
+    places = _indices(source, operations)
+    for extract in operations:
+        if extract.name == "tensor.extract":
+            found[extract.results[0]] = write_extract(source, extract, places), list(range(source.rank))
+    return found, places
+
+
 def expand(op: Any) -> None:
-    """Rewrite one generic whose body has loop indices or data-dependent reads."""
-    extracts = body_operations(op, "tensor.extract")
+    """Rewrite one generic whose body has loop indices or data-dependent reads; operands that only they needed go."""
     with ir.InsertionPoint(op), op.location:
         source = read_building(op)
-        originals = len(source.inputs)
-        places = _indices(source)
-        reads = {}
-        for extract in extracts:
-            if not all(source.parallel):
-                raise error_at(op, "reads at computed indices inside a reduction", hint="keep the two apart")
-            read = static_read(source, extract)
-            value, dims = read or (write_extract(source, extract, places), list(range(source.rank)))
-            reads[extract.results[0]] = source.add(value, dims)
-        inits = list(op.operands)[originals:]
-        results = maps_of(op)[originals:]
-        block = source.block
+        originals, block = len(source.inputs), source.block
+        reads, places = _reads(source)
+        operations, used = _alive(block, reads)
+        kept = [number for number in range(originals) if number in used or not all(source.parallel)]
+        new = Building(
+            op, source.extents, source.parallel, *([own[n] for n in kept] for own in (source.inputs, source.maps))
+        )
+        alive = {
+            d
+            for inner in operations
+            if inner.name == "linalg.index"
+            for d in [ir.IntegerAttr(inner.attributes["dim"]).value]
+        }
+        places = {d: new.add(source.inputs[number], [d]) for d, number in places.items() if d in alive}
+        numbers = {value: new.add(read, dims) for value, (read, dims) in reads.items()}
+        inits, results = list(op.operands)[originals:], maps_of(op)[originals:]
 
         def build(arguments: list[Any]) -> list[Any]:
-            own = [*arguments[:originals], *arguments[len(source.inputs) :]]
-            known = {**_known_indices(source, places, arguments), **{v: arguments[n] for v, n in reads.items()}}
-            mapping = copy_body(block, own, known)
+            mapping = {block.arguments[number]: arguments[i] for i, number in enumerate(kept)}
+            mapping |= dict(zip(list(block.arguments)[originals:], arguments[len(new.inputs) :], strict=True))
+            mapping |= {value: arguments[n] for value, n in numbers.items()}
+            mapping |= _known_indices(operations, places, arguments)
+            for inner in operations:
+                if inner.results[0] not in mapping:
+                    copy_operation(inner, mapping)
             return [mapping.get(value, value) for value in list(block.operations)[-1].operands]
 
-        made = make_generic(source, inits, results, build)
-        for old, new in zip(op.results, made.results, strict=True):
-            old.replace_all_uses_with(new)
+        made = make_generic(new, inits, results, build)
+        for old, result in zip(op.results, made.results, strict=True):
+            old.replace_all_uses_with(result)
     op.erase()
 
 

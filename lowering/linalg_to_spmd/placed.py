@@ -83,9 +83,7 @@ def integer(value: int) -> Any:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
 
 
-def gather(
-    source: Local, target: Local, index_map: NDArray[np.int64], padding: int = 0, *, onto: bool = False
-) -> None:
+def gather(source: Local, target: Local, index_map: NDArray[np.int64], padding: int = 0, *, onto: bool = False) -> None:
     """Emit target[i] = source[index_map[i]]; `padding` are the bits of a word where the map is -1. With `onto` the
     target keeps what it holds there."""
     made = Gather(source.buffer, target.buffer, flat_map(index_map), integer(padding))

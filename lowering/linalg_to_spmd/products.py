@@ -43,6 +43,7 @@ def digits_of(generic: Generic, wanted: Sequence[Layout | None], layout: Layout)
         found = iteration_digits(len(generic.extents), pairs)
     return [own or with_addresses(extent, ()) for own, extent in zip(found, generic.extents, strict=True)]
 
+
 def _steps(strides: Mapping[int, Sequence[int]], digits: Sequence[Digits], names: Mapping[int, str]) -> Any:
     """The attribute `x_steps` of a matrix product: size and stride of every address digit, by name of dimension."""
     result = {}
@@ -58,7 +59,7 @@ def _dim_names(generic: Generic, swapped: bool) -> dict[Any, str]:
     names: dict[Any, str] = {}
     for d, is_parallel in enumerate(generic.parallel):
         role = "k" if not is_parallel else "b" if d in left and d in right else "m" if d in left else "n"
-        names[d] = f"{ {'m': 'n', 'n': 'm'}.get(role, role) if swapped else role}{d}"
+        names[d] = f"{ {'m': 'n', 'n': 'm'}.get(role, role) if swapped else role }{d}"
     return names
 
 

@@ -85,11 +85,12 @@ def _reshape(op: Any) -> list[Piece]:
 
 
 def _gather(op: Any) -> list[Piece]:
-    """Slices along one dimension that constant indices choose; the dimensions of the indices come first."""
+    """Slices that constant indices choose along some dimensions; the dimensions of the indices come first."""
     source, indices = op.operands
-    (axis,) = _numbers(op, "gather_dims")
-    chosen = to_numpy(indices.owner.attributes["value"])[..., 0]
-    return [Piece(source, np.moveaxis(_flat(source), axis, 0)[chosen].reshape(shape_of(op.results[0])))]
+    axes = _numbers(op, "gather_dims")
+    chosen = np.moveaxis(to_numpy(indices.owner.attributes["value"]), -1, 0)
+    moved = np.moveaxis(_flat(source), axes, range(len(axes)))
+    return [Piece(source, moved[tuple(chosen)].reshape(shape_of(op.results[0])))]
 
 
 _HANDLERS = {
@@ -109,12 +110,29 @@ def pieces_of(op: Any) -> list[Piece]:
 
 
 def is_part_of_dram(op: Any) -> bool:
-    """Whether an operation takes a slice of an argument or a constant: the host arranges such parts, nobody needs the
-    whole for them."""
-    if op.name != "tensor.extract_slice":
+    """Whether an operation takes a slice of an argument or a constant, or chosen ones that are less than the whole: the
+    host arranges such parts, nobody needs the whole for them."""
+    if op.name not in ("tensor.extract_slice", "tensor.gather"):
         return False
-    owner = op.operands[0].owner
-    return isinstance(owner, ir.Block) or owner.name == "arith.constant" or is_part_of_dram(owner)
+    source = op.operands[0]
+    if op.name == "tensor.gather" and prod(shape_of(op.results[0])) > prod(shape_of(source)):
+        return False
+    return is_in_dram(source)
+
+
+def is_in_dram(value: Any) -> bool:
+    """Whether a value is an argument, a constant, a part of one, or one of these in another shape."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name == "arith.constant":
+        return True
+    return is_in_dram(owner.operands[0]) if owner.name in RESHAPES else is_part_of_dram(owner)
+
+
+def before_reshapes(value: Any) -> Any:
+    """The value that this one is another shape of."""
+    while not isinstance(value.owner, ir.Block) and value.owner.name in RESHAPES:
+        value = value.owner.operands[0]
+    return value
 
 
 LARGE = 1 << 21

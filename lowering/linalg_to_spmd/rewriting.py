@@ -111,18 +111,6 @@ def copy_operation(operation: Any, mapping: dict[Any, Any]) -> None:
     mapping.update(zip(operation.results, made.results, strict=True))
 
 
-def copy_body(block: Any, arguments: Sequence[Any], known: dict[Any, Any], until: Any = None) -> dict[Any, Any]:
-    """Copy the operations of a body, but for those whose results are `known`, up to `until` or the end."""
-    mapping = {**dict(zip(block.arguments, arguments, strict=True)), **known}
-    for inner in block.operations:
-        operation = inner.operation
-        if operation.name == "linalg.yield" or (until is not None and operation == until):
-            break
-        if not (operation.results and operation.results[0] in known):
-            copy_operation(operation, mapping)
-    return mapping
-
-
 def substituted(map_: Any, replaced: Sequence[Any], rank: int) -> Any:
     """A map with its dimensions replaced by expressions of `rank` dimensions."""
     results = [expression.compose(ir.AffineMap.get(rank, 0, list(replaced))) for expression in map_.results]

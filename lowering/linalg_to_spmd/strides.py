@@ -76,8 +76,10 @@ def contractions_that_read(value: Any, depth: int = 3) -> Iterator[tuple[Any, An
             generic = read_generic(op.opview)
             if _contracts(op, value):
                 yield op, value
-            elif depth and all(generic.parallel) and any(
-                i.value == value and i.access == generic.result for i in generic.inputs
+            elif (
+                depth
+                and all(generic.parallel)
+                and any(i.value == value and i.access == generic.result for i in generic.inputs)
             ):
                 yield from contractions_that_read(op.results[0], depth - 1)
 

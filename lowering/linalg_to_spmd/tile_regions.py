@@ -236,4 +236,3 @@ def _reshape(op: Any, operands: list[Any], box: Ranges) -> Any:
 
 
 _WRITERS = {"tensor.pad": _pad, "tensor.expand_shape": _reshape, "tensor.collapse_shape": _reshape}
-

@@ -101,3 +101,53 @@ def test_reads_come_in_fours_that_share_addresses() -> None:
     assert [[p[1] for p in group] for group in _groups(rows)] == [[0, 1, 2, 3], [4, 4, 4, 4]]
     columns = [(column, 0, column) for column in range(6)]
     assert [[p[0] for p in group] for group in _groups(columns)] == [[0, 1, 2, 3], [4, 5, 5, 5]]
+
+
+def _read_of_input(operator: str, table: np.ndarray, indices: np.ndarray, **attributes: int) -> tuple[np.ndarray, int]:
+    """What a lookup at constant indices gives, and the long words of DRAM that it reads."""
+    points = indices.shape[:-1] if operator == "GatherND" else indices.shape
+    want = (*points, table.shape[1]) if operator == "Gather" else points
+    graph = helper.make_graph(
+        [helper.make_node(operator, ["x", "i"], ["y"], **attributes)], "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, table.shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, want)],
+        [onnx.numpy_helper.from_array(indices, "i")],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    result = mnc.compile(model).run_with_statistics({"x": table})
+    return result.outputs["y"], result.statistics.longs["DRAM read by MV"]
+
+
+def test_of_a_large_input_only_rows_that_are_known_when_compiling_are_read() -> None:
+    rng = np.random.default_rng(5)
+    table = rng.standard_normal((20_000, 64), np.float32)
+    indices = rng.integers(-20_000, 20_000, 128)
+    got, longs = _read_of_input("Gather", table, indices)
+    assert np.array_equal(got, table[indices])
+    assert longs == 128 * 64 // 2
+
+
+def test_elements_and_points_at_known_indices_of_an_input() -> None:
+    """Of a table that local memory would hold as much is read as of one that is larger."""
+    rng = np.random.default_rng(6)
+    longs: list[list[int]] = []
+    for rows in (300, 70_001):
+        table = rng.standard_normal((rows, 72), np.float32)
+        elements = rng.integers(-rows, rows, (5, 72))
+        got, of_elements = _read_of_input("GatherElements", table, elements, axis=0)
+        assert np.array_equal(got, np.take_along_axis(table, elements, 0))
+        points = rng.integers(0, [rows, 72], (11, 2))
+        got, of_points = _read_of_input("GatherND", table, points)
+        assert np.array_equal(got, table[points[:, 0], points[:, 1]])
+        longs.append([of_elements, of_points])
+    assert longs[0] == longs[1]
+    assert max(longs[0]) < 300 * 72 // 2 // 4
+
+
+def test_rows_that_are_read_more_often_than_there_are_come_with_the_table() -> None:
+    rng = np.random.default_rng(7)
+    table = rng.standard_normal((5, 64), np.float32)
+    indices = rng.integers(0, 5, (40, 10))
+    got, longs = _read_of_input("Gather", table, indices)
+    assert np.array_equal(got, table[indices])
+    assert longs < 400 * 64 // 2

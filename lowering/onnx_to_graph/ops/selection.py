@@ -78,9 +78,12 @@ def gather(node: Node) -> Any:
 
 
 def gather_elements(node: Node) -> Any:
-    """GatherElements: compare the indices with every place along the axis, keep the element that is hit."""
+    """GatherElements: compare the indices with every place along the axis, keep the element that is hit. From an input,
+    elements that are known now come by themselves."""
     given, indices = node.operand(0), node.operand(1)
-    kind = element_type_of(given)
+    kind, known = element_type_of(given), node.known(1)
+    if known is not None and isinstance(given.owner, ir.Block) and known.size < np.prod(shape_of(given)):
+        return _known_elements(node, given, known)
     x = cast(given, ir.IntegerType.get_signless(32)) if str(kind) == "i1" else given  # sums need numbers
     shape, wanted = shape_of(x), shape_of(indices)
     axis = node.axis(node.attribute("axis", 0), len(shape))
@@ -96,6 +99,15 @@ def gather_elements(node: Node) -> Any:
     spread = reshape(x, [*limits[:axis], 1, *limits[axis:]])
     kept = graph.Where.build(hit, spread, constant(0, like=x)).result
     return cast(graph.Reduce.build(kept, kind="sum", axes=[axis + 1], keepdims=False).result, kind)
+
+
+def _known_elements(node: Node, x: Any, indices: np.ndarray) -> Any:
+    shape = shape_of(x)
+    axis = node.axis(node.attribute("axis", 0), len(shape))
+    places = list(np.indices(indices.shape, np.int64))
+    places[axis] = np.where(indices < 0, indices + shape[axis], indices)
+    numbers = np.ravel_multi_index(tuple(places), shape)
+    return graph.Gather.build(reshape(x, [int(np.prod(shape))]), constant(numbers), axis=0).result
 
 
 def pad(node: Node) -> Any:
