@@ -188,13 +188,20 @@ class Executable:
             return self.origin.storing_intermediates().run(inputs, mode=mode)
         return self.run_with_statistics(inputs, mode=mode).outputs
 
-    def run_with_statistics(self, inputs: Mapping[str, Any], *, mode: str = "strict") -> RunResult:
-        """As `run`, with steps, cycles and transfers of the program itself."""
+    def run_with_statistics(
+        self, inputs: Mapping[str, Any], *, mode: str = "strict", dirty: int | None = None
+    ) -> RunResult:
+        """As `run`, with steps, cycles and transfers of the program itself.
+
+        `dirty` is the seed of random words that all memories start with (vendor mode only)."""
         from mnc.mncore_backend.emulator import Machine
 
         if mode not in MODES:
             raise CompileError(f"there is no mode '{mode}'", hint=f"give one of: {', '.join(MODES)}")
-        machine = Machine(mode=mode)
+        if dirty is not None and mode != "vendor":
+            hint = "strict mode follows the words that nobody wrote; give mode='vendor'"
+            raise CompileError("random words in memory are for vendor mode", hint=hint)
+        machine = Machine(mode=mode, dirty=dirty)
         self._check_names(inputs)
         outputs: dict[str, np.ndarray] = {}
         statistics = None

@@ -19,26 +19,31 @@ _LONGEST = 200
 @click.argument("program", type=click.Path(path_type=Path))
 @click.option("--input", "inputs", multiple=True, metavar="[NAME=]FILE.npy", help="Value of a model input.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Directory for NAME.npy of every output.")
-@click.option("--mode", type=click.Choice(["strict", "vendor"]), default="strict", show_default=True)
+@click.option("--mode", type=click.Choice(["strict", "vendor"]), help="[default: strict; vendor with --dirty]")
+@click.option("--dirty", type=click.IntRange(0), metavar="SEED", help="Random words in all memories at the start.")
 @click.option("--step", is_flag=True, help="Stop before every statement and take commands from standard input.")
 @click.option("--dump", type=click.Path(path_type=Path), help="File for the lines of debug statements.")
 @click.option("--trace", type=click.Path(path_type=Path), metavar="FILE.pftrace", help="Write a trace for Perfetto.")
 def command(
-    program: Path, inputs: tuple[str, ...], output: Path | None, mode: str, step: bool, dump: Path | None,
-    trace: Path | None,
+    program: Path, inputs: tuple[str, ...], output: Path | None, mode: str | None, dirty: int | None, step: bool,
+    dump: Path | None, trace: Path | None,
 ) -> None:  # fmt: skip
     """Run PROGRAM: a build directory of `mnc compile`, or a .vsm file."""
+    if dirty is not None and mode == "strict":
+        hint = "strict mode follows the words that nobody wrote and finds results that depend on them"
+        raise CompileError("--dirty is for --mode vendor", hint=hint)
+    mode = mode or ("strict" if dirty is None else "vendor")
     if trace is not None:
         _write_trace(program, trace)
     if step:
         from mnc.tools.commands.run_step import run_step
 
-        run_step(program, inputs, mode)
+        run_step(program, inputs, mode, dirty)
         return
     if program.is_dir():
         if dump is not None:
             raise CompileError(f"{program} has no debug statements", hint="--dump belongs to assembly files")
-        _run_build(program, inputs, output, mode)
+        _run_build(program, inputs, output, mode, dirty)
         return
     if inputs or output:
         raise CompileError(f"{program} is no build directory", hint="--input and -o belong to compiled models")
@@ -47,7 +52,7 @@ def command(
         raise CompileError(f"{program} is a model, not a program", hint=hint)
     from mnc.tools.commands.run_vsm import run_vsm
 
-    run_vsm(program, mode, dump)
+    run_vsm(program, mode, dump, dirty)
 
 
 def _write_trace(program: Path, trace: Path) -> None:
@@ -64,13 +69,13 @@ def _write_trace(program: Path, trace: Path) -> None:
     write_trace(trace, read_text(str(program / PROGRAM)), record)
 
 
-def _run_build(program: Path, inputs: tuple[str, ...], output: Path | None, mode: str) -> None:
+def _run_build(program: Path, inputs: tuple[str, ...], output: Path | None, mode: str, dirty: int | None) -> None:
     from mnc.build_directory import load
     from mnc.report import statistics_line
 
     executable = load(program)
     values = read_arrays(inputs, [tensor.name for tensor in executable.inputs])
-    result = executable.run_with_statistics(values, mode=mode)
+    result = executable.run_with_statistics(values, mode=mode, dirty=dirty)
     if output is not None:
         _save(result.outputs, output)
     for name, value in result.outputs.items():

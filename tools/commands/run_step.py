@@ -9,7 +9,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.tools.commands.shared import read_arrays
 
 
-def run_step(program: Path, inputs: tuple[str, ...], mode: str) -> None:
+def run_step(program: Path, inputs: tuple[str, ...], mode: str, dirty: int | None = None) -> None:
     """Debug an assembly file, or a build directory with values of its inputs. Commands come from standard input.
 
     Raises AsmSyntaxError, EmulationError for rules that are broken before the first statement, CompileError.
@@ -18,7 +18,7 @@ def run_step(program: Path, inputs: tuple[str, ...], mode: str) -> None:
     from mnc.debugger.session import Session
     from mnc.mncore_backend.emulator import Machine
 
-    machine = Machine(mode, output=click.echo)
+    machine = Machine(mode, output=click.echo, dirty=dirty)
     if program.is_dir():
         from mnc.build_directory import load
 

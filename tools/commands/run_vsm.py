@@ -8,15 +8,16 @@ from mnc.core.command_line import read_text
 from mnc.core.diagnostics import CompileError
 
 
-def run_vsm(program: Path, mode: str, dump: Path | None) -> None:
+def run_vsm(program: Path, mode: str, dump: Path | None, dirty: int | None = None) -> None:
     """Run an assembly file. The lines of ``d get`` go to `dump` or standard output, the counters to standard error.
+    `dirty` is the seed of random words in memory.
 
     Raises AsmSyntaxError and EmulationError with the line of the program, CompileError when `dump` cannot be written.
     """
     from mnc.mncore_backend.emulator import Machine
 
     text = read_text(str(program))
-    machine = Machine(mode)
+    machine = Machine(mode, dirty=dirty)
     machine.load_text(text, str(program))
     try:
         statistics = machine.run()
