@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from mnc.core.diagnostics import CompileError, InternalError, exit_code_of, printable
-from mnc.core.files import whole_file
+from mnc.core.files import replace_file
 
 STANDARD_STREAM = "-"
 INTERRUPTED = 130
@@ -135,17 +135,4 @@ def write_text(path: str, text: str | bytes) -> None:
         else:
             sys.stdout.write(text)
         return
-    data = text if isinstance(text, bytes) else text.encode()
-    target = Path(path)
-    if target.exists() and not target.is_file():  # a device or a pipe takes the text, it must not be replaced
-        _write_through(target, data)
-        return
-    with whole_file(path) as file:
-        file.write(data)
-
-
-def _write_through(target: Path, data: bytes) -> None:
-    try:
-        target.write_bytes(data)
-    except OSError as error:
-        raise CompileError(f"cannot write '{target}': {error.strerror}") from None
+    replace_file(path, text)

@@ -73,6 +73,23 @@ def whole_file(path: Path | str, hint: str | None = None) -> Iterator[BinaryIO]:
                 os.unlink(name)
 
 
+def replace_file(path: Path | str, content: str | bytes, hint: str | None = None) -> None:
+    """Make a file of this content, text as UTF-8, as `whole_file` does. A device or a pipe takes it as it is.
+
+    Raises:
+        CompileError: the file cannot be written; names it.
+    """
+    data, target = content.encode() if isinstance(content, str) else content, Path(path)
+    if target.exists() and not target.is_file():
+        try:
+            target.write_bytes(data)
+        except OSError as error:
+            raise cannot_write(path, error, hint) from None
+        return
+    with whole_file(path, hint) as file:
+        file.write(data)
+
+
 @contextlib.contextmanager
 def partial_directory(parent: Path) -> Iterator[Path]:
     """A directory in `parent` for files in the making, which is removed at the end of the block."""

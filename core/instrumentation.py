@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from mnc.core.bindings import ir
+from mnc.core.files import replace_file
 
 ELIDE_LIMIT = 16
 """Constants with more elements than this are elided where the IR is printed for reading."""
@@ -62,7 +63,7 @@ class DumpAfter(Instrumentation):
         if self._path is None:
             PrintAfterAll().after(entry, module)
         else:
-            self._path.write_text(print_ir(module) + "\n", encoding="utf-8")
+            replace_file(self._path, print_ir(module) + "\n")
 
 
 class Timing(Instrumentation):

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from mnc.core.bindings import ir
-from mnc.core.diagnostics import CompileError
+from mnc.core.files import cannot_write, replace_file
 from mnc.core.instrumentation import ELIDE_LIMIT, Instrumentation, print_ir
+
+_HINT = "choose another directory with --mlir-print-ir-tree-dir"
 
 
 @dataclass(frozen=True)
@@ -103,10 +105,9 @@ class PrintIR(Instrumentation):
         path = folder / f"{self._number if number is None else number}_{entry.name}{suffix}.mlir"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
         except OSError as error:
-            hint = "choose another directory with --mlir-print-ir-tree-dir"
-            raise CompileError(f"cannot write '{path}': {error.strerror}", hint=hint) from None
+            raise cannot_write(path, error, _HINT) from None
+        replace_file(path, text, _HINT)
 
 
 def _folder(module: ir.Module, run: int) -> str:

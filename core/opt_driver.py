@@ -33,6 +33,7 @@ class OptOptions:
     instrumentation: tuple[Instrumentation, ...] = ()
     reproducer_directory: Path | None = None
     reproducer_file: Path | None = None
+    reproducer: bool = True
     large_elements_limit: int | None = None
     large_resource_limit: int | None = None
     generic: bool = False
@@ -94,10 +95,12 @@ def _print(module: ir.Module, options: OptOptions) -> str | bytes:
 def _run(text: str | bytes, context: ir.Context, options: OptOptions) -> str | bytes:
     with context:
         module = ir.Module.parse(text, context)
-        directory, file = options.reproducer_directory, options.reproducer_file
-        if options.verify_diagnostics:
-            directory = file = None
-        options.pipeline.run(module, options.instrumentation, options.verify_each, directory, file)
+        expected = options.verify_diagnostics
+        file = None if expected else options.reproducer_file
+        options.pipeline.run(
+            module, options.instrumentation, options.verify_each, options.reproducer_directory, file,
+            reproducer=options.reproducer and not expected,
+        )  # fmt: skip
         return _print(module, options)
 
 

@@ -227,19 +227,23 @@ class Pipeline:
         module: ir.Module,
         instrumentation: tuple[Instrumentation, ...] = (),
         verify: bool = True,
-        reproducer_directory: Path | str | None = ".",
+        reproducer_directory: Path | str | None = None,
         reproducer_file: Path | None = None,
+        reproducer: bool = True,
     ) -> None:
         """Run every pass on `module`, which changes in place.
 
         Args:
+            reproducer_directory: where failures are recorded; by default in the user's state directory, see
+                `mnc.core.state_directory`.
             reproducer_file: gets the reproducer in place of a new file in `reproducer_directory`; it is written also
                 where a pass finds a mistake of the user.
+            reproducer: whether a failure is recorded at all.
 
         Raises:
             CompileError: a pass found a mistake in the user's model.
-            InternalError: a pass failed otherwise, or left invalid IR; a reproducer was written to
-                `reproducer_directory` unless that is None. What was raised is its ``__cause__``.
+            InternalError: a pass failed otherwise, or left invalid IR; a reproducer was written,
+                see `reproducer`. What was raised is its ``__cause__``.
         """
         hooks = (*recording_hooks(), *instrumentation, *(DumpAfter(name, path) for name, path in self.dumps))
         # Attributes are shared inside a context, so the copy costs operations, not weights.
@@ -264,7 +268,8 @@ class Pipeline:
                     if isinstance(error, CompileError):
                         raise
                     if reproducer_file is None:
-                        path = _reproducer_in(reproducer_directory, original, upto, verify)
+                        place = Path(reproducer_directory) if reproducer_directory is not None else None
+                        path = write_reproducer(original, upto, place, verify) if reproducer else None
                     raise self._failure(index, error, path) from error
                 for hook in reversed(hooks):
                     hook.after(entry, module)
@@ -278,9 +283,3 @@ class Pipeline:
             message = f"{type(error).__name__}: {message}"
         before = tuple(str(done) for done in self.entries[:index])
         return InternalError(message, str(self.entries[index]), before, reproducer)
-
-
-def _reproducer_in(
-    directory: Path | str | None, module: ir.Operation | ir.OpView, pipeline: str, verify: bool
-) -> Path | None:
-    return write_reproducer(module, pipeline, Path(directory), verify) if directory is not None else None

@@ -3,7 +3,8 @@
 The pipeline stands in the resource section that ``mlir-opt`` writes too, so either tool reads the files of the other.
 """
 
-import os
+import contextlib
+import hashlib
 import re
 import shlex
 import tempfile
@@ -12,6 +13,8 @@ from pathlib import Path
 
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import replace_file
+from mnc.core.state_directory import state_directory
 
 KEY = "mlir_reproducer"
 IGNORED = f"ignoring unknown external resources for '{KEY}'"
@@ -32,21 +35,21 @@ class Reproducer:
 
 
 def write_reproducer(
-    module: ir.Operation | ir.OpView, pipeline: str, directory: Path, verify_each: bool = True
+    module: ir.Operation | ir.OpView, pipeline: str, directory: Path | None = None, verify_each: bool = True
 ) -> Path | None:
-    """Write ``mnc-reproducer-*.mlir`` into `directory`, or the system's temporary directory if that fails.
+    """Write ``mnc-reproducer-*.mlir`` into `directory` (default: `state_directory`), which is made, or the system's
+    temporary directory if that fails.
 
     The first line is ``// mnc-opt --pass-pipeline='...' <file>``. Locations and constants are kept
-    in full. Returns the path, or None when nowhere could be written.
+    in full. The same failure has the same name. Returns the path, or None when nowhere could be written.
     """
-    for place in (directory, Path(tempfile.gettempdir())):
-        try:
-            handle, name = tempfile.mkstemp(prefix="mnc-reproducer-", suffix=".mlir", dir=place)
-        except OSError:
-            continue
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(_text(module, pipeline, Path(name), verify_each))
-        return Path(name)
+    digest = hashlib.sha256(_text(module, pipeline, Path(), verify_each).encode()).hexdigest()[:12]
+    for place in (directory or state_directory(), Path(tempfile.gettempdir())):
+        path = place / f"mnc-reproducer-{digest}.mlir"
+        with contextlib.suppress(OSError, CompileError):
+            place.mkdir(parents=True, exist_ok=True)
+            replace_file(path, _text(module, pipeline, path, verify_each))
+            return path
     return None
 
 
@@ -54,10 +57,7 @@ def write_reproducer_file(
     module: ir.Operation | ir.OpView, pipeline: str, path: Path, verify_each: bool = True
 ) -> Path:
     """As `write_reproducer`, to the file `path`; raises CompileError if it cannot be written."""
-    try:
-        path.write_text(_text(module, pipeline, path, verify_each), encoding="utf-8")
-    except OSError as error:
-        raise CompileError(f"cannot write '{path}': {error.strerror}") from None
+    replace_file(path, _text(module, pipeline, path, verify_each))
     return path
 
 

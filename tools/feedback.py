@@ -18,6 +18,7 @@ import click
 
 from mnc.core import events
 from mnc.core.diagnostics import CompileError, InternalError, exit_code_of, location_text
+from mnc.core.state_directory import recording_in
 
 DISPLAYED = frozenset(["bisect", "check", "compile", "judge", "run", "unit-tests"])
 """Commands with a line of progress."""
@@ -35,6 +36,7 @@ class Settings:
     verbose: int = 0
     quiet: bool = False
     log_path: str | None = None
+    reproducer_directory: str | None = None
 
 
 def _settings(context: click.Context) -> Settings:
@@ -49,12 +51,14 @@ def _note(name: str) -> Any:
 
 
 def options() -> list[click.Option]:
-    """-v, -q and --log-json."""
+    """-v, -q, --reproducer-dir and --log-json."""
     return [
         click.Option(["-v", "--verbose"], count=True, expose_value=False, callback=_note("verbose"),
                      help="Say on stderr what took how long: stages, and with -vv passes."),
         click.Option(["-q", "--quiet"], is_flag=True, expose_value=False, callback=_note("quiet"),
                      help="Print errors only; the exit code says the rest."),
+        click.Option(["--reproducer-dir"], metavar="DIR", expose_value=False, callback=_note("reproducer_directory"),
+                     help="Record mistakes of the compiler here (or in $MNC_REPRODUCER_DIR, ~/.local/state/mnc)."),
         click.Option(["--log-json"], metavar="FILE", expose_value=False, callback=_note("log_path"),
                      help="Write a line of JSON for every stage, pass, node, warning and error."),
     ]  # fmt: skip
@@ -69,7 +73,8 @@ def with_feedback(command: click.Command, name: str) -> click.Command:
     original = command.invoke
 
     def invoke(ctx: click.Context) -> Any:
-        with _feedback(_settings(ctx), name, ctx):
+        settings = _settings(ctx)
+        with recording_in(settings.reproducer_directory), _feedback(settings, name, ctx):
             return original(ctx)
 
     command.invoke = invoke

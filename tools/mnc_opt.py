@@ -89,8 +89,8 @@ _EPILOG = "Every pass is a flag, too: --cse --fold-constants --canonicalize='max
 @click.option("--run-reproducer", is_flag=True, help="Run the passes that are noted in the input file.")
 @click.option("--mlir-pass-pipeline-crash-reproducer", "reproducer_file", type=click.Path(path_type=Path),
               help="Record a failure in this file.")  # fmt: skip
-@click.option("--reproducer-dir", "reproducer_directory", type=click.Path(path_type=Path), default=Path("."),
-              help="Else record failures of ours here.")  # fmt: skip
+@click.option("--reproducer-dir", "reproducer_directory", type=click.Path(path_type=Path),
+              help="Else record ours here (default: $MNC_REPRODUCER_DIR or ~/.local/state/mnc).")  # fmt: skip
 @click.option("--mlir-print-ir-before-all", "before_all", is_flag=True, help="Print the IR before each pass on stderr.")
 @click.option("--mlir-print-ir-after-all", "after_all", is_flag=True, help="Print the IR after each pass on stderr.")
 @click.option("--mlir-print-ir-before", "before", multiple=True, callback=_names, metavar="PASS,...",
@@ -169,7 +169,7 @@ def _from_reproducer(
     if pipeline or flags:
         raise CompileError("--run-reproducer takes the passes from the file", hint="leave out the other passes")
     found = read_reproducer(text if isinstance(text, str) else "", input_file)
-    given["reproducer_directory"] = None  # there is one
+    given["reproducer"] = False  # there is one
     given["verify_each"] = given["verify_each"] and found.verify_each
     return found.pipeline
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import whole_file
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator.arena import LAYOUT
 from mnc.mncore_backend.emulator.dram import PAGE_LONGS, Dram, Page
@@ -119,7 +120,7 @@ class Snapshot:
             for number, page in dram.pages.items():
                 named[f"dram_{group}_{number}"] = page.longs
                 named[f"written_{group}_{number}"] = page.written
-        with path.open("wb") as file:
+        with whole_file(path) as file:
             np.savez_compressed(file, **named)  # type: ignore[arg-type]
 
     @classmethod

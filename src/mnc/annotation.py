@@ -4,7 +4,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from mnc.core.diagnostics import CompileError
+from mnc.core.files import replace_file
 from mnc.executable import Executable
 from mnc.explanation.program import kernel_title
 
@@ -29,8 +29,5 @@ def annotated(executable: Executable, record: dict[str, Any]) -> str:
 def write_annotated(executable: Executable, record: dict[str, Any], directory: Path) -> Path:
     """Write ``annotated.vsm`` into a build directory; raises CompileError."""
     path = directory / NAME
-    try:
-        path.write_text(annotated(executable, record), encoding="utf-8")
-    except OSError as error:
-        raise CompileError(f"cannot write {path}: {error.strerror}", hint="choose another directory with -o") from None
+    replace_file(path, annotated(executable, record), "choose another directory with -o")
     return path

@@ -11,6 +11,7 @@ from mnc.core.bindings import ir
 from mnc.core.context import make_context
 from mnc.core.decisions import fixing
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import replace_file
 from mnc.core.pipeline import Pipeline
 from mnc.core.recording import unrecorded
 from mnc.executable import Executable, HostTensor
@@ -31,10 +32,10 @@ def dump(module: Any, directory: Path, number: int, stage: str) -> None:
     text = module.operation.get_asm(large_elements_limit=16, large_resource_limit=16)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / f"{number}-{stage}.mlir").write_text(text)
     except OSError as error:
         message = f"cannot write {directory}: {error.strerror}"
         raise CompileError(message, location=str(directory), hint="choose another directory with --dump-dir") from None
+    replace_file(directory / f"{number}-{stage}.mlir", text, "choose another directory with --dump-dir")
 
 
 def run_stages(module: Any, options: Options) -> None:
@@ -68,9 +69,7 @@ def _run_stages(module: Any, options: Options) -> None:
 
 def _program(module: Any, initialise: Executable | None = None, read_back: Executable | None = None) -> Executable:
     unit = read_unit(module)
-    tensors = tuple(
-        HostTensor(i.name, i.role, i.dtype, i.image, i.value) for i in read_images(module, unit.buffers)
-    )
+    tensors = tuple(HostTensor(i.name, i.role, i.dtype, i.image, i.value) for i in read_images(module, unit.buffers))
     text, nodes = emit_unit(unit, module), tuple(line_nodes(unit))
     return Executable(text, tensors, nodes, initialise=initialise, read_back=read_back)
 

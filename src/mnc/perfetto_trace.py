@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import whole_file
 from mnc.html_report.memory import usage
 from mnc.html_report.timeline import timeline
 from mnc.mncore_backend.assembly import parse_program
@@ -74,11 +75,8 @@ def write_trace(path: Path, text: str, record: dict[str, Any] | None, most: int 
     except ImportError:
         hint = "pip install 'mnc[trace]'"
         raise CompileError("traces need the package 'perfetto', which is not installed", hint=hint) from None
-    try:
-        with path.open("wb") as file:
-            _Writer(file, StreamingTraceProtoBuilder).write(tracks(text, record, most), record)
-    except OSError as error:
-        raise CompileError(f"cannot write {path}: {error.strerror}", hint="choose another file") from None
+    with whole_file(path, "choose another file") as file:
+        _Writer(file, StreamingTraceProtoBuilder).write(tracks(text, record, most), record)
 
 
 class _Writer:

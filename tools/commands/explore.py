@@ -21,11 +21,12 @@ def command(model: Path, build: Path, write_only: bool) -> None:
 
     Needs the package ai-edge-model-explorer with an adapter for ONNX, which are installed on their own.
     """
+    from mnc.core.files import replace_file
     from mnc.record.storage import load_record
 
     record = load_record(build)
     path = build / OVERLAY
-    path.write_text(json.dumps(overlay(record), indent=1) + "\n", encoding="utf-8")
+    replace_file(path, json.dumps(overlay(record), indent=1) + "\n")
     click.echo(f"costs: {path}")
     if not write_only:
         _open(model, path)

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from mnc.core.command_line import read_text
-from mnc.core.diagnostics import CompileError
+from mnc.core.files import replace_file
 
 
 def run_vsm(program: Path, mode: str, dump: Path | None, dirty: int | None = None) -> None:
@@ -36,7 +36,4 @@ def _write(lines: list[str], dump: Path | None) -> None:
         if lines:
             click.echo("\n".join(lines))
         return
-    try:
-        dump.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    except OSError as error:
-        raise CompileError(f"cannot write '{dump}': {error.strerror}") from None
+    replace_file(dump, "".join(line + "\n" for line in lines))

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from mnc.core.diagnostics import CompileError
+from mnc.core.files import replace_file
 from mnc.executable import Executable
 from mnc.html_report.graph import drawn_graph
 from mnc.html_report.memory import peaks
@@ -84,8 +84,7 @@ def _static(name: str) -> str:
 def write_page(executable: Executable, costs: dict[str, Any], record: dict[str, Any], directory: Path) -> Path:
     """Write ``report.html`` into a build directory; raises CompileError."""
     path = directory / NAME
-    try:
-        path.write_text(report_page(page_data(executable, costs, record), record["title"]), encoding="utf-8")
-    except OSError as error:
-        raise CompileError(f"cannot write {path}: {error.strerror}", hint="choose another directory with -o") from None
+    replace_file(
+        path, report_page(page_data(executable, costs, record), record["title"]), "choose another directory with -o"
+    )
     return path

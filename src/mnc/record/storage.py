@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import replace_file
 
 RECORD = "record.json.gz"
 FORMAT = 1
@@ -39,7 +40,7 @@ def save_record(record: PackedRecord | None, directory: Path) -> None:
         if record is None:
             path.unlink(missing_ok=True)
         else:
-            path.write_bytes(record.content)
+            replace_file(path, record.content)
     except OSError as error:
         raise CompileError(f"cannot write {path}: {error.strerror}", hint="choose another directory with -o") from None
 

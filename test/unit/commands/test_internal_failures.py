@@ -46,12 +46,25 @@ def test_reproducer(shell: Shell, command: str) -> None:
     assert "in pass: fail-here" in done.err
     found = re.search(r"reproducer: (\S+\.mlir)", done.err)
     assert found, done.err
-    assert {name for name in shell.files() if not name.startswith("mnc-reproducer")} == {"tiny.onnx"}
+    assert shell.files() == {"tiny.onnx"}
     line = (shell.directory / found[1]).read_text().splitlines()[0]
     tool, *arguments = shlex.split(line.removeprefix("// "))
     again = shell(tool, *arguments)
     assert again.code == 70
     assert "in pass: fail-here" in again.err
+
+
+@pytest.mark.usefixtures("failing_stage")
+def test_reproducers_go_where_they_are_wanted(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    onnx.save(tiny(), shell.directory / "tiny.onnx")
+    for _ in range(2):  # the same failure has the same name
+        assert shell("mnc", "compile", "tiny.onnx", "--reproducer-dir", "new/place").code == 70
+    assert len(list((shell.directory / "new" / "place").iterdir())) == 1
+    monkeypatch.delenv("MNC_REPRODUCER_DIR")
+    monkeypatch.setenv("XDG_STATE_HOME", str(shell.directory / "state"))
+    assert shell("mnc", "compile", "tiny.onnx").code == 70
+    (found,) = (shell.directory / "state" / "mnc").iterdir()
+    assert found.name.startswith("mnc-reproducer-")
 
 
 def test_failure_outside_of_passes(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def _print(case: Any, number: int, covered: set[str]) -> tuple[CppSource, dict[s
         operations = _graph_operations(module)
         if operations <= covered:
             return None
-        parse_pipeline(f"builtin.module({','.join(CPP)})").run(module, reproducer_directory=None)
+        parse_pipeline(f"builtin.module({','.join(CPP)})").run(module, reproducer=False)
         source = print_cpp(module, f"case{number}_{case.name}")
     covered |= operations
     return source, data

@@ -105,7 +105,7 @@ def check_pass(module: Any, pipeline: str, seed: int = 0, special: bool = False)
         except OutOfRangeError:
             assume(False)
             return
-        _parsed(pipeline).run(module, reproducer_directory=None)
+        _parsed(pipeline).run(module, reproducer=False)
         assert module.operation.verify()
         try:
             after = run(module, inputs)

@@ -165,7 +165,7 @@ def inputs_of(module: ir.Module, seed: int, special: bool) -> list[np.ndarray]:
 
 def run_passes(module: ir.Module, pipeline: str) -> None:
     """Run pipeline text on the module."""
-    parse_pipeline(f"builtin.module({pipeline})").run(module, reproducer_directory=None)
+    parse_pipeline(f"builtin.module({pipeline})").run(module, reproducer=False)
 
 
 def check_unchanged(module: ir.Module, pipeline: str, seed: int, special: bool, rtol: float, atol: float) -> None:

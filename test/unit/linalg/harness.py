@@ -80,7 +80,7 @@ class Program:
         """Results on the CPU after `pipeline`."""
         module = self.module()
         entries: Pipeline = parse_pipeline(f"builtin.module({pipeline})")
-        entries.run(module, reproducer_directory=None)
+        entries.run(module, reproducer=False)
         compiled = compile_for_cpu(module)
         return list(compiled({f"arg{i}": array for i, array in enumerate(self.inputs.values())}).values())
 

@@ -36,7 +36,7 @@ def levels() -> tuple[ir.Context, dict[str, str]]:
         module = ir.Module.parse(MODEL)
         found = {"import": str(module)}
         for number, entry in enumerate(default_pipeline().entries):
-            type(default_pipeline())((entry,)).run(module, reproducer_directory=None)
+            type(default_pipeline())((entry,)).run(module, reproducer=False)
             found[f"{number}. {entry}"] = str(module)
     return context, found
 
@@ -50,10 +50,10 @@ def test_pass_works_or_refuses(name: str) -> None:
         with context, ir.Location.unknown():
             module = ir.Module.parse(text)
             try:
-                pipeline.run(module, reproducer_directory=None)
+                pipeline.run(module, reproducer=False)
                 assert module.operation.verify()
                 worked += 1
-                pipeline.run(module, reproducer_directory=None)  # once more on its own result
+                pipeline.run(module, reproducer=False)  # once more on its own result
                 assert module.operation.verify()
             except CompileError as error:
                 assert error.hint or "one" in str(error), str(error)
