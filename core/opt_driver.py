@@ -3,7 +3,7 @@
 import contextlib
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +34,7 @@ class OptOptions:
     reproducer_directory: Path | None = None
     reproducer_file: Path | None = None
     reproducer: bool = True
+    check: Callable[[ir.Module], None] | None = None  # of what was read, before the passes
     large_elements_limit: int | None = None
     large_resource_limit: int | None = None
     generic: bool = False
@@ -95,6 +96,8 @@ def _print(module: ir.Module, options: OptOptions) -> str | bytes:
 def _run(text: str | bytes, context: ir.Context, options: OptOptions) -> str | bytes:
     with context:
         module = ir.Module.parse(text, context)
+        if options.check is not None:
+            options.check(module)
         expected = options.verify_diagnostics
         file = None if expected else options.reproducer_file
         options.pipeline.run(

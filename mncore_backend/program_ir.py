@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from mnc.core.bindings import func, ir
-from mnc.core.diagnostics import node_name
+from mnc.core.context import error_at
+from mnc.core.diagnostics import InternalError, node_name
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.movement import DramImage
 from mnc.mncore_backend.program import Buffer, MachineOp, Origin, Program, kernel_of_origin
@@ -154,20 +155,28 @@ def _read_instruction(op: Any, unit: Unit) -> MachineOp:
 
 
 def read_unit(module: Any) -> Unit:
-    """Buffers, instructions and statements of a module, whatever stage it is at."""
+    """Buffers, instructions and statements of a module, whatever stage it is at; raises CompileError for others."""
     unit = Unit()
     for function in module.body.operations:
         for op in function.operation.regions[0].blocks[0].operations:
-            operation = op.operation
-            if operation.name == "mncore.buffer":
-                buffer = read_buffer(operation)
-                unit.program.buffers.append(buffer)
-                unit.buffers[buffer.name] = buffer
-            elif operation.name == "mncore.instruction":
-                unit.program.operations.append(_read_instruction(operation, unit))
-            elif operation.name == "mncore.statement":
-                unit.statements.append((_string(operation, "text"), node_name(operation.location) or ""))
+            try:
+                _read(op.operation, unit)
+            except (LookupError, TypeError, ValueError, InternalError) as error:
+                reason = f"there is no {error}" if isinstance(error, KeyError) else getattr(error, "message", error)
+                hint = "text is as select-instructions writes it, and names a buffer that stands above it"
+                raise error_at(op.operation, f"cannot be read: {reason}", hint) from None
     return unit
+
+
+def _read(operation: Any, unit: Unit) -> None:
+    if operation.name == "mncore.buffer":
+        buffer = read_buffer(operation)
+        unit.program.buffers.append(buffer)
+        unit.buffers[buffer.name] = buffer
+    elif operation.name == "mncore.instruction":
+        unit.program.operations.append(_read_instruction(operation, unit))
+    elif operation.name == "mncore.statement":
+        unit.statements.append((_string(operation, "text"), node_name(operation.location) or ""))
 
 
 def erase_named(module: Any, *names: str) -> Any:

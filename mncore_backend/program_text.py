@@ -98,7 +98,10 @@ def _parse(text: str, buffers: Mapping[str, Buffer]) -> AnyOperand:
 
 def parse_operation(text: str, buffers: Mapping[str, Buffer], location: str = "") -> MachineOp:
     """Inverse of `print_operation`; raises InternalError for anything else."""
-    opcode, *middle, last = text.split(" | ")
+    opcode, arrow, last = text.rpartition(" | ->")
+    if not arrow:
+        raise InternalError("expected OPCODE | OPERANDS | -> RESULTS")
+    opcode, *middle = opcode.split(" | ")
     op = MachineOp(opcode, location=location)
     sources = []
     for part in middle:
@@ -114,5 +117,5 @@ def parse_operation(text: str, buffers: Mapping[str, Buffer], location: str = ""
         else:
             sources.append(_parse(part, buffers))
     op.sources = tuple(sources)
-    op.destinations = tuple(_parse(part, buffers) for part in last.split()[1:])
+    op.destinations = tuple(_parse(part, buffers) for part in last.split())
     return op

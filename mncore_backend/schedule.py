@@ -9,7 +9,8 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.both import both
-from mnc.core.diagnostics import CompileError
+from mnc.core.context import error_at
+from mnc.core.diagnostics import CompileError, InternalError, file_position, node_name
 from mnc.core.pass_base import Pass
 from mnc.mncore_backend.program import BufferOperand
 from mnc.mncore_backend.program_ir import Unit, erase_named, read_unit
@@ -27,7 +28,7 @@ class Schedule(Pass):
         with module.context, ir.Location.unknown():
             unit = read_unit(module)
             _check_addresses(unit)
-            lines = scheduled_lines(unit.program, both)
+            lines = _scheduled(module, unit)
             terminator = erase_named(module, "mncore.instruction")
             locations: dict[str, Any] = {"": ir.Location.unknown()}
             with ir.InsertionPoint(terminator):
@@ -36,6 +37,19 @@ class Schedule(Pass):
                         locations[name] = ir.Location.name(name)
                     text = ir.StringAttr.get(line)
                     ir.Operation.create("mncore.statement", attributes={"text": text}, loc=locations[name])
+
+
+def _scheduled(module: Any, unit: Unit) -> Any:
+    """The statements. What cannot be scheduled is a mistake of ours, or of those who wrote the file it stands in."""
+    try:
+        return scheduled_lines(unit.program, both)
+    except InternalError as error:
+        first = next((op.operation for f in module.body.operations for op in f.operation.regions[0].blocks[0].operations
+                      if op.operation.name == "mncore.instruction"), None)  # fmt: skip
+        if first is None or node_name(first.location) is not None or file_position(first.location) is None:
+            raise
+        hint = "every operand is written before it is read, and latches are read right after"
+        raise error_at(first.parent, f"cannot be scheduled: {error.message}", hint) from None
 
 
 def _check_addresses(unit: Unit) -> None:

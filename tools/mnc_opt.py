@@ -17,6 +17,7 @@ from mnc.core.pipeline import Pipeline, entry_of_flag, load_pass
 from mnc.core.pipeline_text import pretty
 from mnc.core.reproducer import read_reproducer
 from mnc.core.rewrite import explaining
+from mnc.dialects.mncore.written_attributes import check_written_attributes
 from mnc.registry import parse_pipeline, pass_table
 from mnc.tools.opt_arguments import split_arguments
 
@@ -193,6 +194,7 @@ def _options(
         file_name="<stdin>" if input_file == "-" else input_file,
         verify_diagnostics=how is not None,
         only_expected=how == "only-expected",
+        check=check_written_attributes,
         instrumentation=(*reports, *([PrintIR(printing)] if printing.any else [])),
         **given,
     )

@@ -33,6 +33,8 @@ def _check_reduce(op: Any) -> None:
     _one_of(op, "kind", REDUCTION_KINDS)
     if source.shape != target.shape:
         raise ValueError(f"the parts have shape {list(source.shape)}, the result {list(target.shape)}")
+    if len(list(ir.DenseI64ArrayAttr(op.operation.attributes["bits"]))) != len(axes):
+        raise ValueError("bits needs one entry per axis")
 
 
 def _check_fill(op: Any) -> None:

@@ -63,8 +63,12 @@ def annotated_layouts(op: Any) -> tuple[list[str], Any]:
     """Operand layouts (as text) and the result layout that assign-layouts wrote."""
     if RESULT not in op.attributes:
         raise error_at(op, "has no layouts", hint="run assign-layouts before distribute")
-    texts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes[OPERANDS])]
-    return texts, parse(ir.StringAttr(op.attributes[RESULT]).value, shape_of(op.results[0]))
+    try:
+        texts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes[OPERANDS])]
+        return texts, parse(ir.StringAttr(op.attributes[RESULT]).value, shape_of(op.results[0]))
+    except (KeyError, ValueError) as error:
+        message = f"has layouts that cannot be read: {error}"
+        raise error_at(op, message, hint="leave the layouts out and run assign-layouts") from None
 
 
 def no_layout(layout: Layout) -> Layout:
@@ -211,7 +215,7 @@ def _argument_attributes(old: Any, inputs: Sequence[Any], outputs: Sequence[Any]
 
     def listed(name: str, count: int) -> list[Any]:
         attribute = old.attributes.get(name)
-        return [ir.DictAttr(item) for item in ir.ArrayAttr(attribute)] if attribute is not None else [None] * count
+        return [ir.DictAttr(item) for item in ir.ArrayAttr(attribute)] if attribute else [None] * count
 
     before = [with_role(a, "input") for a in listed("arg_attrs", len(inputs))]
     after = [with_role(a, "output") for a in listed("res_attrs", len(outputs))]

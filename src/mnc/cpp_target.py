@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ FLAGS = ("-std=c++17", "-O2", "-ftree-vectorize", "-ffp-contract=off", "-Wall", 
 """Of our own builds. -ftree-vectorize: compilers differ in what they vectorize at -O2; results stay the same."""
 
 _ENTRY = "entry.cpp"
+_PROBE = "probe.cpp"
 _FAILED, _MESSAGE_BYTES = 1, 256
 
 
@@ -134,7 +135,7 @@ def build_library(source: CppSource, directory: Path, compiler: str | None = Non
     """Compile a program into a shared library inside `directory`.
 
     Raises:
-        CompileError: there is no compiler.
+        CompileError: there is no compiler, or it compiles nothing at all.
         InternalError: the compiler refuses the text, or warns.
     """
     command = compiler or find_compiler()
@@ -142,11 +143,28 @@ def build_library(source: CppSource, directory: Path, compiler: str | None = Non
     (directory / _ENTRY).write_text(entry_text(source))
     library = directory / "model.so"
     line = [command, *FLAGS, "-Werror", "-fPIC", "-shared", *files, _ENTRY, "-o", library.name]
-    done = subprocess.run(line, cwd=directory, capture_output=True, text=True, check=False)
-    if done.returncode:
-        first = next((text for text in done.stderr.splitlines() if "error" in text), done.stderr[:500])
-        raise InternalError(f"{command} does not accept the generated C++: {first}")
-    return library
+    said = _compiled(line, library)
+    if said is None:
+        return library
+    (directory / _PROBE).write_text("int mnc_probe() { return 0; }\n")
+    if _compiled([command, "-fPIC", "-shared", _PROBE, "-o", "probe.so"], directory / "probe.so") is not None:
+        message = f"the C++ compiler '{command}' compiles nothing, not even an empty function: {said}"
+        raise CompileError(message, hint="repair it, or name another one in the environment variable CXX")
+    raise InternalError(f"{command} does not accept the generated C++: {said}")
+
+
+def _compiled(line: Sequence[str], library: Path) -> str | None:
+    """Run a compiler in the directory of the library; None if it made it, else what it said."""
+    try:
+        done = subprocess.run(
+            line, cwd=library.parent, capture_output=True, encoding="utf-8", errors="replace", check=False
+        )
+    except OSError as error:
+        return f"it does not start ({error.strerror})"
+    if done.returncode == 0 and library.is_file():
+        return None
+    said = next((text for text in done.stderr.splitlines() if "error" in text), done.stderr[:500].strip())
+    return said or (f"it ended with exit code {done.returncode} and made no '{library.name}'")
 
 
 @dataclass(frozen=True)

@@ -273,6 +273,24 @@ def test_no_compiler_is_one_message(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         find_compiler()
 
 
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("#!/bin/sh\nexit 0\n", "made no 'model.so'"),
+        ("#!/bin/sh\nexit 3\n", "exit code 3"),
+        ("#!/bin/sh\nprintf 'error: \\377 no licence' >&2\nexit 1\n", "no licence"),
+        ("#!/no/such/shell\n", "does not start"),
+    ],
+)
+def test_a_compiler_that_compiles_nothing_is_no_mistake_of_ours(tmp_path: Path, script: str, reason: str) -> None:
+    compiler = tmp_path / "c++"
+    compiler.write_text(script)
+    compiler.chmod(0o755)
+    with pytest.raises(CompileError, match=reason) as caught:
+        build_library(generate_cpp(perceptron()), tmp_path, str(compiler))
+    assert caught.value.hint and "CXX" in caught.value.hint
+
+
 @needs_compiler
 def test_refused_text_is_our_mistake(tmp_path: Path) -> None:
     from dataclasses import replace

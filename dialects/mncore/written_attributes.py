@@ -1,0 +1,93 @@
+"""Attributes whose types no operation declares, checked in IR that somebody may have written by hand."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mnc.core.bindings import ir
+from mnc.core.context import error_at
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.layout import parse
+
+Check = Callable[[Any], bool]
+
+
+def _string(value: Any) -> bool:
+    return isinstance(value, ir.StringAttr)
+
+
+def _integer(value: Any) -> bool:
+    return isinstance(value, ir.IntegerAttr)
+
+
+def _integers(value: Any) -> bool:
+    return isinstance(value, ir.DenseI64ArrayAttr)
+
+
+def _layout(value: Any) -> bool:
+    if not isinstance(value, ir.StringAttr):
+        return False
+    try:
+        parse(value.value)
+    except ValueError:
+        return False
+    return True
+
+
+def _layouts(value: Any) -> bool:
+    return isinstance(value, ir.ArrayAttr) and all(_string(one) and (not one.value or _layout(one)) for one in value)
+
+
+def _memories(value: Any) -> bool:
+    return _string(value) and all(name in Memory.__members__ for name in value.value.split(","))
+
+
+ANYWHERE: dict[str, tuple[Check, str]] = {
+    "onnx.name": (_string, "a string"),
+    "mncore.role": (_string, "a string"),
+    "mncore.result": (_layout, 'a layout in quotes, such as "((8_L2B:1, 4:1), (2_W:1))"'),
+    "mncore.operands": (_layouts, 'a list of layouts in quotes, such as ["((4_PE:1, 2_W:1))"]'),
+    "mncore.chosen": (_integer, "an integer"),
+    "mncore.parts": (_integers, "array<i64: NUMBER, LONGS>"),
+}
+"""By name, on any operation, argument or result."""
+OF_OPERATION: dict[str, dict[str, tuple[Check, str]]] = {
+    "mncore.buffer": {
+        "memory": (_memories, "a memory in quotes, such as LM0"),
+        "choices": (_memories, "memories in quotes with commas between, such as LM0,LM1"),
+        "base": (_integer, "an integer"),
+    },
+    "mncore.image": {
+        **dict.fromkeys(("sym_name", "role", "buffer", "dtype"), (_string, "a string")),
+        **dict.fromkeys(("shape", "groups", "segments"), (_integers, "array<i64: ...>")),
+        "padding": (_integer, "an integer"),
+    },
+}
+
+
+def check_written_attributes(module: Any) -> None:
+    """Raise CompileError with the place of the first attribute that is not of its type."""
+    for op in _walk(module.operation):
+        own = OF_OPERATION.get(op.name, {})
+        for name, value in _attributes(op):
+            is_right, wanted = own.get(name) or ANYWHERE.get(name) or (None, "")
+            if is_right is not None and not is_right(value):
+                shown = str(value)[:60]
+                raise error_at(op, f"has the attribute {name} = {shown}", hint=f"write {wanted}")
+
+
+def _walk(op: Any) -> Iterator[Any]:
+    yield op
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield from _walk(inner.operation)
+
+
+def _attributes(op: Any) -> Iterator[tuple[str, Any]]:
+    for name in op.attributes:
+        value = op.attributes[name]
+        if name in ("arg_attrs", "res_attrs"):
+            for given in value:
+                yield from ((item.name, item.attr) for item in ir.DictAttr(given))
+        else:
+            yield name, value
