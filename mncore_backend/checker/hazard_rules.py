@@ -7,7 +7,7 @@ from mnc.mncore_backend.assembly.accesses import ALL_CYCLES, Access, accesses, f
 from mnc.mncore_backend.assembly.records import Expression, MaskSetting, Memory
 from mnc.mncore_backend.checker.findings import Report, Severity
 from mnc.mncore_backend.checker.step_rules import masked_memories
-from mnc.mncore_backend.hazards import Distance, required_distance
+from mnc.mncore_backend.hazards import Distance, required_distance, reuse_distance
 from mnc.mncore_backend.machine import HAZARDS, LONGEST_HAZARD_STEPS, WRITABLE_MASKS
 
 _DELAYED = frozenset(
@@ -58,6 +58,7 @@ class HazardTracker:
         if writes:
             if default_masks is not None:
                 writes = _with_default_masks(writes, expressions, default_masks)
+            found += _within(expressions, writes)
             recent.append(_Producer(step, line, writes))
         return found
 
@@ -83,6 +84,25 @@ class HazardTracker:
                     report = _report(required, distance, producer.line, memory, index)
                     if not any(r.rule == report.rule and r.expression == index for r in found):
                         found.append(report)
+
+
+def _within(expressions: tuple[Expression, ...], writes: dict[Memory, list[Access]]) -> list[Report]:
+    """Reads of words that another expression writes in an earlier cycle of the step. An expression that reads what it
+    writes itself is known to see what was there before (``linc $lr0 $lr0`` adds one, not four)."""
+    found: list[Report] = []
+    if len(expressions) == 1:
+        return found
+    writer = {a.memory: index for index, e in enumerate(expressions) for a in accesses(e) if a.write}
+    for index, expression in enumerate(expressions):
+        for access in accesses(expression):
+            for write in () if access.write else writes.get(access.memory, ()):
+                if writer[access.memory] == index or write.conditional or not reuse_distance(access, write):
+                    continue
+                name = access.memory.name
+                message = f"{expression.opcode} reads words of {name} that an earlier cycle of the same step writes"
+                hint = f"row 9b goes by cycles: write {name} in another step, or other words of it"
+                found.append(Report("same-step-read", message, hint, index))
+    return list(dict.fromkeys(found))
 
 
 def _with_default_masks(

@@ -45,6 +45,7 @@ _RULES = (
     Rule("port-write", E, "two writes to one memory in a step", "summary 7.1.1"),
     Rule("local-memory-region", E, "LM read and written at different addresses in a step", "summary 7.1.1"),
     Rule("immediate-local-memory", E, "imm together with LM0", "summary 7.1.1"),
+    Rule("same-step-read", W, "a GRF word that another expression writes cycles before", "SDM 3.6.3.9", "OPEN-47"),
     Rule("issue-group", E, "two expressions of one issue group in a step", "SDM 3.6.4"),
     Rule("mau-units", E, "MAU calculation, matrix write and transposed read together", "SDM 3.6.4"),
     Rule("mau-precision", E, "precisions of the MAU expressions of a step differ", "SDM 3.6.4"),

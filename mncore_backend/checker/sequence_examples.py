@@ -2,6 +2,14 @@
 
 # rule -> (breaks it, does not); "|" separates lines
 SEQUENCE_EXAMPLES: dict[str, list[tuple[str, str]]] = {
+    "same-step-read": [
+        ("fvadd $lr0v $ls0v $ln0v; iinc $m0v $lr2v", "fvadd $lr0v $ls0v $ln0v; iinc $m0v $lr8v"),
+        ("gmwrite $lr0v $lx0; iinc $s0v $lr2v", "gmwrite $lr2v $lx0; iinc $s0v $lr0v"),
+        ("fvpassa $lr0 $ln0v; ipassa $m0v $lr0", "fvpassa $lr0 $ln0v; ipassa $m0v $ls0"),
+        ("fvpassa $lr[0,0,0,2] $ln0v; ipassa $m0 $lr2/1000", "fvpassa $lr[0,0,0,2] $ln0v; ipassa $m0 $lr2/0001"),
+        ("maskr 20|fvpassa $lr0v $ln0v; ipassa $m0v $lr4", "maskr 17|fvpassa $lr0v $ln0v; ipassa $m0v $lr4"),
+        ("l1bmm@0 $ls0v $lb0; ipassa $m0v $ls2v", "linc $ls0 $ls0"),
+    ],
     "latch-idle": [
         ("lpassa $aluf $lr0", "zero $nowrite|lpassa $aluf $lr0"),
         ("zero $t|gmmul $lx $lr0 $ln0|lpassa $aluf $lr0", "zero $t|gmmul $lx $lr0 $ln0; noforward|lpassa $aluf $lr0"),

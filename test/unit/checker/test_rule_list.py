@@ -52,6 +52,7 @@ HISTORY = {
     "bank used with another word length than written": ("matrix-precision",),
     "turnaround: empty, another kind, another shift": ("turnaround-empty", "turnaround-kind", "turnaround-shift"),
     "what a program leaves behind": ("tag-balance", "masks-left"),
+    "cycles of one step": ("same-step-read",),
     "distances": tuple(f"hazard-{row}" for row in HAZARDS if row not in ("8t", "9d", "10", "11")),
 }
 LISTS = {**STATEMENTS, **STEPS, **TRANSFERS, **HISTORY}
