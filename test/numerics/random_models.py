@@ -1,7 +1,7 @@
 """Random ONNX models over a wide set of operators: a few nodes with odd, prime and unit extents for every seed.
 
-``python test/numerics/random_models.py FIRST COUNT`` compiles models, runs each in strict mode on random inputs and
-compares it with the reference; it prints the seeds that fail.
+``python test/numerics/random_models.py FIRST COUNT`` compiles models, runs each in strict mode on random inputs,
+compares it with the reference and with its sequential form; it prints the seeds that fail.
 """
 
 import math
@@ -277,10 +277,14 @@ def failure_of_model(model: onnx.ModelProto, seed: int, options: mnc.Options | N
 
 def main() -> None:
     """Try seeds FIRST to FIRST + COUNT."""
+    from sequential_form import comparing  # pyright: ignore[reportMissingImports]  # beside this script
+
     first, count = map(int, sys.argv[1:3])
     failed = 0
     for seed in range(first, first + count):
-        if (failure := failure_of(seed, mnc.Options(prefer=()))) is not None:
+        with comparing():
+            failure = failure_of(seed, mnc.Options(prefer=()))
+        if failure is not None:
             failed += 1
             operators = " ".join(node.op_type for node in random_model(seed).graph.node)
             print(f"{seed}: {failure.splitlines()[0]} [{operators}]", flush=True)
