@@ -4,10 +4,11 @@ Nothing is kept, and next to nothing is spent, outside of `recording()`. A progr
 the best is known: each time is an `Attempt`, and what counts is what all share and the attempt that was chosen.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from mnc.core.diagnostics import node_name
@@ -48,11 +49,16 @@ class Attempt:
 
 @dataclass
 class Recording:
-    """All attempts of a compilation, and instrumentation that runs around every pass meanwhile."""
+    """All attempts of a compilation, and what makes the instrumentation that runs around every pass meanwhile."""
 
     attempts: list[Attempt] = field(default_factory=lambda: [Attempt(SHARED)])
-    hooks: tuple[Any, ...] = ()
+    makers: tuple[Callable[[], Any], ...] = ()
     chosen: Attempt | None = None
+
+    @cached_property
+    def hooks(self) -> tuple[Any, ...]:
+        """The instrumentation, made when the first pipeline runs."""
+        return tuple(make() for make in self.makers)
 
     @property
     def current(self) -> Attempt:
@@ -75,9 +81,10 @@ _RECORDING: ContextVar[Recording | None] = ContextVar("recording", default=None)
 
 
 @contextmanager
-def recording(*hooks: Any) -> Iterator[Recording]:
-    """Keep what is decided inside the block; `hooks` are `Instrumentation` around every pass of every pipeline."""
-    made = Recording(hooks=hooks)
+def recording(*makers: Callable[[], Any]) -> Iterator[Recording]:
+    """Keep what is decided inside the block. `makers` give `Instrumentation` around every pass of every pipeline; they
+    are called when the first pass runs, so that a program from the cache needs no MLIR."""
+    made = Recording(makers=makers)
     token = _RECORDING.set(made)
     try:
         yield made

@@ -5,15 +5,13 @@ anything else where it applies; that value is handed to `rewrite`. Reasons are c
 `explaining()` is active; ``mnc-opt --explain`` prints them.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mnc.core.bindings import ir
 from mnc.core.bindings import rewrite as drivers
-from mnc.core.diagnostics import location_text, node_name
+from mnc.core.explanation import explain
 
 
 @dataclass(frozen=True)
@@ -26,41 +24,6 @@ class Refusal:
 def refuse(reason: str) -> Refusal:
     """Decline a near match; `reason` is a short clause such as ``the reshape has two uses``."""
     return Refusal(reason)
-
-
-@dataclass
-class Explanation:
-    """Refused matches in the order they were first seen; each one is kept once."""
-
-    lines: dict[str, None] = field(default_factory=dict)
-
-    def add(self, pattern: str, op: ir.Operation, reason: str) -> None:
-        """Note that `pattern` declined `op`."""
-        where = location_text(op.location)
-        node = node_name(op.location)
-        subject = f"'{op.name}'" + (f" of node '{node}'" if node else "")
-        self.lines[": ".join(part for part in (where, f"{pattern} refused {subject}", reason) if part)] = None
-
-
-_EXPLANATION: ContextVar[Explanation | None] = ContextVar("explanation", default=None)
-
-
-@contextmanager
-def explaining() -> Iterator[Explanation]:
-    """Collect the refusals of every pattern applied inside the block."""
-    explanation = Explanation()
-    token = _EXPLANATION.set(explanation)
-    try:
-        yield explanation
-    finally:
-        _EXPLANATION.reset(token)
-
-
-def explain(transformation: str, op: ir.Operation, reason: str) -> None:
-    """Note a refusal of a transformation that is not a `Pattern`; costs nothing outside `explaining`."""
-    explanation = _EXPLANATION.get()
-    if explanation is not None:
-        explanation.add(transformation, op, reason)
 
 
 class Pattern:
@@ -86,9 +49,7 @@ class Pattern:
         if match is None:
             return True
         if isinstance(match, Refusal):
-            explanation = _EXPLANATION.get()
-            if explanation is not None:
-                explanation.add(type(self).__name__, op.operation, match.reason)
+            explain(type(self).__name__, op.operation, match.reason)
             return True
         with rewriter.ip, op.location:
             self.rewrite(op, match, rewriter)
@@ -121,3 +82,8 @@ def attributes_of(op: Any) -> dict[str, ir.Attribute]:
     attributes = op.operation.attributes
     names = [entry if isinstance(entry, str) else entry.name for entry in attributes]
     return {name: attributes[name] for name in names}
+
+
+def location_of_all(*ops: Any) -> ir.Location:
+    """Where several operations come from: for one that does the work of all of them, so that each keeps its name."""
+    return ir.Location.fused([op.operation.location for op in ops])

@@ -10,13 +10,13 @@ import click
 from mnc.core.command_line import decoded, errors_to_exit_codes, read_bytes, write_text
 from mnc.core.diagnostics import CompileError
 from mnc.core.expected_diagnostics import split_input
+from mnc.core.explanation import explaining
 from mnc.core.instrumentation import ELIDE_LIMIT, Instrumentation, Statistics, Timing
 from mnc.core.ir_printing import PrintIR, PrintOptions
 from mnc.core.opt_driver import BYTECODE_MAGIC, OptOptions, process
 from mnc.core.pipeline import Pipeline, entry_of_flag, load_pass
 from mnc.core.pipeline_text import pretty
 from mnc.core.reproducer import read_reproducer
-from mnc.core.rewrite import explaining
 from mnc.dialects.mncore.written_attributes import check_written_attributes
 from mnc.registry import parse_pipeline, pass_table
 from mnc.tools.opt_arguments import split_arguments

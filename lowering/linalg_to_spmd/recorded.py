@@ -30,7 +30,7 @@ def watch_plans(op: Any) -> Watch | None:
         for plan, parts in plans:
             named.setdefault(describe(plan), Candidate(describe(plan), plan.cost, parts))
         cheapest = min(plan.cost for plan, _ in plans)
-        reason = "the cheapest" if plans[0][0].cost <= cheapest else "with what reads it later, the cheapest"
+        reason = "the cheapest" if plans[0][0].cost <= cheapest else "the cheapest together with what reads its result"
         decided("layout", op, named.values(), describe(plans[0][0]), reason)
 
     return watch

@@ -5,9 +5,9 @@ Small programs mostly wait. They are compiled with several preferences, and the 
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
 
 from mnc.mncore_backend.layout import Axis
+from mnc.mncore_backend.preferences import Preference
 
 SPLIT_AXES = (Axis.L2B, Axis.L1B, Axis.MAB)
 CLEARLY = 0.5
@@ -32,9 +32,6 @@ class Policy:
 
 
 PLAIN = Policy()
-Preference = Literal["alike", "foresight", "still"]
-"""``alike``: all L2Bs do the same, so that nothing passes PDM between them. ``foresight``: what comes later counts
-however rough its price is. ``still``: tensors stay where they are if the matrix unit can make up for it."""
 _WORK = 0.3
 
 

@@ -1,9 +1,9 @@
 """Data movement: plans of transfer instructions between DRAM and the PEs and from layout to layout."""
 
+from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.movement.batch import plan_loads
 from mnc.mncore_backend.movement.estimate import Cost, crosses, estimate
 from mnc.mncore_backend.movement.gather import plan_gather
-from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.load import plan_load
 from mnc.mncore_backend.movement.pick import Plan
 from mnc.mncore_backend.movement.reduce import plan_reduce

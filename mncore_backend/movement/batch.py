@@ -13,9 +13,9 @@ import numpy as np
 
 from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.machine import GROUPS
-from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.load import (
     DRAM_PER_L2BM,
     Arrival,

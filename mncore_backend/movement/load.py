@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import Axis, Layout, place
 from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS
 from mnc.mncore_backend.movement.estimate import move_steps
-from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.lanes import Emit, collected
 from mnc.mncore_backend.movement.own_part import own_part
 from mnc.mncore_backend.movement.paths import (

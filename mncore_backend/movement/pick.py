@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import AXIS_SIZE, CHIP_SHAPE, Axis, Digit, Layout
-from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.load import plan_load
 from mnc.mncore_backend.movement.local import LONG, WORD, T, access, constant, copy
 from mnc.mncore_backend.movement.scope import Index, uniform

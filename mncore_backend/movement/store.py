@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import Axis, Layout, place
 from mnc.mncore_backend.machine import GROUPS
-from mnc.mncore_backend.movement.image import DramImage
 from mnc.mncore_backend.movement.load import DRAM_PER_L2BM, dram_index, pieces
 from mnc.mncore_backend.movement.paths import (
     MV_SLICE,

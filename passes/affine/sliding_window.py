@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mnc.core.bindings import affine, ir, memref
+from mnc.core.explanation import explain
 from mnc.core.pass_base import Pass
-from mnc.core.rewrite import explain
 from mnc.passes.affine.reading import Loop, index_of, loops_inside, operations_inside, outer_loops
 from mnc.passes.affine.window import Index, Slide, find_slide
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.core.pass_base import Pass
-from mnc.core.rewrite import Pattern, apply_greedily, attributes_of, refuse
+from mnc.core.rewrite import Pattern, apply_greedily, attributes_of, location_of_all, refuse
 from mnc.dialects import graph
 from mnc.passes.graph.algebra.common import representable
 from mnc.passes.graph.algebra.scaling import name_after_weight_of
@@ -73,12 +73,13 @@ class FoldBatchNorm(Pattern):
         name_after_weight_of(weight, made, "batch_norm")
         attributes = attributes_of(inner)
         kind = graph.OPERATIONS[inner.operation.name]
-        if kind is graph.MatMul:
-            result = graph.Add.build(graph.MatMul.build(data, made), bias)
-        else:
-            if "beta" in attributes:
-                attributes["beta"] = ir.FloatAttr.get_f32(1.0)
-            result = kind.build(data, made, bias, **attributes)
+        if "beta" in attributes:
+            attributes["beta"] = ir.FloatAttr.get_f32(1.0)
+        with location_of_all(inner, op):
+            if kind is graph.MatMul:
+                result = graph.Add.build(graph.MatMul.build(data, made), bias)
+            else:
+                result = kind.build(data, made, bias, **attributes)
         rewriter.replace_op(op, [result.operation.results[0]])
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from mnc.core.bindings import ir
+from mnc.core.explanation import explain
 from mnc.core.pass_base import Pass
-from mnc.core.rewrite import explain
 from mnc.passes.graph.classify_fusion import FUSION, class_of, graph_operations
 from mnc.passes.graph.grouping import FusionClass, Node, group
 from mnc.passes.graph.tensors.kinds import ELEMENTWISE

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError, node_name
+from mnc.core.explanation import explain
 from mnc.core.pass_base import Pass
-from mnc.core.rewrite import explain
 from mnc.dialects.graph.contraction import PRECISION
 from mnc.passes.graph.classify_fusion import graph_operations
 from mnc.passes.graph.matching import shape_of

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mnc.core.bindings import ir, passmanager
+from mnc.core.explanation import explain
 from mnc.core.pass_base import Pass
-from mnc.core.rewrite import explain
 from mnc.passes.linalg.iteration import Iteration, body_operations, find, generics, read
 
 _BARRIER = "mnc_fusion.barrier"

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
+from mnc.core.explanation import explain
 from mnc.core.pass_base import Pass
-from mnc.core.rewrite import explain
 from mnc.passes.linalg.iteration import body_operations, named
 
 

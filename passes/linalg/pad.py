@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mnc.core.bindings import arith, ir, tensor
+from mnc.core.explanation import explain
 from mnc.core.pass_base import Pass
-from mnc.core.rewrite import explain
 from mnc.passes.linalg.iteration import Iteration, combining_operation, named, shape_of
 
 

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from mnc.core.bindings import ir, passmanager, submodule
 from mnc.core.context import error_at
+from mnc.core.explanation import explain
 from mnc.core.pass_base import Pass
-from mnc.core.rewrite import explain
 from mnc.passes.linalg.choose_tiles import TILE_SIZES
 from mnc.passes.linalg.iteration import Iteration, generics, read
 from mnc.passes.linalg.schedule import remove_tags, schedule, tag, tagged

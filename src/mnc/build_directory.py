@@ -26,8 +26,8 @@ from mnc.core.diagnostics import CompileError
 from mnc.core.files import partial_directory
 from mnc.executable import Executable, HostTensor
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.cost import Ideal
-from mnc.mncore_backend.movement import DramImage
+from mnc.mncore_backend.dram_image import DramImage
+from mnc.mncore_backend.ideal import Ideal
 from mnc.mncore_backend.program import Buffer
 from mnc.npz import UNREADABLE, open_npz
 
@@ -123,6 +123,17 @@ def _path(directory: Any) -> Path:
         message = f"the directory is a value of type {type(directory).__name__}"
         raise CompileError(message, hint="give a path")
     return Path(directory)
+
+
+def load_report(directory: Path, executable: Executable) -> dict[str, Any]:
+    """The report of a build directory that holds this program; where there is none, it is worked out anew."""
+    from mnc.report import FORMAT, report
+
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        found = json.loads((directory / REPORT).read_text())
+        if found["format"] == FORMAT:
+            return found
+    return report(executable)
 
 
 def save(executable: Executable, directory: Path | str, report: dict[str, Any] | None = None) -> None:

@@ -16,8 +16,8 @@ from mnc.core.pipeline import Pipeline
 from mnc.core.recording import unrecorded
 from mnc.executable import Executable, HostTensor
 from mnc.lowering.onnx_to_graph.importer import import_model
-from mnc.mncore_backend.cost import Ideal
 from mnc.mncore_backend.emit import emit_unit, line_nodes
+from mnc.mncore_backend.ideal import Ideal
 from mnc.mncore_backend.program_ir import read_images, read_unit
 from mnc.options import Options
 from mnc.passes.autodiff.signature import Signature, find_main

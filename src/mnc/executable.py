@@ -10,8 +10,8 @@ import numpy as np
 
 from mnc.core import events
 from mnc.core.diagnostics import CompileError
-from mnc.mncore_backend.cost import Ideal
-from mnc.mncore_backend.movement import DramImage
+from mnc.mncore_backend.dram_image import DramImage
+from mnc.mncore_backend.ideal import Ideal
 
 if TYPE_CHECKING:
     from mnc.origin import Origin

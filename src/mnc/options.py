@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from mnc.core.diagnostics import CompileError
-from mnc.mncore_backend.distribution.policy import Preference
+from mnc.mncore_backend.preferences import Preference
 
 Precision = Literal["single", "pseudo-single"]
 Resident = Literal["nothing", "state", "batch"]

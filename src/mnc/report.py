@@ -4,7 +4,7 @@ The schema of the report is `docs/report.schema.json`.
 """
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -12,17 +12,19 @@ from rich.text import Text
 
 from mnc.core.diagnostics import NODE_SEPARATOR
 from mnc.executable import Executable
-from mnc.mncore_backend.assembly import parse_program
-from mnc.mncore_backend.cost import Cost, Ideal, cost_of
+from mnc.mncore_backend.ideal import Ideal
 from mnc.mncore_backend.machine import LONG_BYTES
 
+if TYPE_CHECKING:
+    from mnc.mncore_backend.cost import Cost
+
 FORMAT = 2
-DEAREST = 10
+LISTED = 10
 """Nodes that a summary names."""
 LONGEST_NAME = 40
 
 
-def _total(cost: Cost) -> dict[str, Any]:
+def _total(cost: "Cost") -> dict[str, Any]:
     plain = cost.as_dict()
     plain.pop("nodes")
     return {**plain, "dram_bytes": cost.dram_long_words * LONG_BYTES}
@@ -53,6 +55,10 @@ def report(executable: Executable) -> dict[str, Any]:
     ``preferences`` are those about layouts that made it the shortest, or that were asked for. ``host_arranged`` lists
     the tensors whose DRAM image the host prepares or reads in the order the program wants.
     """
+    # Printing a report that was read needs neither of them.
+    from mnc.mncore_backend.assembly import parse_program
+    from mnc.mncore_backend.cost import cost_of
+
     nodes = [set(names.split(NODE_SEPARATOR)) for names in executable.line_nodes]
     cost = cost_of(parse_program(executable.text), nodes or None)
     ideal = executable.ideal
@@ -80,19 +86,24 @@ def _ideal_text(costs: dict[str, Any]) -> str:
     ideal = costs["ideal"]
     if ideal is None:
         return "not counted"
-    limits = f"compute {ideal['compute_cycles']:,.0f}, DRAM {ideal['dram_cycles']:,.0f}"
-    return f"{costs['of_ideal']:.1%} of {ideal['cycles']:,.0f} cycles ({limits})"
+    limits = f"compute {_few(ideal['compute_cycles'])}, DRAM {_few(ideal['dram_cycles'])}"
+    return f"{costs['of_ideal']:.1%}; at best {_few(ideal['cycles'])} cycles ({limits})"
+
+
+def _few(cycles: float) -> str:
+    """Cycles in whole numbers; those of the smallest models with two digits, where rounding would leave nothing."""
+    return f"{cycles:,.0f}" if cycles >= 10 else f"{cycles:.2g}"
 
 
 def _cycles_text(node: dict[str, Any]) -> str:
-    """Cycles of a node, and what it waits for longest."""
-    stall = f", {node['stall_cycles']:,.0f} stalled" if node["stall_cycles"] else ""
-    longest = f" (line {node['waits'][0]['line']}: {node['waits'][0]['transfer']})" if node["waits"] else ""
-    return f"{node['steps']:,.1f} steps, {node['idle_steps']:,.1f} idle{stall}{longest}"
+    """What the cycles of a node are made of."""
+    stall = f", {node['stall_cycles']:,.0f} cycles stalled" if node["stall_cycles"] else ""
+    longest = f" (longest in line {node['waits'][0]['line']})" if node["waits"] else ""
+    return f"{node['steps']:,.1f} steps, {node['idle_steps']:,.1f} idle steps{stall}{longest}"
 
 
 def print_summary(costs: dict[str, Any], title: str) -> None:
-    """The totals and the dearest nodes, for people."""
+    """The totals and the most expensive nodes, for people."""
     total, console = costs["total"], Console()
     table = Table("cost", "value", title=title, title_justify="left")
     table.add_row("steps", f"{total['steps']:,} ({total['idle_steps']:,} idle)")
@@ -104,12 +115,22 @@ def print_summary(costs: dict[str, Any], title: str) -> None:
     console.print(table)
     if not costs["nodes"]:
         return
-    dearest = Table("node", "cycles", "share", "of them")
-    for node in costs["nodes"][:DEAREST]:
+    listed = Table()
+    listed.add_column("node", overflow="fold")
+    for title in ("cycles", "share", "steps", "idle\nsteps", "stalled\ncycles", "longest\nwait"):
+        listed.add_column(title, justify="right", no_wrap=True)
+    for node in costs["nodes"][:LISTED]:
         share = node["cycles"] / max(1, total["cycles"])
-        cells = (_shortened(node["node"]), f"{node['cycles']:,.0f}", f"{share:.1%}", _cycles_text(node))
-        dearest.add_row(*(Text(cell) for cell in cells))
-    console.print(dearest)
+        listed.add_row(Text(_shortened(node["node"])), f"{node['cycles']:,.0f}", f"{share:.1%}", *_parts(node))
+    console.print(listed)
+    if (rest := len(costs["nodes"]) - LISTED) > 0:
+        console.print(f"and {rest} more {'node' if rest == 1 else 'nodes'} in report.json", highlight=False)
+
+
+def _parts(node: dict[str, Any]) -> tuple[str, str, str, str]:
+    """Cells for what the cycles of a node are made of: steps, idle steps, stalled cycles, line of the longest wait."""
+    longest = f"line {node['waits'][0]['line']}" if node["waits"] else ""
+    return f"{node['steps']:,.1f}", f"{node['idle_steps']:,.1f}", f"{node['stall_cycles']:,.0f}", longest
 
 
 def _shortened(name: str) -> str:

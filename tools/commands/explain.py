@@ -23,7 +23,7 @@ def command(
     why_not_fused: tuple[str, str] | None,
 ) -> None:
     """Explain the program in BUILD, a directory that `mnc compile` wrote."""
-    from mnc.build_directory import load
+    from mnc.build_directory import load, load_report
     from mnc.explanation import program, reasons
     from mnc.record.storage import load_record
 
@@ -35,7 +35,7 @@ def command(
     executable = load(build)
     lines: list[str] = []
     if node is not None:
-        lines += program.explain_node(record, executable.text, node)
+        lines += program.explain_node(record, load_report(build, executable), executable.text, node)
     if step is not None:
         lines += program.explain_step(executable, record, step)
     if tensor is not None:

@@ -1,5 +1,6 @@
 """mnc explore: the model in Model Explorer, with what its nodes cost."""
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -12,44 +13,83 @@ OVERLAY = "costs.overlay.json"
 _COLOURS = [{"stop": 0, "bgColor": "white"}, {"stop": 1, "bgColor": "#e15759"}]
 
 
+_ADAPTER = "model_explorer_onnx"
+_INSTALL = "pip install ai-edge-model-explorer model-explorer-onnx"
+
+
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path, exists=True))
 @click.argument("build", type=click.Path(path_type=Path))
 @click.option("--write-only", is_flag=True, help="Write the costs for Model Explorer and do not open it.")
-def command(model: Path, build: Path, write_only: bool) -> None:
+@click.option("--port", default=8080, show_default=True, help="Port of Model Explorer's server on this machine.")
+@click.option("--no-browser", is_flag=True, help="Start the server and print its address, but open no browser.")
+def command(model: Path, build: Path, write_only: bool, port: int, no_browser: bool) -> None:
     """Open MODEL (an ONNX file) in Model Explorer, coloured by the cycles of its nodes in the program of BUILD.
 
-    Needs the package ai-edge-model-explorer with an adapter for ONNX, which are installed on their own.
+    Needs two packages that are installed on their own: ai-edge-model-explorer and model-explorer-onnx.
     """
+    from mnc.build_directory import load, load_report
     from mnc.core.files import replace_file
     from mnc.record.storage import load_record
 
     record = load_record(build)
+    graph = read_named(model)
     path = build / OVERLAY
-    replace_file(path, json.dumps(overlay(record), indent=1) + "\n")
+    costs = overlay(load_report(build, load(build)), record, graph.graph.name)
+    replace_file(path, json.dumps(costs, indent=1) + "\n")
     click.echo(f"costs: {path}")
     if not write_only:
-        _open(model, path)
+        _open(model, graph, path, port, no_browser)
 
 
-def overlay(record: dict[str, Any]) -> dict[str, Any]:
-    """Cycles of nodes as Model Explorer reads them, by the names of nodes and of what they make."""
+def read_named(path: Path) -> Any:
+    """The model without its external data; nodes without a name get the one that the compiler gives them.
+
+    Raises:
+        CompileError: the file is no ONNX model.
+    """
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+    except (OSError, DecodeError) as error:
+        raise CompileError(f"cannot read {path}: {error}", hint="give the model that was compiled") from None
+    for index, node in enumerate(model.graph.node):
+        node.name = node.name or f"{node.op_type}_{index}"
+    return model
+
+
+def overlay(costs: dict[str, Any], record: dict[str, Any], graph: str) -> dict[str, Any]:
+    """Cycles of nodes as Model Explorer reads them: by the name of the graph, then by names of nodes and of what they
+    make."""
     outputs = {node["name"]: node["outputs"] for node in record["graph"]}
     results = {
         name: {"value": row["cycles"]}
-        for row in record["nodes"]
+        for row in costs["nodes"]
         for name in (row["node"], *outputs.get(row["node"], ()))
     }
-    return {"main": {"results": results, "gradient": _COLOURS}}
+    return {graph: {"results": results, "gradient": _COLOURS}}
 
 
-def _open(model: Path, costs: Path) -> None:
+def _open(model: Path, graph: Any, costs: Path, port: int, no_browser: bool) -> None:
+    """Serve the model until Ctrl-C. Model Explorer knows nodes by name only, so that a model in which names are missing
+    is shown as a copy with names."""
     try:
         import model_explorer  # pyright: ignore[reportMissingImports]
     except ImportError:
-        hint = "pip install ai-edge-model-explorer, or open the model and the costs in it by hand (--write-only)"
-        raise CompileError("Model Explorer is not installed", hint=hint) from None
+        raise CompileError("Model Explorer is not installed", hint=_INSTALL) from None
+    if importlib.util.find_spec(_ADAPTER) is None:
+        raise CompileError("Model Explorer has no adapter for ONNX", hint=_INSTALL)
+    import onnx
+
+    from mnc.core.files import replace_file
+
+    shown = model
+    if any(not node.name for node in onnx.load(str(model), load_external_data=False).graph.node):
+        shown = costs.with_name("named.onnx")
+        replace_file(shown, graph.SerializeToString())
     config = model_explorer.config()
-    config.add_model_from_path(str(model))
-    config.add_node_data_from_path(str(costs))
-    model_explorer.visualize_from_config(config)
+    config.add_model_from_path(str(shown.resolve()))
+    config.add_node_data_from_path(str(costs.resolve()))
+    model_explorer.visualize_from_config(config, extensions=[_ADAPTER], port=port, no_open_in_browser=no_browser)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import whole_file
-from mnc.tools.commands.shared import read_arrays
+from mnc.tools.commands.shared import read_arrays, require_inputs
 
 _LONGEST = 200
 """Bytes of a name of a file; file systems take 255, with what is put behind it."""
@@ -75,6 +75,7 @@ def _run_build(program: Path, inputs: tuple[str, ...], output: Path | None, mode
 
     executable = load(program)
     values = read_arrays(inputs, [tensor.name for tensor in executable.inputs])
+    require_inputs(values, executable.inputs)
     result = executable.run_with_statistics(values, mode=mode, dirty=dirty)
     if output is not None:
         _save(result.outputs, output)

@@ -1,7 +1,7 @@
 """Options that several subcommands take."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -103,6 +103,14 @@ def read_arrays(texts: tuple[str, ...], names: list[str]) -> dict[str, np.ndarra
             raise CompileError(f"input '{name}' is given twice", hint="leave one --input out")
         arrays[name] = _read_array(path)
     return arrays
+
+
+def require_inputs(values: Mapping[str, np.ndarray], tensors: Iterable[Any]) -> None:
+    """Raises CompileError for an input of the program, one of `tensors`, that has no value."""
+    for tensor in tensors:
+        if tensor.name not in values:
+            hint = f"add --input {tensor.name}=FILE.npy, an array of {tensor.dtype}{list(tensor.shape)}"
+            raise CompileError(f"no value for input '{tensor.name}'", hint=hint)
 
 
 def _read_array(path: str) -> np.ndarray:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mnc.core.bindings import ir
-from mnc.core.rewrite import Pattern, Refusal, attributes_of, refuse
+from mnc.core.rewrite import Pattern, Refusal, attributes_of, location_of_all, refuse
 from mnc.passes.graph.algebra.common import SIGN_OF_ZERO, build, operands_of, replace, representable, result_of, wide
 from mnc.passes.graph.matching import (
     constant,
@@ -90,7 +90,8 @@ class ScaledResult(Pattern):
         name_after_weight_of(old, made, "mul")
         factor = operands_of(op)[1]
         biases = [build("mul", b, _channel_vector(factor, b)) for b in own_bias]
-        result = rebuilt(inner, x, made, *biases)
+        with location_of_all(inner, op):
+            result = rebuilt(inner, x, made, *biases)
         if bias is not None:
             result = build("add", result, build("mul", bias, factor))
         replace(op, result, rewriter)

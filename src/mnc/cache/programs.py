@@ -10,8 +10,8 @@ import numpy as np
 from mnc.cache.container import Contents
 from mnc.executable import Executable, HostTensor
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.cost import Ideal
-from mnc.mncore_backend.movement.image import DramImage
+from mnc.mncore_backend.dram_image import DramImage
+from mnc.mncore_backend.ideal import Ideal
 from mnc.mncore_backend.program import Buffer
 
 COMPANIONS = ("initialise", "read_back")

@@ -13,7 +13,12 @@ from mnc.debugger.session import Session, Stop
 from mnc.mncore_backend.emulator.errors import EmulationError
 from mnc.mncore_backend.emulator.trace import Trace
 
-_ALIASES = {"s": "step", "c": "continue", "l": "line", "b": "break", "m": "mem", "w": "list", "q": "quit"}
+_ALIASES = {
+    "s": "step", "c": "continue", "l": "line", "b": "break", "m": "mem", "w": "list", "q": "quit",
+    "run": "continue", "r": "continue", "next": "step", "n": "step", "print": "mem", "p": "mem", "x": "mem",
+    "where": "list", "bt": "list", "exit": "quit", "info": "stats",
+}  # fmt: skip
+"""Short names, and those of other debuggers."""
 
 
 class Prompt(cmd.Cmd):

@@ -7,9 +7,15 @@ from typing import Any
 from mnc.core.diagnostics import NODE_SEPARATOR, CompileError
 from mnc.executable import Executable
 from mnc.mncore_backend.assembly import parse_program
+from mnc.record.costs import node_costs
 from mnc.record.replay import ISSUE, Event, Replay, replay
 
 SHOWN = 8
+KINDS = {
+    "dl": "load", "ul": "store", "matmul": "matrix product", "loops": "loop nest", "relayout": "change of layout",
+    "reduce": "reduction", "fill_padding": "fill of padding", "lookup": "look-up", "spill": "store until needed",
+}  # fmt: skip
+"""Kernels by the names of their operations, in words; what is absent is called as it is."""
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> CompileError:
@@ -33,35 +39,41 @@ def kernel_title(kernel: dict[str, Any]) -> str:
     extents = " " + "x".join(map(str, kernel["extents"])) if "extents" in kernel else ""
     tensor = f" of {kernel['tensor']}" if kernel.get("tensor") else ""
     nodes = NODE_SEPARATOR.join(kernel["nodes"])
-    return f"{kernel['kind']}{extents}{tensor}{f' for {nodes}' if nodes else ''}"
+    kind = KINDS.get(kernel["kind"], kernel["kind"])
+    return f"{kind}{extents}{tensor}{f' for {nodes}' if nodes else ''}"
 
 
-def explain_node(record: dict[str, Any], text: str, name: str) -> list[str]:
-    """Costs, waits, fusion, layouts and kernels of a node."""
+def explain_node(record: dict[str, Any], costs: dict[str, Any], text: str, name: str) -> list[str]:
+    """Costs, waits, fusion, layouts and kernels of a node; `costs` is the report of the program."""
     node = graph_node(record, name)
     lines = [f"{name} ({node['type']}): {', '.join(node['inputs'])} -> {', '.join(node['outputs'])}"]
-    cost = next((row for row in record["nodes"] if row["node"] == name), None)
+    cost = next((row for row in node_costs(costs, record) if row["node"] == name), None)
     if cost is None:
-        return [*lines, "costs nothing: it was folded, removed, or only a matter of places"]
-    total = sum(row["cycles"] for row in record["nodes"]) or 1
+        return [*lines, "costs nothing: it was computed when compiling, simplified away, or moves no data"]
+    total = costs["total"]["cycles"] or 1
     lines.append(
         f"{cost['cycles']:,.0f} cycles ({cost['cycles'] / total:.1%}): {cost['steps']:,.1f} steps of work, "
-        f"{cost['idle_steps']:,.1f} idle, {cost['stall_cycles']:,.0f} cycles stalled; "
-        f"{cost['mau_steps']:,.1f} steps with the MAU at work"
+        f"{cost['idle_steps']:,.1f} idle steps, {cost['stall_cycles']:,.0f} cycles stalled; "
+        f"the MAU works in {cost['mau_steps']:,.1f} steps"
     )
     if cost["bound"]:
-        share = f"{cost['share_of_bound']:.1%}"
-        lines.append(f"{share} of its bound, {cost['bound_cycles']:,.0f} cycles of {cost['bound']}")
+        kind = "matrix steps" if cost["bound"] == "compute" else "DRAM transfers"
+        share = f"{cost['share_of_bound']:.1%} of its cycles"
+        lines.append(f"its own {kind} need {cost['bound_cycles']:,.0f} cycles at least, {share}")
     program = text.splitlines()
-    lines += [f"waits {cycles:,.0f} cycles for line {line}: {program[line - 1]}" for line, cycles in cost["waits"]]
+    waits = cost["waits"]
+    lines += [f"waits {cycles:,.0f} cycles for line {line}: {program[line - 1]}" for line, cycles in waits[:SHOWN]]
+    if rest := waits[SHOWN:]:
+        lines.append(f"waits {sum(cycles for _, cycles in rest):,.0f} cycles for {len(rest)} other lines")
+    own = [set(nodes) for nodes in record["fused"] if name in nodes]
     for nodes in record["fused"]:
-        if name in nodes:
+        if name in nodes and not any(set(nodes) < other for other in own):
             lines.append(f"runs as one with: {NODE_SEPARATOR.join(n for n in nodes if n != name)}")
     for layout in record["layouts"]:
         if name in layout["nodes"]:
             lines += _layout_lines(layout)
-    own = [kernel for kernel in record["kernels"] if name in kernel["nodes"]]
-    lines += [f"kernel {k['number']}: {kernel_title(k)}, {k['cycles']:,.0f} cycles" for k in own]
+    kernels = [kernel for kernel in record["kernels"] if name in kernel["nodes"]]
+    lines += [f"kernel {k['number']}: {kernel_title(k)}, {k['cycles']:,.0f} cycles" for k in kernels]
     return lines
 
 

@@ -14,7 +14,7 @@ def why_layout(record: dict[str, Any], name: str) -> list[str]:
     decisions = [decision for decision in layouts if name in decision["node"].split(NODE_SEPARATOR)]
     lines = []
     for decision in decisions:
-        lines.append(f"{decision['node']}: {len(decision['candidates'])} candidates, {decision['reason']}")
+        lines.append(f"{decision['node']}: {len(decision['candidates'])} candidates; chosen: {decision['reason']}")
         for candidate in decision["candidates"]:
             mark = "*" if candidate["what"] == decision["chosen"] else " "
             parts = ", ".join(f"{part} {price:,.0f}" for part, price in candidate["parts"].items())

@@ -14,6 +14,7 @@ from mnc.html_report.graph import drawn_graph
 from mnc.html_report.memory import peaks
 from mnc.html_report.timeline import timeline
 from mnc.mncore_backend.assembly import parse_program
+from mnc.record.costs import node_costs
 from mnc.record.replay import replay
 
 NAME = "report.html"
@@ -26,7 +27,7 @@ def page_data(executable: Executable, costs: dict[str, Any], record: dict[str, A
     text of the program."""
     times = replay(parse_program(executable.text))
     kept = {key: value for key, value in record.items() if key != "lines"}
-    kept["nodes"] = _nodes(costs, record)
+    kept["nodes"] = node_costs(costs, record)
     return {
         "report": costs,
         "record": kept,
@@ -35,18 +36,6 @@ def page_data(executable: Executable, costs: dict[str, Any], record: dict[str, A
         "drawing": drawn_graph(record["graph"]),
         "text": executable.text,
     }
-
-
-def _nodes(costs: dict[str, Any], record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Costs of nodes as the report has them, with what only the record knows: operators and bounds."""
-    known = {row["node"]: row for row in record["nodes"]}
-    rows = []
-    for row in costs["nodes"]:
-        own = known.get(row["node"], {"type": "", "bound": "", "bound_cycles": 0, "dram_bytes": 0})
-        share = min(1.0, own["bound_cycles"] / row["cycles"]) if row["cycles"] else 0.0
-        waits = [[wait["line"], wait["cycles"]] for wait in row["waits"]]
-        rows.append({**own, **row, "waits": waits, "share_of_bound": share})
-    return rows
 
 
 def report_page(data: dict[str, Any], title: str) -> str:

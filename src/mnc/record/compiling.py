@@ -7,8 +7,8 @@ import numpy as np
 
 from mnc.cache.store import open_store
 from mnc.cached_compilation import compile
+from mnc.core.explanation import explaining
 from mnc.core.recording import Recording, recording
-from mnc.core.rewrite import explaining
 from mnc.executable import Executable
 from mnc.options import Options
 from mnc.record.storage import PackedRecord, pack
@@ -37,10 +37,15 @@ def compile_recorded(model: Any, options: Options, *, complete: bool = False) ->
 
 
 def _recorded(model: Any, options: Options, complete: bool, how: Any) -> tuple[Executable, Recording]:
-    from mnc.record.recorder import Recorder
+    with explaining() as explanation:
 
-    with explaining() as explanation, recording(Recorder(explanation, complete=complete)) as kept:
-        return how(model, options), kept
+        def recorder() -> Any:
+            from mnc.record.recorder import Recorder
+
+            return Recorder(explanation, complete=complete)
+
+        with recording(recorder) as kept:
+            return how(model, options), kept
 
 
 def _made(executable: Executable, kept: Recording, model: Any, complete: bool, key: str = "") -> PackedRecord:

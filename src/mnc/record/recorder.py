@@ -4,9 +4,9 @@ import time
 from typing import Any
 
 from mnc.core.bindings import ir
+from mnc.core.explanation import Explanation
 from mnc.core.instrumentation import Instrumentation
 from mnc.core.recording import current_recording
-from mnc.core.rewrite import Explanation
 from mnc.record.snapshots import fused_nodes, kernels_of, layouts_of
 
 ALLOCATED, LAYOUTS, KERNELS, FUSED = "allocated", "layouts", "kernels", "fused"

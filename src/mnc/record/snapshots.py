@@ -7,6 +7,7 @@ from mnc.core.bindings import ir
 from mnc.core.diagnostics import NODE_SEPARATOR, node_name
 from mnc.dialects.mncore.attributes import Placed, placement_of, shape_text
 
+_CONSTANTS = frozenset(["arith.constant", "tensor.empty"])
 OPERANDS, RESULT, PRECISION = "mncore.operands", "mncore.result", "mncore.precision"
 
 
@@ -24,8 +25,9 @@ def nodes_of(op: Any) -> list[str]:
 
 
 def fused_nodes(module: ir.Module) -> list[list[str]]:
-    """Of every operation that does the work of several nodes, these."""
-    return [nodes for op in _operations(module) if len(nodes := nodes_of(op)) > 1]
+    """Of every operation that does the work of several nodes, these; each group once."""
+    groups = dict.fromkeys(tuple(nodes_of(op)) for op in _operations(module) if op.name not in _CONSTANTS)
+    return [list(nodes) for nodes in groups if len(nodes) > 1]
 
 
 def _shape(value: Any) -> str:

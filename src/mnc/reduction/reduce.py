@@ -88,7 +88,8 @@ def reduce_model(
     """
     seen = condition(model)
     if seen is None:
-        raise CompileError("the model does not show what --when names", hint="try it: mnc check MODEL")
+        hint = "mnc check MODEL shows wrong answers, mnc supports MODEL refusals, mnc compile MODEL crashes and cycles"
+        raise CompileError("the model does not show what --when names", hint=hint)
     search = _Search(Reduced(model, seen, 1), condition, seconds, progress)
     changed = True
     while changed:

@@ -6,6 +6,8 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from mnc.reduction.cutting import is_static
+
 _FEW = 64
 """Elements of an integer constant that may hold extents."""
 
@@ -42,9 +44,10 @@ def with_extent(model: onnx.ModelProto, old: int, new: int, only: str | None = N
     if only is None:
         for tensor in graph.initializer:
             tensor.CopyFrom(_smaller_tensor(tensor, old, new))
+    fixed = {value.name for value in graph.output if is_static(value)}
     for value in graph.output:
         value.type.tensor_type.ClearField("shape")
-    return _inferred(made)
+    return _inferred(made, fixed)
 
 
 def _smaller_tensor(tensor: onnx.TensorProto, old: int, new: int) -> onnx.TensorProto:
@@ -55,14 +58,11 @@ def _smaller_tensor(tensor: onnx.TensorProto, old: int, new: int) -> onnx.Tensor
     return numpy_helper.from_array(np.ascontiguousarray(array[kept]).reshape(array[kept].shape), tensor.name)
 
 
-def _inferred(model: onnx.ModelProto) -> onnx.ModelProto | None:
+def _inferred(model: onnx.ModelProto, fixed: set[str]) -> onnx.ModelProto | None:
+    """The model with inferred shapes; outputs among `fixed` had static ones and must have them again."""
     try:
         made = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
         onnx.checker.check_model(made)
     except Exception:  # onnx raises errors of several kinds for models that do not fit together
         return None
-    for value in made.graph.output:
-        tensor = value.type.tensor_type
-        if not tensor.HasField("shape") or not all(dim.HasField("dim_value") for dim in tensor.shape.dim):
-            return None
-    return made
+    return made if all(is_static(value) for value in made.graph.output if value.name in fixed) else None

@@ -17,7 +17,7 @@ def _given(value: Any, count: int, default: int) -> list[int]:
 
 
 def _as_torch(value: np.ndarray) -> torch.Tensor:
-    return torch.from_numpy(np.ascontiguousarray(value))
+    return torch.from_numpy(np.require(value, requirements=["C", "W"]))
 
 
 class Conv(OpRun):

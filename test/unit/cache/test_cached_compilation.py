@@ -239,3 +239,16 @@ def test_a_hit_needs_neither_mlir_nor_onnx(cache: Store, tmp_path: Path) -> None
     mnc.compile(tmp_path / "m.onnx")
     program = "import sys, mnc; mnc.compile(sys.argv[1]); assert not {'onnx', 'torch_mlir'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", program, tmp_path / "m.onnx"], check=True)
+
+
+def test_a_hit_of_the_command_needs_neither_of_them_too(cache: Store, tmp_path: Path) -> None:
+    onnx.save(product(), tmp_path / "m.onnx")
+    program = (
+        "import atexit, sys\n"
+        "from mnc.tools.mnc import main\n"
+        "atexit.register(lambda: print(sorted({'onnx', 'torch_mlir'} & set(sys.modules))))\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", program, "compile", tmp_path / "m.onnx", "-o", tmp_path / "build"]
+    last = [subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1] for _ in "ab"]
+    assert last == ["['onnx', 'torch_mlir']", "[]"]

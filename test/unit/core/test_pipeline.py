@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from mnc.core.bindings import ir
 from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError, InternalError, node_name
+from mnc.core.explanation import explaining
 from mnc.core.instrumentation import Timing
 from mnc.core.pass_base import Pass
 from mnc.core.pipeline import Pipeline
-from mnc.core.rewrite import Pattern, apply_greedily, explaining, refuse
+from mnc.core.rewrite import Pattern, apply_greedily, refuse
 from mnc.registry import merge_tables, pass_class, pass_table
 
 

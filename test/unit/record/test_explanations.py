@@ -1,11 +1,13 @@
 """mnc explain, mnc asm explain, mnc supports, --annotate, check --per-node: as a shell would see them."""
 
+import json
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from click.testing import CliRunner
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.assembly import parse_program
@@ -37,7 +39,28 @@ def test_a_node(build: Path) -> None:
     text = run("explain", build, "--node", "layer0")
     assert "layer0 (MatMul): x, w0 -> h0" in text
     assert "cycles stalled" in text and "for line 1: mv" in text
-    assert "gives 10x20" in text and "reads x 10x24" in text and "matmul" in text
+    assert "gives 10x20" in text and "reads x 10x24" in text and "matrix product" in text
+
+
+def test_costs_of_nodes_are_those_of_the_report(tmp_path: Path) -> None:
+    """The bias rides in the transfer of other tensors: it belongs to all nodes that read what it brings."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"], "left"),
+        helper.make_node("Add", ["a", "b"], ["c"], "shift"),
+        helper.make_node("Relu", ["c"], ["y"], "clip"),
+    ]
+    given, made = ([helper.make_tensor_value_info(n, TensorProto.FLOAT, (4, 6))] for n in ("x", "y"))
+    rng = np.random.default_rng(0)
+    values = {"w": rng.normal(size=(6, 6)), "b": rng.normal(size=6)}
+    weights = [numpy_helper.from_array(value.astype(np.float32), name) for name, value in values.items()]
+    graph = helper.make_graph(nodes, "g", given, made, weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "model.onnx")
+    run("compile", tmp_path / "model.onnx", "-o", tmp_path / "build", "--layouts", "plain")
+    rows = json.loads((tmp_path / "build" / "report.json").read_text())["nodes"]
+    assert {row["node"] for row in rows} == {"left", "shift", "clip"}
+    for row in rows:
+        text = run("explain", tmp_path / "build", "--node", row["node"])
+        assert f"\n{row['cycles']:,.0f} cycles (" in text and f" {row['stall_cycles']:,.0f} cycles stalled" in text
 
 
 def test_a_step_says_what_is_waited_for(build: Path) -> None:
@@ -75,7 +98,7 @@ def test_names_that_there_are_not(build: Path) -> None:
 def test_the_annotated_program_is_the_program(build: Path) -> None:
     notes, plain = (build / "annotated.vsm").read_text(), (build / "program.vsm").read_text()
     assert parse_program(notes) == parse_program(plain)
-    assert "# matmul for layer0" in notes
+    assert "# matrix product for layer0" in notes
 
 
 @pytest.mark.parametrize("rule", RULES)

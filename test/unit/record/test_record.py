@@ -8,8 +8,8 @@ import pytest
 
 from mnc.compiler import compile
 from mnc.core.diagnostics import CompileError
+from mnc.core.explanation import explaining
 from mnc.core.recording import Candidate, current_recording, decided, recording
-from mnc.core.rewrite import explaining
 from mnc.executable import Executable
 from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.assembly.records import Step, Transfer
@@ -60,7 +60,7 @@ def test_a_node_of_several_loop_nests_has_a_row_for_each() -> None:
 
 
 def test_every_operation_is_found_in_its_line() -> None:
-    with explaining() as explanation, recording(Recorder(explanation, complete=True)) as kept:
+    with explaining() as explanation, recording(lambda: Recorder(explanation, complete=True)) as kept:
         executable = compile(perceptron())
     operations = kept.outcome.notes[ALLOCATED].operations
     statements = parse_program(executable.text)

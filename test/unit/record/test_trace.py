@@ -1,9 +1,14 @@
-"""Traces for Perfetto are read back by its own message types; ONNX of the graph and overlays by theirs."""
+"""Traces for Perfetto are read back by its own message types; ONNX of the graph and overlays by theirs.
+
+Perfetto's trace processor is a program of its own, which its package downloads when it is first used; the tests need no
+network, so they decode the messages that it would read.
+"""
 
 import json
 import sys
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import onnx
@@ -105,8 +110,36 @@ def test_costs_for_model_explorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     CliRunner().invoke(cli, ["compile", "model.onnx", "-o", "build", "--layouts", "plain"], catch_exceptions=False)
     done = CliRunner().invoke(cli, ["explore", "model.onnx", "build", "--write-only"], catch_exceptions=False)
     assert "costs.overlay.json" in done.output
-    results = json.loads(Path("build/costs.overlay.json").read_text())["main"]["results"]
+    results = json.loads(Path("build/costs.overlay.json").read_text())["perceptron"]["results"]
+    rows = json.loads(Path("build/report.json").read_text())["nodes"]
+    assert {row["node"]: row["cycles"] for row in rows}.items() <= {n: r["value"] for n, r in results.items()}.items()
     assert results["layer0"]["value"] == results["h0"]["value"] > 0
     monkeypatch.setitem(sys.modules, "model_explorer", None)
     done = CliRunner().invoke(cli, ["explore", "model.onnx", "build"])
     assert isinstance(done.exception, CompileError) and "not installed" in done.exception.message
+
+
+def test_model_explorer_gets_the_model_its_adapter_and_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in notes what it is asked for: the package starts a server that runs until Ctrl-C."""
+    monkeypatch.chdir(tmp_path)
+    model = perceptron()
+    for node in model.graph.node:
+        node.name = ""
+    onnx.save(model, "model.onnx")
+    CliRunner().invoke(cli, ["compile", "model.onnx", "-o", "build", "--layouts", "plain"], catch_exceptions=False)
+    asked: dict[str, Any] = {}
+    config = SimpleNamespace(
+        add_model_from_path=lambda path: asked.update(model=path),
+        add_node_data_from_path=lambda path: asked.update(costs=path),
+    )
+    stand_in = SimpleNamespace(config=lambda: config, visualize_from_config=lambda _, **options: asked.update(options))
+    monkeypatch.setitem(sys.modules, "model_explorer", stand_in)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    done = CliRunner().invoke(cli, ["explore", "model.onnx", "build"])
+    assert isinstance(done.exception, CompileError) and "no adapter for ONNX" in done.exception.message
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    CliRunner().invoke(cli, ["explore", "model.onnx", "build", "--no-browser"], catch_exceptions=False)
+    results = json.loads(Path(asked["costs"]).read_text())["perceptron"]["results"]
+    names = [node.name for node in onnx.load(asked["model"]).graph.node]
+    assert names == ["MatMul_0", "Relu_1", "MatMul_2", "Relu_3"] and set(names) <= set(results)
+    assert asked["extensions"] == ["model_explorer_onnx"] and asked["no_open_in_browser"]

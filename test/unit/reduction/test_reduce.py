@@ -123,6 +123,18 @@ def test_a_refused_model_from_the_command_line(tmp_path, monkeypatch: pytest.Mon
     assert isinstance(again.exception, CompileError) and again.exception.op_type == "RandomNormalLike"
 
 
+def test_a_node_with_a_result_of_open_shape_is_left_alone() -> None:
+    """What is refused most often has a shape that depends on data."""
+    model = chain(["Relu", "NonZero", "Cast"])
+    model.graph.node[2].attribute.append(helper.make_attribute("to", TensorProto.FLOAT))
+    del model.graph.output[0].type.tensor_type.shape.dim[:]
+    model.graph.output[0].type.tensor_type.shape.dim.add().dim_value = 2
+    model.graph.output[0].type.tensor_type.shape.dim.add().dim_param = "found"
+    reduced = reduce_model(model, parse_condition("refused", Options()))
+    assert [node.op_type for node in reduced.model.graph.node] == ["NonZero"]
+    assert extents(reduced.model) == []
+
+
 def test_wrong_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """The target makes a mistake at Tanh: the search finds that node."""
     from mnc.executable import Executable

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnc.mncore_backend.assembly import parse_program
-from mnc.mncore_backend.cost import Ideal, cost_of, multiply_adds
+from mnc.mncore_backend.cost import cost_of, multiply_adds
+from mnc.mncore_backend.ideal import Ideal
 
 TEXT = """
 mvp/n640i01 $d0 $lc0@.0

@@ -26,8 +26,8 @@ function sums(deltas) {
 }
 
 const KINDS = {
-  dl: "load", ul: "store", matmul: "matrix product", loops: "loop nest", relayout: "relayout", reduce: "sum",
-  gather: "gather", fill_padding: "fill padding", lookup: "look-up",
+  dl: "load", ul: "store", matmul: "matrix product", loops: "loop nest", relayout: "change of layout",
+  reduce: "reduction", fill_padding: "fill of padding", lookup: "look-up", spill: "store until needed",
 };
 
 function kernelName(kernel) {

@@ -1,14 +1,17 @@
 "use strict";
 // The nodes of the model, with what they cost, what was fused, and layouts.
 
+// Pixels of a picture; browsers draw nothing on larger canvases.
+const HIGHEST = 12000;
+
 function showGraph(data, place) {
   const { nodes, edges } = data.drawing;
   if (!nodes.length) {
     place.append(element("p", { class: "dim" }, "The graph of the model was not recorded."));
     return;
   }
-  place.append(element("p", { class: "dim" }, "The area of a node is its cycles, its colour the part that was stalled (blue: none, red: all). "
-    + "Nodes of one outline colour run as one loop nest. Nodes without cycles were folded away. Wheel to zoom; click a node for its layouts."));
+  place.append(element("p", { class: "dim" }, "The area of a node is its cycles, its colour the part of them in which the program stood still (blue: none, red: all). "
+    + "Nodes with outlines of one colour run as one loop nest. Small grey nodes cost nothing. Drag to move, click a node for its layouts."));
   const group = new Map();
   data.record.fused.forEach((names, i) => names.forEach((name) => { if (!group.has(name)) group.set(name, i); }));
   const box = element("div", { class: "box" });
@@ -21,20 +24,20 @@ function showGraph(data, place) {
     const stalled = cost ? cost.stall_cycles / Math.max(1, cost.cycles) : 0;
     const own = group.get(name);
     return {
-      name, x: 120 * x, y: 60 * y, symbol: "circle",
-      symbolSize: cost ? 8 + 34 * Math.sqrt(cost.cycles / most) : 6,
+      name, x: 220 * x, y: 60 * y, symbol: "circle",
+      symbolSize: cost ? 8 + 24 * Math.sqrt(cost.cycles / most) : 6,
       itemStyle: { color: cost ? mixed(stalled) : "#c8ccd4", borderColor: own === undefined ? "#fff" : COLOURS[own % COLOURS.length], borderWidth: own === undefined ? 1 : 3 },
     };
   });
   const depth = Math.max(...nodes.map((node) => node.y));
-  const made = chart(box, Math.max(320, Math.min(900, 90 + 46 * (depth + 1))));
+  const made = chart(box, Math.max(320, Math.min(HIGHEST, 90 + 40 * (depth + 1))));
   made.setOption({
     animation: false,
     tooltip: { confine: true, formatter: (p) => (p.dataType === "node" ? nodeText(data, p.name, types) : escaped(`${p.data.source} to ${p.data.target}`)) },
     series: [{
-      type: "graph", layout: "none", roam: true, data: drawn, edgeSymbol: ["none", "arrow"], edgeSymbolSize: 6,
+      type: "graph", layout: "none", top: 40, bottom: 40, roam: depth < 20 || "move", data: drawn, edgeSymbol: ["none", "arrow"], edgeSymbolSize: 6,
       links: edges.map(([source, target]) => ({ source, target })),
-      label: { show: nodes.length < 60, position: "right", formatter: (p) => `${p.name} (${types.get(p.name)})`, fontSize: 11 },
+      label: { show: true, position: "right", formatter: (p) => `${p.name} (${types.get(p.name)})`, fontSize: 11 },
       lineStyle: { color: "#9aa4b5", width: 1 }, scaleLimit: { min: 0.2, max: 20 }, labelLayout: { hideOverlap: true },
     }],
   });

@@ -19,7 +19,7 @@ const PART_COLOURS = ["#4e79a7", "#f28e2b", "#76b7b2", "#b07aa1", "#9c755f", "#b
 
 function showDecisions(data, place) {
   const { decisions } = data.record;
-  place.append(element("p", { class: "dim" }, "What was compared, with prices in steps as they were estimated; the chosen one is marked."));
+  place.append(element("p", { class: "dim" }, "Alternatives that were compared, with their estimated costs in steps. The one that was chosen is marked."));
   const box = element("div", { class: "box" });
   const filter = element("input", { type: "search", placeholder: "node or decision", "aria-label": "filter" });
   const list = element("div");
@@ -35,7 +35,7 @@ function showDecisions(data, place) {
 }
 
 function decisionDetails(decision) {
-  const title = `${decision.decision} of ${decision.node || "the program"}: ${decision.candidates.length} candidates, ${decision.reason}`;
+  const title = `${decision.decision} of ${decision.node || "the program"}: ${decision.candidates.length} candidates; chosen: ${decision.reason}`;
   const made = element("details", {}, element("summary", {}, title));
   made.addEventListener("toggle", () => {
     if (made.childElementCount > 1) return;

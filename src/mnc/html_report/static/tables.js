@@ -2,6 +2,8 @@
 // The summary, and tables that sort and filter.
 
 const ROWS_AT_ONCE = 300;
+// Texts of a cell that may hold many: no row takes more than a few lines.
+const FEW = 3;
 
 // columns: [title, value of a row, "number" | "code" | "", cell of a row (optional)]
 function table(rows, columns, start = 1, searched = null) {
@@ -56,8 +58,20 @@ function waitText(waits) {
 
 // Cycles of waiting by line of the transfer; its text shows when the pointer rests on it.
 function waitCell(data, waits) {
-  return element("span", {}, waits.map(([line, cycles]) =>
+  const cell = element("span", {}, waits.slice(0, FEW).map(([line, cycles]) =>
     element("div", { title: data.lines[line - 1] || "" }, `${count(cycles)}: line ${line}`)));
+  const rest = waits.slice(FEW);
+  if (rest.length) cell.append(element("div", { class: "dim" },
+    `${count(rest.reduce((sum, [, cycles]) => sum + cycles, 0))}: ${rest.length} more`));
+  return cell;
+}
+
+// The first of several texts, the rest below a line that opens them.
+function fewCell(texts) {
+  const cell = element("span", {}, texts.slice(0, FEW).map((text) => element("div", {}, text)));
+  if (texts.length > FEW) cell.append(element("details", { class: "more" },
+    element("summary", {}, `${texts.length - FEW} more`), texts.slice(FEW).map((text) => element("div", {}, text))));
+  return cell;
 }
 
 function costColumns(data, total) {
@@ -81,12 +95,13 @@ function layoutsOf(data, node) {
 
 function showNodes(data, place) {
   const total = data.report.total.cycles;
-  place.append(element("p", { class: "dim" }, "Stalls belong to the node whose transfer is waited for, idle steps to the node "
-    + "whose work comes next; the sum over nodes is the total. The bound of a node is the work of its own matrix steps or DRAM traffic."));
+  const resultsOf = (row) => [...new Set(layoutsOf(data, row.node).map((l) => l.result))];
+  place.append(element("p", { class: "dim" }, "Stalled cycles belong to the node whose transfer the program waits for, idle steps to the node "
+    + "that works next. All nodes together make the total. The bound of a node is the longer of two times: that of its matrix steps, and that of its DRAM traffic."));
   place.append(table(data.record.nodes, [
     ["node", (r) => r.node, ""], ["operator", (r) => r.type, ""],
     ...costColumns(data, total),
-    ["layout of the result", (r) => [...new Set(layoutsOf(data, r.node).map((l) => l.result))].join(" "), "code"],
+    ["layout of the result", (r) => resultsOf(r).join(" "), "code", (r) => fewCell(resultsOf(r))],
     ["precision", (r) => [...new Set(layoutsOf(data, r.node).map((l) => l.precision))].join(", "), ""],
     ["waits for", (r) => waitText(r.waits), "code", (r) => waitCell(data, r.waits)],
   ], 2));
@@ -94,11 +109,13 @@ function showNodes(data, place) {
 
 function showLoops(data, place) {
   const total = data.report.total.cycles;
-  place.append(element("p", { class: "dim" }, "Loop nests, matrix products and movements that the program was selected from."));
+  const tensorsOf = (row) => row.tensors.map((t) => `${t.shape} ${t.layout || t.in}`);
+  place.append(element("p", { class: "dim" }, "Loop nests, matrix products and movements of data, from which the instructions were made."));
   place.append(table(data.record.kernels, [
-    ["number", (r) => r.number, "number"], ["kind", kernelName, ""], ["nodes", (r) => r.nodes.join(" + "), ""],
+    ["number", (r) => r.number, "number"], ["kind", kernelName, ""],
+    ["nodes", (r) => r.nodes.join(" + "), "names", (r) => fewCell(r.nodes)],
     ...costColumns(data, total),
-    ["tensors and layouts", (r) => r.tensors.map((t) => `${t.shape} ${t.layout || t.in}`).join("\n"), "code"],
+    ["tensors and layouts", (r) => tensorsOf(r).join("\n"), "code", (r) => fewCell(tensorsOf(r))],
     ["precision", (r) => r.precision || "single", ""],
     ["waits for", (r) => waitText(r.waits), "code", (r) => waitCell(data, r.waits)],
   ], 3));
@@ -108,16 +125,16 @@ function showSummary(data, place) {
   const { total, ideal, of_ideal } = data.report;
   const cards = element("div", { class: "cards" });
   cards.append(card("cycles", count(total.cycles), `${(total.seconds * 1e6).toPrecision(3)} us at the machine's clock`));
-  if (ideal) cards.append(card("of the model's ideal", percent(of_ideal),
-    `${count(ideal.cycles)} cycles: compute ${count(ideal.compute_cycles)}, DRAM ${count(ideal.dram_cycles)}`));
-  cards.append(card("the program's own work", count(Math.max(total.program_compute_cycles, total.program_dram_cycles)),
-    `cycles: compute ${count(total.program_compute_cycles)}, DRAM ${count(total.program_dram_cycles)}`));
+  if (ideal) cards.append(card("of the ideal", percent(of_ideal),
+    `the model needs ${count(ideal.cycles)} cycles at best: compute ${count(ideal.compute_cycles)}, DRAM ${count(ideal.dram_cycles)}`));
+  cards.append(card("bound of this program", count(Math.max(total.program_compute_cycles, total.program_dram_cycles)),
+    `cycles, padding and copies included: compute ${count(total.program_compute_cycles)}, DRAM ${count(total.program_dram_cycles)}`));
   cards.append(card("steps", count(total.steps), `${count(total.idle_steps)} idle, ${count(total.mau_steps)} with the MAU at work`));
   cards.append(card("stalled", percent(total.stall_cycles / Math.max(1, total.cycles)), `${count(total.stall_cycles)} cycles`));
   cards.append(card("DRAM", `${count(total.dram_bytes)} bytes`, `${count(total.mv_transfers)} MV transfers`));
-  cards.append(card("preferences", data.report.preferences.join(", ") || "plain",
+  cards.append(card("layout preferences", data.report.preferences.join(", ") || "plain",
     data.record.attempts.length > 1 ? `compiled ${data.record.attempts.length} times` : "compiled once"));
-  place.append(cards, element("h2", {}, "Dearest nodes"));
+  place.append(cards, element("h2", {}, "Most expensive nodes"));
   const box = element("div", { class: "box" });
   place.append(box);
   const top = data.record.nodes.slice(0, 15).reverse();

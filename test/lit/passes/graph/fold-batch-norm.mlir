@@ -1,5 +1,17 @@
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(fold-batch-norm)' | FileCheck %s
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(fold-batch-norm)' --explain 2>&1 | FileCheck %s --check-prefix=WHY
+// RUN: mnc-opt %s --pass-pipeline='builtin.module(fold-batch-norm)' --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=NAMES
+
+// The names of both nodes survive.
+// NAMES-LABEL: func.func @named
+// NAMES: "graph.conv"{{.*}} loc(fused["first"{{.*}}, "second"
+func.func @named(%x: tensor<1x1x4xf32>) -> tensor<1x1x4xf32> {
+  %w = "graph.constant"() {value = dense<2.0> : tensor<1x1x1xf32>} : () -> tensor<1x1x1xf32>
+  %p = "graph.constant"() {value = dense<1.0> : tensor<1xf32>} : () -> tensor<1xf32>
+  %0 = "graph.conv"(%x, %w) {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, group = 1 : i64} : (tensor<1x1x4xf32>, tensor<1x1x1xf32>) -> tensor<1x1x4xf32> loc("first")
+  %1 = "graph.batch_norm"(%0, %p, %p, %p, %p) {epsilon = 0.0 : f32} : (tensor<1x1x4xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1x4xf32> loc("second")
+  return %1 : tensor<1x1x4xf32>
+}
 
 // Channel 0: factor 2 / sqrt(4) = 1, offset 1 - 3 * 1; channel 1: factor 6 / sqrt(9) = 2, offset 0 - 1 * 2.
 // CHECK-LABEL: func.func @conv
