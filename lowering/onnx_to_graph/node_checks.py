@@ -24,6 +24,7 @@ from mnc.lowering.onnx_to_graph.check_rules import (
     vector_of,
 )
 from mnc.lowering.onnx_to_graph.node import Node
+from mnc.lowering.onnx_to_graph.size_limits import LARGEST_CONSTANT
 
 _REDUCTIONS = one_of("reduction", "none", "add", "mul", "max", "min")
 _AUTO_PAD = one_of("auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
@@ -78,9 +79,14 @@ def _depth(node: Node) -> int:
     return int(depth.reshape(-1)[0])
 
 
-def _square(default: int) -> Rule:
-    """Every element along an axis is compared with every other."""
-    return makes("the square of the extent of its axis", lambda node: shape(node, 0)[_axis(node, default)] ** 2)
+def _ranks(node: Node) -> None:
+    """Every element along the axis is compared with every other."""
+    extent = shape(node, 0)[_axis(node, -1)]
+    if extent**2 > LARGEST_CONSTANT:
+        most = math.isqrt(LARGEST_CONSTANT)
+        message = f"it ranks {extent} elements, each beside every other; at most {most} are ranked at once"
+        hint = f"rank parts of at most {most} elements and then their results: Split, a TopK each, Concat, TopK"
+        raise node.error(message, hint=hint)
 
 
 def _axis(node: Node, default: int) -> int:
@@ -160,7 +166,7 @@ CHECKS: dict[str, tuple[Rule, ...]] = {
         rank_between(0, 4, 4), attribute_at_least(1, "blocksize"), one_of("mode", "DCR", "CRD"),
         divides("the block size", 2, _block), divides("the block size", 3, _block),
     ),
-    "TopK": (rank_between(0, 1), _square(-1)),
+    "TopK": (rank_between(0, 1), _ranks),
     "Upsample": _RESIZED,
     "Trilu": (rank_between(0, 2), makes("its triangle", lambda node: math.prod(shape(node, 0)[-2:]))),
 }  # fmt: skip
