@@ -58,6 +58,7 @@ from mnc.mncore_backend.distribution import (
     roomy_iteration,
 )
 from mnc.mncore_backend.distribution.contraction import WHOLE, least_cost
+from mnc.mncore_backend.distribution.costs import outlook, relayout_steps
 from mnc.mncore_backend.distribution.reshapes import reshaped
 from mnc.mncore_backend.distribution.space import reduce_inside, resized, scattered
 from mnc.mncore_backend.layout import Axis, Layout, LayoutError, parse, permute, reshape
@@ -67,6 +68,8 @@ from mnc.mncore_backend.program import LOCAL_MEMORY
 OPERANDS, RESULT, PRECISION = "mncore.operands", "mncore.result", "mncore.precision"
 PARTIAL = "mncore.partial"
 """Layout of the partial sums of a contraction, where it differs from the layout of the result."""
+PRICE = "mncore.price"
+"""Steps of a function in these layouts, by the prices the decisions went by: what compares one policy with another."""
 MOVED_ONLY = ("arith.constant", "tensor.empty", "linalg.fill")
 HARDWARE_COMBINERS = ("sum", "max", "min")
 ROOM = MEMORIES[LOCAL_MEMORY[0]].longs // 8
@@ -90,6 +93,7 @@ class _Assignment:
         self.strides = StridesAfter()
         self.layouts: dict[Any, Layout] = {}
         self.waiting: dict[Any, Any] = {}  # result -> element-wise operation on free operands
+        self.price = 0.0  # steps of what is decided so far, roughly
 
     def visit(self, op: Any) -> None:
         name = op.operation.name
@@ -172,6 +176,7 @@ class _Assignment:
         others = price_of_others(generic, self.homes, self.layouts, self.problem)
         afterwards = self.afterwards(op.operation.results[0])
         plan = plan_contraction(problem, movement_steps, afterwards, others, watch_plans(op), decide_plan(op))
+        self.price += plan.cost - (outlook(plan.result) if problem.home is None else 0.0)
         for number, (operand, layout) in enumerate(zip(generic.inputs, (plan.left, plan.right), strict=True)):
             if operand.access is not None:
                 self.settle(operand.value, layout)
@@ -268,7 +273,7 @@ class _Assignment:
         alone = project(shape, default_digits(shape, self.policy.axes), tuple(range(len(shape))))
         moving = body_steps(op, alone) + movement_steps(alone, wanted)
         held = wanted.local_size * (1 + len(generic.inputs))  # operands and result, repeated as often as it is wanted
-        is_cheaper = held <= 4 * ROOM and body_steps(op, wanted) <= moving
+        is_cheaper = held <= 8 * ROOM and body_steps(op, wanted) <= moving
         self.work(op, generic, wanted if is_cheaper else None)
 
     def finish(self) -> None:
@@ -298,11 +303,14 @@ class _Assignment:
             project(operand_shape(i, generic.extents), digits, access)
             for i, access in zip(generic.inputs, accesses, strict=True)
         ]
+        moved = [(a, b) for a, b in zip(known, layouts, strict=True) if a is not None]
+        self.price += sum(relayout_steps(a, b) for a, b in moved)
         arriving = list(zip(generic.inputs, layouts, strict=True))
         for operand, layout in sorted(arriving, key=lambda pair: pair[0].value in self.waiting and not pair[0].dims):
             if operand.access is not None:
                 self.settle(operand.value, layout)
         result = project(shape_of(op.operation.results[0]), digits, generic.result)
+        self.price += body_steps(op, max([result, *layouts], key=lambda layout: layout.local_size))
         self.annotate(op, list(layouts), result)
 
     def reshape(self, op: Any) -> None:
@@ -386,6 +394,7 @@ class AssignLayouts(Pass):
                 for op in function.regions[0].blocks[0].operations:
                     assignment.visit(op)
                 assignment.finish()
+                function.operation.attributes[PRICE] = ir.FloatAttr.get_f64(assignment.price)
 
 
-__all__ = ["OPERANDS", "PRECISION", "RESULT", "AssignLayouts", "Axis", "combines_across_pes"]
+__all__ = ["OPERANDS", "PRECISION", "PRICE", "RESULT", "AssignLayouts", "Axis", "combines_across_pes"]

@@ -112,9 +112,21 @@ def _expand(op: Any, ranges: Ranges) -> Needs | None:
     return [tuple(box)]
 
 
+def _concat(op: Any, ranges: Ranges) -> Needs | None:
+    """A part across all pieces: the same part of each."""
+    joined = ir.IntegerAttr(op.attributes["dim"]).value
+    if ranges[joined] != (0, shape_of(op.results[0])[joined]):
+        return None
+    return [
+        tuple((0, shape_of(piece)[joined]) if d == joined else own for d, own in enumerate(ranges))
+        for piece in op.operands
+    ]
+
+
 _HANDLERS = {
     "linalg.generic": _generic,
     "tensor.pad": _pad,
+    "tensor.concat": _concat,
     "tensor.collapse_shape": _collapse,
     "tensor.expand_shape": _expand,
 }

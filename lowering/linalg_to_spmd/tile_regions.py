@@ -32,6 +32,9 @@ LARGEST_WEIGHT = WHOLE * LANE_COUNT
 """Elements of a constant from which it is not kept in every MAB."""
 SHORT = 3
 """Operations between two large ones that belong to the chain."""
+BESIDE = 3
+"""How many times smaller an operation beside a large one may be that is done part by part with it: to join its parts on
+the chip, and to take parts of the whole again, costs more than what they compute twice."""
 EACH_PART = 0.02
 """Price of one more part, as a share of the work: latencies, and weights that are fetched again."""
 
@@ -55,6 +58,13 @@ def _elements(value: Any) -> int:
     return prod(shape_of(value))
 
 
+def _held(op: Any) -> list[Any]:
+    """The tensors that an operation needs on the chip: weights come in parts, and what is alike takes no room."""
+    operands = [v for v in op.operands if isinstance(v.type, ir.RankedTensorType)]
+    moving = [v for v in operands if isinstance(v.owner, ir.Block) or v.owner.name not in _NO_ROOM]
+    return [*dict.fromkeys(moving), op.results[0]]
+
+
 def _filled(size: int) -> float:
     """Share of the L2Bs that have work if they share out a dimension of this extent."""
     l2bs = AXIS_SIZE[Axis.L2B]
@@ -74,8 +84,9 @@ class _Region:
         self.block = function.regions[0].blocks[0]
         self.most = most
         self.operations = [op.operation for op in self.block.operations]
-        self.large = {op.results[0] for op in self.operations if self._is_large(op)}
+        self.large = {op.results[0] for op in self.operations if self._is_large(op, most)}
         self.large |= self._between()
+        self._take_neighbours()
         self.made: dict[tuple[Any, Ranges], Any] = {}
 
     def _between(self) -> set[Any]:
@@ -94,19 +105,26 @@ class _Region:
                     before[value] = min(before.get(value, steps), steps)
         return {v for v in after if v in before and v.owner.name in PARTABLE}
 
-    def _is_large(self, op: Any) -> bool:
+    def _take_neighbours(self) -> None:
+        """Add what is smaller, but not small, and makes or reads what is large."""
+        medium = {op.results[0] for op in self.operations if self._is_large(op, self.most // BESIDE)} - self.large
+        medium = {value for value in medium if value.owner.name in PARTABLE}
+        waiting = list(self.large)
+        while waiting:
+            value = waiting.pop()
+            beside = {*value.owner.operands, *(r for use in value.uses for r in use.owner.operation.results)}
+            found = {other for other in medium if other in beside}
+            medium -= found
+            self.large |= found
+            waiting += found
+
+    @staticmethod
+    def _is_large(op: Any, most: int) -> bool:
         if len(op.results) != 1 or not isinstance(op.results[0].type, ir.RankedTensorType):
             return False
         if op.name in ("arith.constant", "tensor.empty", "linalg.fill") or splat_value(op.results[0]) is not None:
             return False
-        return sum(_elements(v) for v in self._held(op)) > self.most
-
-    @staticmethod
-    def _held(op: Any) -> list[Any]:
-        """The tensors that an operation needs on the chip: weights come in parts, and what is alike takes no room."""
-        operands = [v for v in op.operands if isinstance(v.type, ir.RankedTensorType)]
-        moving = [v for v in operands if isinstance(v.owner, ir.Block) or v.owner.name not in _NO_ROOM]
-        return [*dict.fromkeys(moving), op.results[0]]
+        return sum(_elements(v) for v in _held(op)) > most
 
     def run(self) -> None:
         for op in self.operations:  # parts that are made for one end serve those behind it
@@ -167,7 +185,7 @@ class _Region:
         parts = needs(value.owner, box)
         if parts is None:
             return None
-        held = self._held(value.owner)
+        held = _held(value.owner)
         own = prod(size for _, size in box)
         sizes = {v: prod(size for _, size in part) for v, part in zip(value.owner.operands, parts, strict=False)}
         here = own + sum(size for v, size in sizes.items() if v in held)

@@ -167,7 +167,7 @@ def _plans(problem: Contraction) -> list[Candidate]:
     held = [operand.layout for operand in (left, right) if operand.layout is not None]
     factors = replace(left, layout=None), replace(right, layout=None)
     space = replace(problem, left=factors[0], right=factors[1], home=None, policy=PLAIN)
-    axes = problem.policy.axes
+    axes = problem.policy.contraction_axes
     found = list(_split_plans(space, axes))
     if left.kept or right.kept or any(not layout.selected_bits(Axis.L2B) for layout in held):
         alike = tuple(axis for axis in axes if axis is not Axis.L2B)  # slower, but nothing to exchange between L2Bs
@@ -218,7 +218,7 @@ def _digits_where_left_is(problem: Contraction, by_role: dict[str, list[int]]) -
     if lanes != [lane["k"]] or tuple(x for x in digits[lane["k"]] if x.size > 1)[-len(LANES) :] != LANES:
         return None
     held = {axis: problem.left.layout.selected_bits(axis) for axis in SPLIT_AXES}
-    free = [(axis, bit) for axis, bit in bits_of(problem.policy.axes) if not held[axis] & bit]
+    free = [(axis, bit) for axis, bit in bits_of(problem.policy.contraction_axes) if not held[axis] & bit]
     digits.update(_role_digits(problem, by_role["n"], free, lane["n"])[0])
     return digits
 

@@ -124,7 +124,8 @@ def reduce_steps(result: Layout, partial: Sequence[Axis]) -> float:
     prices = {
         Axis.MAB: climbing,
         Axis.L1B: local / 2 + in_l1bm / 32 + 40,
-        Axis.L2B: local / 2 + in_l2bm / 12 + 300,  # two transfers of 8 long words per cycle, and the way to them
+        # Two transfers of 8 long words per cycle by PDM, or of 32 by the DRAMs, and the way to them.
+        Axis.L2B: local / 2 + min(in_l2bm / 12 + 300, in_l2bm / 48 + 340),
     }
     return sum(prices[axis] for axis in partial)
 

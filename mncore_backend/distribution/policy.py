@@ -19,14 +19,16 @@ class Policy:
     """Preferences.
 
     Attributes:
-        axes: over which tensors are split. Along the others all places do the same: more work for each, but nothing
-            has to be exchanged between them.
+        axes: over which element-wise work and reductions are split. Along the others all places do the same: more work
+            for each, but nothing has to be exchanged between them.
+        contraction_axes: over which contractions are split.
         foresight: part of the price of this and what follows to which it has to fall for a plan that is not the
             cheapest itself.
         work: what a step of the matrix unit counts, where one of a movement counts 1. Movements wait for each other.
     """
 
     axes: tuple[Axis, ...] = SPLIT_AXES
+    contraction_axes: tuple[Axis, ...] = SPLIT_AXES
     foresight: float = CLEARLY
     work: float = 1.0
 
@@ -37,8 +39,10 @@ _WORK = 0.3
 
 def policy_of(preferences: Collection[Preference]) -> Policy:
     """The policy of one who prefers all this."""
+    inside = SPLIT_AXES[1:]
     return Policy(
-        axes=SPLIT_AXES[1:] if "alike" in preferences else SPLIT_AXES,
+        axes=inside if {"alike", "tensor-parallel"} & set(preferences) else SPLIT_AXES,
+        contraction_axes=inside if "alike" in preferences else SPLIT_AXES,
         foresight=1.0 if "foresight" in preferences else CLEARLY,
         work=_WORK if "still" in preferences else 1.0,
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, addresses_in_use
+from mnc.mncore_backend.machine import GROUPS
 from mnc.mncore_backend.movement.local import LONG, access, constant, copy
 from mnc.mncore_backend.movement.paths import Path
 from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, emit_l2bm_up, exchange, pe_operand, staging
@@ -25,6 +26,7 @@ KINDS = {"sum": ("ffadd", "fvadd"), "max": ("fmax", "fmax"), "min": ("fmin", "fm
 
 _APART = Path(PE_FAMILIES[0], None)  # every L1B keeps data of its own
 L2BM_PER_L1BM = _APART.widening
+MOST_BY_PDM = 4096  # long words up to which a sum over all L2Bs passes PDM, which disturbs no load from DRAM
 MOST_EXCHANGED = 16384  # long words of L2BM that one exchange takes: half of it, the other half receives
 
 
@@ -251,11 +253,18 @@ class _Reduction:
         return f"l2bmr{KINDS[self.kind][0]}", "" if reduced == 7 else f"@{b}/{reduced}"
 
     def _all_l2b(self, l2bm: Buffer) -> Buffer:
+        """By way of PDM, or of the DRAMs, which take and give four times as much per cycle but are often busy."""
         size = l2bm.size
-        pdm = self.builder.temporary(size, (Memory.PDM,), "reduce", alignment=MV_UNIT)
-        self.builder.emit(f"mvr{KINDS[self.kind][0]}", [upper(l2bm)], [upper(pdm, group=0)], size=size)
+        if size <= MOST_BY_PDM:
+            pdm = self.builder.temporary(size, (Memory.PDM,), "reduce", alignment=MV_UNIT)
+            between = upper(pdm, group=0)
+        else:
+            between = upper(
+                self.builder.program.buffer("sums", size // GROUPS, (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
+            )
+        self.builder.emit(f"mvr{KINDS[self.kind][0]}", [upper(l2bm)], [between], size=size)
         result = staging(self.builder, Memory.L2BM, size, "reduced")
-        self.builder.emit("mvb", [upper(pdm, group=0)], [upper(result)], size=size)
+        self.builder.emit("mvb", [between], [upper(result)], size=size)
         return result
 
     # Some of the L2Bs ------------------------------------------------------------------------------------------------

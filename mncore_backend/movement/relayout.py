@@ -105,11 +105,12 @@ def _between(layout: Layout) -> tuple[Memory, ...]:
 
 
 @lru_cache(maxsize=256)
-def find_chain(source: Layout, target: Layout) -> tuple[Move, ...] | None:
-    """The cheapest chain of moves over the intermediate layouts, None if there is none."""
+def find_chain(source: Layout, target: Layout, *, detours: bool = True) -> tuple[Move, ...] | None:
+    """The cheapest chain of moves over the intermediate layouts, None if there is none; with `detours`, over layouts
+    that collect an axis in every PE too, where the chain is dear."""
     stops = [*variants(source, target), *variants(target, source)]
     found = _search(source, target, stops)
-    if found is None or sum(move[0] for move in found) > DEAR:
+    if detours and (found is None or sum(move[0] for move in found) > DEAR):
         # A detour: an axis collected in every PE, and spread again.
         for end, other in ((source, target), (target, source)):
             for detour in collected(end):

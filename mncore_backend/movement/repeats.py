@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from mnc.mncore_backend.movement.pick import Plan
 from mnc.mncore_backend.program import AnyOperand, Buffer, BufferOperand, Builder, MachineOp
 
-MOST_OPERATIONS = 1 << 17
-"""Operations that are remembered; the plans used longest ago are forgotten first."""
+MOST_OPERATIONS = 1 << 19
+"""Operations that are remembered, some 200 MB; the plans used longest ago are forgotten first. A program with more of
+them in different movements plans them twice, ahead and where they are wanted."""
 
 
 @dataclass(frozen=True, slots=True)

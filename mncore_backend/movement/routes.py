@@ -29,13 +29,13 @@ class Wanted:
     number: Index
 
     @classmethod
-    def of(cls, need: Need, addresses: Index, chunk: list[int]) -> "Wanted":
-        """`addresses`: source address of every target word, `ABSENT` where none is wanted."""
-        rank = np.full(int(addresses.max()) + 2, ABSENT, np.int32)  # the last is that of ABSENT
-        rank[chunk] = np.arange(len(chunk))
-        numbers = rank[addresses].reshape(-1)
-        words = np.flatnonzero(numbers >= 0)
-        return cls(need, words, numbers[words])
+    def of(cls, need: Need, places: "Readers", chunk: list[int]) -> "Wanted":
+        """The words that come from the source addresses of a chunk."""
+        found = [places.of(address) for address in chunk]
+        words = np.concatenate(found)
+        numbers = np.repeat(np.arange(len(chunk), dtype=np.int32), [len(own) for own in found])
+        order = np.argsort(words)
+        return cls(need, words[order], numbers[order])
 
     def at(self, axis: Axis) -> Index:
         """Coordinates of the source words."""
@@ -50,6 +50,21 @@ class Wanted:
     def only(self, chosen: NDArray[np.bool_]) -> "Wanted":
         """Some of them."""
         return Wanted(self.need, self.words[chosen], self.number[chosen])
+
+
+class Readers:
+    """The target words that want a source address, for every address: found once, asked for chunk by chunk."""
+
+    def __init__(self, addresses: Index) -> None:
+        """`addresses`: source address of every target word, `ABSENT` where none is wanted."""
+        flat = addresses.reshape(-1)
+        wanted = np.flatnonzero(flat >= 0)
+        self._words = wanted[np.argsort(flat[wanted], kind="stable")]
+        self._starts = np.searchsorted(flat[self._words], np.arange(int(flat.max(initial=ABSENT)) + 2))
+
+    def of(self, address: int) -> Index:
+        """Numbers of the words, ascending."""
+        return self._words[self._starts[address] : self._starts[address + 1]]
 
 
 class Route:

@@ -16,7 +16,7 @@ from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.movement.crossing import Crossing
 from mnc.mncore_backend.movement.local import LONG, access, copy
 from mnc.mncore_backend.movement.paths import Path
-from mnc.mncore_backend.movement.routes import ABSENT, Route, Wanted
+from mnc.mncore_backend.movement.routes import ABSENT, Readers, Route, Wanted
 from mnc.mncore_backend.movement.scope import Index, Need
 from mnc.mncore_backend.movement.staging import (
     emit_down,
@@ -44,10 +44,11 @@ def portions(builder: Builder, way: Crossing, source: Buffer, need: Need, scratc
     """Emit the transfers portion by portion; the caller picks from the scratch buffer in between."""
     addresses = np.where(need.wanted, need.at(Axis.ADDRESS), ABSENT)
     used = _in_order_of_use(addresses)
+    readers = Readers(addresses)
     first, size = 0, way.chunk()
     while first < len(used):
         chunk = [int(a) for a in used[first : first + size]]
-        wanted = Wanted.of(need, addresses, chunk)
+        wanted = Wanted.of(need, readers, chunk)
         if way.family is None:
             copy(builder, source, scratch, [(LONG * a, LONG * (RESERVED + i)) for i, a in enumerate(chunk)])
             yield _finish(builder, way, wanted, wanted.number, len(chunk), scratch)

@@ -45,13 +45,15 @@ class Options:
     updates: dict[str, str] = field(default_factory=dict)
     prefer: tuple[Preference, ...] | None = None
     room: int = 100
+    region: int = 36
     decisions: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _one_of("precision", self.precision, get_args(Precision))
         _one_of("resident", self.resident, get_args(Resident))
-        if not isinstance(self.room, int) or not 1 <= self.room <= 100:
-            raise CompileError(f"there is no room of {self.room!r} percent", hint="give a number from 1 to 100")
+        for name, percent in (("room", self.room), ("region", self.region)):
+            if not isinstance(percent, int) or not 1 <= percent <= 100:
+                raise CompileError(f"there is no {name} of {percent!r} percent", hint="give a number from 1 to 100")
         values: dict[str, Any] = {"shapes": read_shapes(self.shapes), "updates": _updates(self.updates)}
         if self.prefer is not None:
             values["prefer"] = _preferences(self.prefer)

@@ -6,7 +6,7 @@ tiny, one preference is known to be right, and most programs are compiled once.
 """
 
 import typing
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -16,6 +16,7 @@ from mnc.core import events
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
 from mnc.core.recording import begin_attempt, choose_attempt, position, rewind
+from mnc.lowering.linalg_to_spmd.assign_layouts import PRICE
 from mnc.mncore_backend.allocation.allocate import CapacityError
 from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.cost import cost_of
@@ -28,6 +29,8 @@ from mnc.stages import STAGES, Pipeline, stage_pipeline
 PREFERENCES: tuple[Preference, ...] = typing.get_args(Preference)
 """In the order in which they are changed: the first gains most."""
 ALIKE: Preference = "alike"
+STARTS: tuple[tuple[Preference, ...], ...] = (), ("tensor-parallel",)
+"""Preferences of which the cheapest by its price is compiled first, and alone where the program is long."""
 FIRST_STAGE, DECISION = "spmd", "assign-layouts"
 MOST_STATEMENTS = 3000
 """Programs that are longer without preferences are compiled once: several compilations would take too long."""
@@ -39,6 +42,9 @@ two of work, and what has to be exchanged later passes PDM."""
 NOTE = "mnc.preferences"
 
 
+REGIONS = (36, 24, 16)
+"""Percent of all local memory that an operation may take before its chain is done part by part: less is tried where
+one operation, as it is laid out, finds no room in a PE."""
 ROOMS = (100, 88, 75, 62, 50)
 """Percent of local memory that values take at once: less is tried where kernels find no room beside them."""
 SPILLS = "spill-buffers"
@@ -72,18 +78,33 @@ class _Search:
         self.module = module
         self.options = options
         self.seen: set[str] = set()
+        self.decided: dict[tuple[Preference, ...], Any] = {}  # modules with layouts that nothing has been made of yet
+
+    def _with_layouts(self, ordered: tuple[Preference, ...]) -> Any:
+        """The module with the layouts that these preferences lead to."""
+        if ordered not in self.decided:
+            entries = _entries(replace(self.options, prefer=ordered))
+            module = _copy(self.module)
+            Pipeline(tuple(entries[: [entry.name for entry in entries].index(DECISION) + 1])).run(module)
+            self.decided[ordered] = module
+        return self.decided[ordered]
+
+    def price(self, preferences: Collection[Preference]) -> float:
+        """Steps that the program takes with these preferences, by the prices that decide about layouts."""
+        operations = [f.operation for f in self._with_layouts(_ordered(preferences)).body.operations]
+        return sum(ir.FloatAttr(op.attributes[PRICE]).value for op in operations if PRICE in op.attributes)
 
     def compiled(self, preferences: Collection[Preference]) -> Compiled | None:
         """The program with these preferences; None if others have led to the same layouts."""
-        ordered: tuple[Preference, ...] = tuple(name for name in PREFERENCES if name in preferences)
+        ordered = _ordered(preferences)
         begin_attempt(", ".join(ordered))
         options = replace(self.options, prefer=ordered)
         entries = _entries(options)
         names = [entry.name for entry in entries]
         decided, spills = names.index(DECISION) + 1, names.index(SPILLS)
-        module = _copy(self.module)
         events.emit("stage", f"layouts: {', '.join(ordered) or 'plain'}")
-        Pipeline(tuple(entries[:decided])).run(module)
+        module = self._with_layouts(ordered)
+        del self.decided[ordered]
         layouts = module.operation.get_asm(large_elements_limit=16, large_resource_limit=16)
         if layouts in self.seen:
             return None
@@ -121,10 +142,8 @@ def shortest(module: Any, options: Options) -> Compiled:
 
     Raises CompileError as the stages do with the preferences that are tried first.
     """
-    search = _Search(module, options)
     settled: set[Preference] = {ALIKE} if largest_tensor(module) <= TINY else set()
-    best = search.compiled(settled)
-    assert best is not None  # the first is new
+    search, best = _with_regions(module, options, settled)
     if best.text.count("\n") > MOST_STATEMENTS or best.length[0] < LEAST_CYCLES:
         choose_attempt(", ".join(best.preferences))
         return best
@@ -139,6 +158,39 @@ def shortest(module: Any, options: Options) -> Compiled:
             best = other
     choose_attempt(", ".join(best.preferences))
     return best
+
+
+def _with_regions(module: Any, options: Options, settled: Collection[Preference]) -> tuple[_Search, Compiled]:
+    """A search and its first program, with parts of large tensors as large as there is room for."""
+    regions = [options.region, *(percent for percent in REGIONS if percent < options.region)]
+    for region in regions:
+        search = _Search(module, replace(options, region=region))
+        starts = [settled] if settled else sorted(STARTS, key=search.price)
+        try:
+            return search, _first(search, starts)
+        except CapacityError:
+            if region == regions[-1]:
+                raise
+    raise ValueError("there is nothing to start with")
+
+
+def _first(search: _Search, starts: Sequence[Collection[Preference]]) -> Compiled:
+    """The program with the first of these preferences with which there is room for it. Raises CapacityError."""
+    refusal: CapacityError | None = None
+    for preferences in starts:
+        try:
+            found = search.compiled(preferences)
+        except CapacityError as error:
+            refusal = refusal or error
+        else:
+            if found is not None:
+                return found
+    assert refusal is not None  # the first has led to a program or to a refusal
+    raise refusal
+
+
+def _ordered(preferences: Collection[Preference]) -> tuple[Preference, ...]:
+    return tuple(name for name in PREFERENCES if name in preferences)
 
 
 def largest_tensor(module: Any) -> int:

@@ -14,6 +14,7 @@ from mnc.registry import pass_table
 
 GRAPH: tuple[str, ...] = (
     "fold-constants",  # first: what the model computes from weights are constants to all that follow
+    "cse",  # before the count: a weight that every step of a loop reads is one
     "count-work{{precision={precision} resident={resident}}}",  # of the model: without what no run computes, unpadded
     "fold-batch-norm",  # before decompose, which would dissolve it; after folding, which makes its parameters constant
     "decompose",  # before the simplifications: they know primitive operations only
@@ -32,7 +33,7 @@ LINALG = ("graph-to-linalg", "fuse-elementwise", "canonicalize", "cse")
 SPMD = (
     "drop-empty",
     "expand-indices",
-    "tile-regions",  # before products get tiles of their own
+    "tile-regions{{percent={region}}}",  # before products get tiles of their own
     "tile-contractions{{precision={precision} resident={resident}}}",  # of what is in DRAM as a whole
     "split-contractions",  # before layouts, which are of whole tensors
     "assign-layouts{{precision={precision} resident={resident} prefer=\"{prefer}\"}}",

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,15 @@ def _run(script: str, directory: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", script], cwd=directory, capture_output=True, text=True)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Whoever starts the tests in the background of a script has them ignore Ctrl-C, and what they start as well."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_while_a_module_loads(tmp_path: Path) -> None:
     """An exception in native code that loads would end the process by a signal."""
     (tmp_path / "slow.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nprint('not reached')\n")
@@ -41,6 +51,7 @@ def test_ctrl_c_while_a_module_loads(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_in_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as leaving, errors_to_exit_codes():
         signal.raise_signal(signal.SIGINT)

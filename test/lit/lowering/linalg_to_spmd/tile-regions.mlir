@@ -55,3 +55,28 @@ func.func @windows(%x: tensor<4x262144xf32>) -> tensor<4x262144xf32> {
   } -> tensor<4x262144xf32>
   return %y : tensor<4x262144xf32>
 }
+
+// A concatenation is cut along the other dimensions: every part joins the same part of both pieces.
+// CHECK-LABEL: func.func @joined
+// CHECK: tensor.extract_slice %arg0[0, 0] [[[ROWS:[0-9]+]], 512]
+// CHECK: tensor.extract_slice %arg1[0, 0] [[[ROWS]], 512]
+// CHECK: tensor.concat dim(1) {{.*}} : (tensor<[[ROWS]]x512xf32>, tensor<[[ROWS]]x512xf32>) -> tensor<[[ROWS]]x1024xf32>
+// CHECK: arith.addf
+func.func @joined(%x: tensor<1024x512xf32>, %y: tensor<1024x512xf32>) -> tensor<1024xf32> {
+  %empty = tensor.empty() : tensor<1024x1024xf32>
+  %zero = arith.constant dense<0.0> : tensor<1024xf32>
+  %j = tensor.concat dim(1) %x, %y : (tensor<1024x512xf32>, tensor<1024x512xf32>) -> tensor<1024x1024xf32>
+  %e = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%j : tensor<1024x1024xf32>) outs(%empty : tensor<1024x1024xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<1024x1024xf32>
+  %s = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%e : tensor<1024x1024xf32>) outs(%zero : tensor<1024xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<1024xf32>
+  return %s : tensor<1024xf32>
+}
