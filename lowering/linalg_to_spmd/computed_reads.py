@@ -179,7 +179,7 @@ def _write_index(source: Building, value: Any, places: dict[int, int]) -> tuple[
                 mapping[argument] = found[numbers[number]]
         for op in body_operations(source.op, "linalg.index"):
             d = ir.IntegerAttr(op.attributes["dim"]).value
-            if d in dims:
+            if d in dims and d in places:  # others are dead
                 mapping[op.results[0]] = arith.IndexCastOp(index, found[numbers[places[d]]]).result
         _copy_slice(value, block, mapping)
         return [arith.IndexCastOp(index_type(), mapping[value]).result]

@@ -44,9 +44,9 @@ def shown(text: str) -> str:
 
 @pytest.mark.parametrize(("text", "named"), UNINITIALISED)
 def test_memory_never_written_is_poison(text: str, named: str):
-    """Reading it is fine; what depends on it must not be shown, and no mask that is poisoned everywhere decides."""
+    """Reading it is fine; what depends on it must not be shown, and no mask that nobody wrote decides."""
     machine = Machine("strict")
-    if not text.endswith("/$imr3"):
+    if "$imr3" not in text:
         machine.run(text)
         text = f"{text}\n{shown(text)}"
     error = refused(Machine("strict"), text, "uninitialised-read")
