@@ -18,10 +18,7 @@ from mnc.mncore_backend.assembly.records import DebugSet, Memory, Statement, Ste
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.emulator.arena import LAYOUT, ROWS, Arena
 from mnc.mncore_backend.emulator.dram import Dram
-from mnc.mncore_backend.emulator.geometry import BLOCKS, CYCLES, MASK_ENTRIES, PES
-from mnc.mncore_backend.emulator.shadow import EVERYWHERE, NOWHERE
-from mnc.mncore_backend.emulator.state import PE_STORED
-from mnc.mncore_backend.emulator.taint import PATTERNS
+from mnc.mncore_backend.emulator.geometry import BLOCKS, PES
 
 GUARD = np.uint64(0x5AFE5AFE5AFE5AFE)
 GUARD_LONGS = 1 << 16
@@ -85,9 +82,8 @@ def _contents() -> NDArray[np.uint64]:
 ARENAS: dict[str, GuardedArena] = {}
 
 
-def prepared(mode: str, seed: int, *, other: bool = False) -> tuple[Machine, GuardedArena]:
-    """A machine whose memories hold the same data for the same seed in both modes. Everything counts as written, for
-    odd seed // 8 all but some parts; `other` fills these with words of their own.
+def prepared(mode: str, seed: int) -> tuple[Machine, GuardedArena]:
+    """A machine whose memories hold the same data for the same seed in both modes, everything written.
 
     seed % 4: 0 base registers 0 and small even T; 1 hostile T and base registers; 2 equal base registers in all PEs;
     3 as 0 with T in multiples of 4."""
@@ -101,71 +97,15 @@ def prepared(mode: str, seed: int, *, other: bool = False) -> tuple[Machine, Gua
     state, engine = machine.engine.state, machine.engine
     state.l2bm[:, ::16] = rng.integers(0, 1 << 62, (8, 1), dtype=np.uint64)
     state.pdm[:, :4096] = rng.integers(0, 1 << 62, (4, 4096), dtype=np.uint64)
-    partly = bool(seed >> 3 & 1)
     for group in range(4):
-        state.dram[group] = Dram(seed=(seed, group) if other else None) if partly else WrittenDram()
+        state.dram[group] = WrittenDram()
         state.dram[group].write(0, rng.integers(0, 1 << 62, 4096, dtype=np.uint64))
     state.dar[:] = rng.integers(0, 1 << (32 if seed % 4 == 1 else 8), state.dar.shape)
     _set_registers(machine, seed % 4, rng)
     engine.shadow.mark_everything()
-    if partly:
-        _leave_unwritten(machine, seed, other=other)
     precisions = rng.choice(list("dfgh"), 2)
     engine.context.banks = {"x": [str(precisions[0])] * 16, "y": [str(precisions[1])] * 16}
     return machine, guarded
-
-
-def _leave_unwritten(machine: Machine, seed: int, *, other: bool) -> None:
-    """Take some long words of all memories as never written: of PE memories runs in every PE and a few in some PEs."""
-    chosen, words = np.random.default_rng(seed), np.random.default_rng((seed, 1))
-    state, shadow = machine.engine.state, machine.engine.shadow
-
-    def replace(array: NDArray[np.uint64], bits: NDArray[np.uint64]) -> None:
-        if other:
-            array[:] = (array & ~bits) | (words.integers(0, 1 << 64, array.shape, np.uint64) & bits)
-
-    for memory, name in PE_STORED.items():
-        region = state.arena.region(name)
-        runs = chosen.integers(0, 6, region.shape[1] // 4).repeat(4) == 0
-        shadow.state[memory][:] = np.where(runs, NOWHERE, EVERYWHERE).repeat(2).astype(np.uint8).tobytes()
-        if other:
-            region[:, runs] = words.integers(0, 1 << 64, (int(runs.sum()), PES), np.uint64)
-        for long in chosen.choice(64, 8, replace=False).tolist():
-            if runs[long]:
-                continue
-            poison = chosen.integers(0, 16, (BLOCKS, PES), np.uint8)
-            shadow.put(memory, long, poison, None)
-            replace(region[:, long], PATTERNS[poison])
-    for memory in (Memory.L1BM, Memory.L2BM, Memory.PDM):
-        longs = machine.longs(memory)
-        instances, size = longs.size // longs.shape[-1], min(longs.shape[-1], 4096)
-        at = slice(0, size)
-        poison = np.where(chosen.integers(0, 3, (instances, size // 16)) == 0, 15, 0).repeat(16, 1).astype(np.uint8)
-        shadow.upper(memory)[:, at] = poison
-        shadow.settle(memory, at, None)
-        replace(longs[..., at], PATTERNS[poison].reshape(*longs.shape[:-1], size))
-
-
-def differing(strict: Machine, vendor: Machine, memory: Memory) -> NDArray[np.uint64]:
-    """Bits of long words, [..., long word], in which two machines differ though they depend on no unwritten word."""
-    shadow, found = strict.engine.shadow, strict.longs(memory) ^ vendor.longs(memory)
-    if memory in (Memory.L1BM, Memory.L2BM, Memory.PDM):
-        return found & ~PATTERNS[shadow.sync(memory, slice(0, found.shape[-1]))].reshape(found.shape)
-    if memory in (Memory.MATRIX_X, Memory.MATRIX_Y):
-        known = shadow.banks["x" if memory is Memory.MATRIX_X else "y"]
-        poison = np.zeros((BLOCKS, 16, PES), np.uint8) if known is None else known[0]
-        return found & ~PATTERNS[poison].transpose(0, 2, 1).reshape(found.shape)
-    flat = found.reshape(BLOCKS, PES, -1)
-    longs = np.flatnonzero(flat.any(axis=(0, 1)))
-    kept = [flat[:, :, long] & ~PATTERNS[shadow.nibbles(memory, int(long))] for long in longs]
-    return np.stack(kept, axis=-1) if kept else np.zeros(0, np.uint64)
-
-
-def clean_masks(machine: Machine) -> NDArray[np.uint8]:
-    """Ones in the bits of mask registers that depend on no unwritten word, [8, 8, 16, 4, entry, cycle]."""
-    shadow, shape = machine.engine.shadow, machine.masks().shape
-    poison = np.stack([shadow.nibbles(Memory.MASK, unit) for unit in range(MASK_ENTRIES * CYCLES)], axis=-1)
-    return (15 - poison).reshape(shape)
 
 
 def _set_registers(machine: Machine, kind: int, rng: np.random.Generator) -> None:
