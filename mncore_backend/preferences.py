@@ -2,12 +2,13 @@
 
 from typing import Literal
 
-Preference = Literal["alike", "tensor-parallel", "foresight", "still"]
+Preference = Literal["alike", "tensor-parallel", "cyclic", "foresight", "still"]
 """What a choice among layouts favours, beyond its price.
 
 ``alike``: no tensor is split over the L2Bs. All of them compute the same, and nothing is exchanged between them.
 ``tensor-parallel``: all L2Bs do the same element-wise work, but contractions are split over them, and every L2B reads
 weights of its own.
+``cyclic``: elements are dealt out to the places in turn, not in blocks, where blocks would not be powers of two.
 ``foresight``: a layout is chosen for what it saves in later operations, even where that estimate is uncertain.
 ``still``: tensors keep their layouts, as long as the matrix unit loses less time than a transfer takes.
 """

@@ -270,7 +270,8 @@ class _Assignment:
             self.work(op, generic)
             return
         shape = shape_of(op.operation.results[0])
-        alone = project(shape, default_digits(shape, self.policy.axes), tuple(range(len(shape))))
+        digits = default_digits(shape, self.policy.axes, cyclic=self.policy.cyclic)
+        alone = project(shape, digits, tuple(range(len(shape))))
         moving = body_steps(op, alone) + movement_steps(alone, wanted)
         held = wanted.local_size * (1 + len(generic.inputs))  # operands and result, repeated as often as it is wanted
         is_cheaper = held <= 8 * ROOM and body_steps(op, wanted) <= moving
@@ -292,13 +293,14 @@ class _Assignment:
             held = list(zip(known, accesses, strict=True))
             home = self.layouts.get(self.homes.replaced_by(op.operation.results[0]))
             given = held if home is None else [*held, (home, generic.result)]
-            digits = choose_iteration(generic.extents, given, self.policy.axes)
+            axes, cyclic = self.policy.axes, self.policy.cyclic
+            digits = choose_iteration(generic.extents, given, axes, cyclic=cyclic)
             free = [access for layout, access in held if layout is None]
             chosen = chosen_dims(generic) if known and known[0] is None else ()
             free.append(generic.result)
-            digits = roomy_iteration(digits, generic.extents, free, ROOM, chosen, self.policy.axes)
+            digits = roomy_iteration(digits, generic.extents, free, ROOM, chosen, axes, cyclic=cyclic)
         else:
-            digits = reduce_inside(generic.extents, generic.parallel, self.policy.axes)
+            digits = reduce_inside(generic.extents, generic.parallel, self.policy.axes, cyclic=self.policy.cyclic)
         layouts = [
             project(operand_shape(i, generic.extents), digits, access)
             for i, access in zip(generic.inputs, accesses, strict=True)
@@ -337,17 +339,17 @@ class _Assignment:
         shape = shape_of(op.results[0])
         sources = [piece.source for piece in pieces_of(op)]
         first = next((self.layouts[s] for s in sources if s in self.layouts and len(shape_of(s)) == len(shape)), None)
-        axes = self.policy.axes
-        digits: list[Digits] = default_digits(shape, axes) if first is None else resized(first, shape)
+        axes, cyclic = self.policy.axes, self.policy.cyclic
+        digits: list[Digits] = default_digits(shape, axes, cyclic=cyclic) if first is None else resized(first, shape)
         identity = tuple(range(len(shape)))
         room = 4 * ROOM  # a few elements may stand where little fits
-        digits = roomy_iteration(digits, shape, [identity] * 2, room, axes=axes)
+        digits = roomy_iteration(digits, shape, [identity] * 2, room, axes=axes, cyclic=cyclic)
         for source in sources:
             if len(shape_of(source)) == len(shape):
                 own = resized(project(shape, digits, identity), shape_of(source))
                 self.settle(source, project(shape_of(source), own, identity))
             else:
-                own = default_digits(shape_of(source), axes)
+                own = default_digits(shape_of(source), axes, cyclic=cyclic)
                 self.settle(source, project(shape_of(source), own, tuple(range(len(own)))))
         self.annotate(op, [self.layouts[s] for s in sources], project(shape, digits, identity))
 

@@ -138,6 +138,7 @@ def _role_digits(
             hw,
             LANES if d == lane_dim else (),
             block=LANE_COUNT if d in problem.blocks and d != lane_dim else 1,
+            cyclic=problem.policy.cyclic,
         )
         for d, hw in zip(dims, hardware, strict=True)
     }
@@ -166,7 +167,8 @@ def _plans(problem: Contraction) -> list[Candidate]:
     left, right = problem.left, problem.right
     held = [operand.layout for operand in (left, right) if operand.layout is not None]
     factors = replace(left, layout=None), replace(right, layout=None)
-    space = replace(problem, left=factors[0], right=factors[1], home=None, policy=PLAIN)
+    policy = replace(PLAIN, cyclic=problem.policy.cyclic)
+    space = replace(problem, left=factors[0], right=factors[1], home=None, policy=policy)
     axes = problem.policy.contraction_axes
     found = list(_split_plans(space, axes))
     if left.kept or right.kept or any(not layout.selected_bits(Axis.L2B) for layout in held):

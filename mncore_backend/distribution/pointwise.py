@@ -31,7 +31,11 @@ def _candidates(extents: Sequence[int], operands: Sequence[tuple[Layout | None, 
 
 
 def choose_iteration(
-    extents: Sequence[int], operands: Sequence[tuple[Layout | None, Access]], axes: Sequence[Axis] = SPLIT_AXES
+    extents: Sequence[int],
+    operands: Sequence[tuple[Layout | None, Access]],
+    axes: Sequence[Axis] = SPLIT_AXES,
+    *,
+    cyclic: bool = False,
 ) -> list[Digits]:
     """Digits of the iteration dimensions such that the fewest elements must move.
 
@@ -39,6 +43,7 @@ def choose_iteration(
         extents: size of each iteration dimension.
         operands: layout (None if it is still free, as for a model input) and access of each operand.
         axes: what is spread where no operand says how.
+        cyclic: whether elements are dealt out in turn then, see `with_addresses`.
     """
     full = len([extent for extent in extents if extent > 1])
 
@@ -48,7 +53,7 @@ def choose_iteration(
     usable = [(layout, access) for layout, access in operands if layout is not None and covers(access)]
     candidates = _candidates(extents, usable)
     if not candidates:
-        return default_digits(extents, axes)
+        return default_digits(extents, axes, cyclic=cyclic)
 
     def moved(digits: list[Digits]) -> int:
         return sum(
@@ -76,6 +81,8 @@ def roomy_iteration(
     largest: int,
     chosen: Collection[int] = (),
     axes: Sequence[Axis] = SPLIT_AXES,
+    *,
+    cyclic: bool = False,
 ) -> list[Digits]:
     """`digits`, unless an operand then takes more than `largest` long words of every PE, as a large table does of which
     few elements are read: then the placement with the fewest iterations and long words among all orders of dimensions.
@@ -96,7 +103,7 @@ def roomy_iteration(
     lanes = lanes or wide
     reduced = set(wide) - set(accesses[-1])
     orders = permutations(range(len(extents)))
-    candidates = [ordered_digits(extents, order, lane, axes) for order in orders for lane in lanes]
+    candidates = [ordered_digits(extents, order, lane, axes, cyclic=cyclic) for order in orders for lane in lanes]
 
     def cost(candidate: list[Digits]) -> int:
         crossed = {d.axis for i in reduced for d in candidate[i] if d.axis is not Axis.ADDRESS}

@@ -22,6 +22,7 @@ class Policy:
         axes: over which element-wise work and reductions are split. Along the others all places do the same: more work
             for each, but nothing has to be exchanged between them.
         contraction_axes: over which contractions are split.
+        cyclic: whether elements are dealt out in turn instead of in blocks where blocks would not be powers of two.
         foresight: part of the price of this and what follows to which it has to fall for a plan that is not the
             cheapest itself.
         work: what a step of the matrix unit counts, where one of a movement counts 1. Movements wait for each other.
@@ -29,6 +30,7 @@ class Policy:
 
     axes: tuple[Axis, ...] = SPLIT_AXES
     contraction_axes: tuple[Axis, ...] = SPLIT_AXES
+    cyclic: bool = False
     foresight: float = CLEARLY
     work: float = 1.0
 
@@ -43,6 +45,7 @@ def policy_of(preferences: Collection[Preference]) -> Policy:
     return Policy(
         axes=inside if {"alike", "tensor-parallel"} & set(preferences) else SPLIT_AXES,
         contraction_axes=inside if "alike" in preferences else SPLIT_AXES,
+        cyclic="cyclic" in preferences,
         foresight=1.0 if "foresight" in preferences else CLEARLY,
         work=_WORK if "still" in preferences else 1.0,
     )

@@ -56,15 +56,28 @@ def spread_bits(extents: Sequence[int], bits: Bits, units: Sequence[int] | None 
     return result, bits
 
 
-def with_addresses(extent: int, hardware: Digits, lanes: Digits = (), *, block: int = 1) -> Digits:
+def with_addresses(
+    extent: int, hardware: Digits, lanes: Digits = (), *, block: int = 1, cyclic: bool = False
+) -> Digits:
     """Hardware digits outermost, then as many addresses as the extent needs, then the lanes. Address strides are not
     meant yet; `project` numbers them. Every place gets whole blocks of `block`, unless that leaves most of them free.
+
+    With `cyclic` elements are dealt out in turn where the number of addresses is no power of two: addresses come
+    outermost. All other digits then stand for powers of two, wherever the extent is spread, and one placement becomes
+    another by moving digits, not single elements.
     """
     rest = -(-extent // (prod(d.size for d in hardware) * prod(d.size for d in lanes)))
     if hardware and 2 * rest > block:
         rest = -(-rest // block) * block
     address = (Digit(rest),) if rest > 1 else ()
-    return (*hardware, *address, *lanes)
+    if not cyclic or is_power_of_two(rest):
+        return (*hardware, *address, *lanes)
+    return (*address, *hardware, *lanes)
+
+
+def is_power_of_two(count: int) -> bool:
+    """Whether a positive number is one."""
+    return count & (count - 1) == 0
 
 
 def project(shape: Sequence[int], digits: Sequence[Digits], access: Access) -> Layout:
@@ -113,34 +126,41 @@ def iteration_digits(rank: int, operands: Sequence[tuple[Layout, Access]]) -> li
     return [digits or () for digits in result]
 
 
-def default_digits(extents: Sequence[int], axes: Sequence[Axis] = SPLIT_AXES) -> list[Digits]:
+def default_digits(
+    extents: Sequence[int], axes: Sequence[Axis] = SPLIT_AXES, *, cyclic: bool = False
+) -> list[Digits]:
     """A placement for an iteration space about which nothing is known: the last dimension over (PE, W), the others over
     `axes` from the outermost on, the rest to addresses."""
     if not extents:
         return []
     lane_dim = max((i for i, extent in enumerate(extents) if extent > 1), default=len(extents) - 1)
-    return ordered_digits(extents, range(len(extents)), lane_dim, axes)
+    return ordered_digits(extents, range(len(extents)), lane_dim, axes, cyclic=cyclic)
 
 
 def ordered_digits(
-    extents: Sequence[int], order: Sequence[int], lane_dim: int, axes: Sequence[Axis] = SPLIT_AXES
+    extents: Sequence[int],
+    order: Sequence[int],
+    lane_dim: int,
+    axes: Sequence[Axis] = SPLIT_AXES,
+    *,
+    cyclic: bool = False,
 ) -> list[Digits]:
     """`lane_dim` over (PE, W); the dimensions take the bits of `axes` in the given order."""
     units = [LANE_COUNT if i == lane_dim else 1 for i in order]
     taken = spread([extents[i] for i in order], axes, units)
     hardware = [taken[list(order).index(i)] for i in range(len(extents))]
     return [
-        with_addresses(extent, hw, LANES if i == lane_dim else ())
+        with_addresses(extent, hw, LANES if i == lane_dim else (), cyclic=cyclic)
         for i, (extent, hw) in enumerate(zip(extents, hardware, strict=True))
     ]
 
 
 def reduce_inside(
-    extents: Sequence[int], parallel: Sequence[bool], axes: Sequence[Axis] = SPLIT_AXES
+    extents: Sequence[int], parallel: Sequence[bool], axes: Sequence[Axis] = SPLIT_AXES, *, cyclic: bool = False
 ) -> list[Digits]:
     """A placement that keeps the reduced dimensions inside the PEs, for combinations that no network does."""
     kept = [i for i, is_parallel in enumerate(parallel) if is_parallel]
-    placed = dict(zip(kept, default_digits([extents[i] for i in kept], axes), strict=True))
+    placed = dict(zip(kept, default_digits([extents[i] for i in kept], axes, cyclic=cyclic), strict=True))
     return [placed[i] if i in placed else with_addresses(extent, ()) for i, extent in enumerate(extents)]
 
 
@@ -192,10 +212,11 @@ def scattered(layout: Layout) -> Layout:
             continue
         size, taken = own[place].size, 0
         # Only even sizes: rounding up would move elements between the coordinates that are outside.
+        apart = place == 0 and not is_power_of_two(size) and any(d.axis in SPLIT_AXES for d in own)
         while taken < len(free) and size % 2 == 0 and _long_words(dims) * size // own[place].size > ENOUGH:
             size, taken = size // 2, taken + 1
         hardware, free = merge_bits(free[:taken]), free[taken:]
-        own[place : place + 1] = [*hardware, Digit(size)]
+        own[place : place + 1] = [Digit(size), *hardware] if apart else [*hardware, Digit(size)]
     return project(layout.shape, [tuple(own) for own in dims], tuple(range(len(dims))))
 
 

@@ -29,7 +29,9 @@ from mnc.stages import STAGES, Pipeline, stage_pipeline
 PREFERENCES: tuple[Preference, ...] = typing.get_args(Preference)
 """In the order in which they are changed: the first gains most."""
 ALIKE: Preference = "alike"
-STARTS: tuple[tuple[Preference, ...], ...] = (), ("tensor-parallel",)
+STARTS: tuple[tuple[Preference, ...], ...] = (), ("tensor-parallel",), ("cyclic",), ("tensor-parallel", "cyclic")
+ROUGH = 1.2
+"""Factor by which each preference has to make a program cheaper: prices are rough."""
 """Preferences of which the cheapest by its price is compiled first, and alone where the program is long."""
 FIRST_STAGE, DECISION = "spmd", "assign-layouts"
 MOST_STATEMENTS = 3000
@@ -90,9 +92,11 @@ class _Search:
         return self.decided[ordered]
 
     def price(self, preferences: Collection[Preference]) -> float:
-        """Steps that the program takes with these preferences, by the prices that decide about layouts."""
+        """Steps that the program takes with these preferences, by the prices that decide about layouts, and a surcharge
+        for each preference."""
         operations = [f.operation for f in self._with_layouts(_ordered(preferences)).body.operations]
-        return sum(ir.FloatAttr(op.attributes[PRICE]).value for op in operations if PRICE in op.attributes)
+        steps = sum(ir.FloatAttr(op.attributes[PRICE]).value for op in operations if PRICE in op.attributes)
+        return steps * ROUGH ** len(preferences)
 
     def compiled(self, preferences: Collection[Preference]) -> Compiled | None:
         """The program with these preferences; None if others have led to the same layouts."""

@@ -1,10 +1,12 @@
 """Laws of iteration spaces and the layouts that follow from them."""
 
+from math import prod
+
 import hypothesis.strategies as st
 from hypothesis import given
 
 from mnc.mncore_backend.distribution import default_digits, iteration_digits, matches, project, same_places, spread
-from mnc.mncore_backend.distribution.space import LANE_COUNT, reduce_inside, resized, with_addresses
+from mnc.mncore_backend.distribution.space import LANE_COUNT, LANES, reduce_inside, resized, scattered, with_addresses
 from mnc.mncore_backend.layout import Axis, Digit, parse, place
 
 shapes = st.lists(st.integers(1, 40), min_size=0, max_size=4).map(tuple)
@@ -66,6 +68,18 @@ def test_addresses_round_up_to_lanes(extent: int) -> None:
     digits = with_addresses(extent, (), (Digit(4, Axis.PE), Digit(2, Axis.W)))
     blocks = -(-extent // LANE_COUNT)
     assert (digits[0].size if blocks > 1 else 1) == blocks
+
+
+@given(st.integers(1, 400), st.sampled_from([8, 16, 128]), st.booleans())
+def test_hardware_digits_stand_for_powers_of_two(extent: int, places: int, lanes: bool) -> None:
+    """Whatever the extent: then one placement of it becomes another by moving digits."""
+    hardware = {8: (Digit(8, Axis.L2B),), 16: (Digit(16, Axis.MAB),), 128: (Digit(8, Axis.L2B), Digit(16, Axis.MAB))}
+    digits = with_addresses(extent, hardware[places], LANES if lanes else (), cyclic=True)
+    kept = scattered(project((extent,), [digits], (0,)))
+    for own in (digits, kept.dims[0]):
+        assert prod(d.size for d in own) >= extent
+        weights = [prod(d.size for d in own[i + 1 :]) for i, d in enumerate(own) if d.axis is not Axis.ADDRESS]
+        assert all(weight & (weight - 1) == 0 for weight in weights)
 
 
 def test_reduced_dimensions_stay_inside() -> None:
