@@ -87,7 +87,7 @@ class _Assignment:
 
     def __init__(self, precision: str, homes: Homes, whole: int, policy: Policy) -> None:
         self.precision = precision
-        self.policy = policy
+        self.policy, self.axes, self.cyclic = policy, policy.axes, policy.cyclic
         self.whole = whole
         self.homes = homes
         self.strides = StridesAfter()
@@ -243,7 +243,7 @@ class _Assignment:
         held = [(operand.windows, self.layouts.get(operand.source)) for operand in tiled.values()]
         direct = [(i, self.known(i)) for i in generic.inputs if i.access is not None]
         held += [(tuple(Window(d) for d in i.access or ()), layout) for i, layout in direct]
-        digits = choose_tiles(generic.extents, generic.parallel, held, self.policy.axes)
+        digits = choose_tiles(generic.extents, generic.parallel, held, self.axes)
         layouts: list[Layout | None] = []
         for i, operand in enumerate(generic.inputs):
             layouts.append(None)
@@ -270,7 +270,7 @@ class _Assignment:
             self.work(op, generic)
             return
         shape = shape_of(op.operation.results[0])
-        digits = default_digits(shape, self.policy.axes, cyclic=self.policy.cyclic)
+        digits = default_digits(shape, self.axes, cyclic=self.cyclic)
         alone = project(shape, digits, tuple(range(len(shape))))
         moving = body_steps(op, alone) + movement_steps(alone, wanted)
         held = wanted.local_size * (1 + len(generic.inputs))  # operands and result, repeated as often as it is wanted
@@ -293,14 +293,13 @@ class _Assignment:
             held = list(zip(known, accesses, strict=True))
             home = self.layouts.get(self.homes.replaced_by(op.operation.results[0]))
             given = held if home is None else [*held, (home, generic.result)]
-            axes, cyclic = self.policy.axes, self.policy.cyclic
-            digits = choose_iteration(generic.extents, given, axes, cyclic=cyclic)
+            digits = choose_iteration(generic.extents, given, self.axes, cyclic=self.cyclic)
             free = [access for layout, access in held if layout is None]
             chosen = chosen_dims(generic) if known and known[0] is None else ()
             free.append(generic.result)
-            digits = roomy_iteration(digits, generic.extents, free, ROOM, chosen, axes, cyclic=cyclic)
+            digits = roomy_iteration(digits, generic.extents, free, ROOM, chosen, self.axes, cyclic=self.cyclic)
         else:
-            digits = reduce_inside(generic.extents, generic.parallel, self.policy.axes, cyclic=self.policy.cyclic)
+            digits = reduce_inside(generic.extents, generic.parallel, self.axes, cyclic=self.cyclic)
         layouts = [
             project(operand_shape(i, generic.extents), digits, access)
             for i, access in zip(generic.inputs, accesses, strict=True)
@@ -339,17 +338,16 @@ class _Assignment:
         shape = shape_of(op.results[0])
         sources = [piece.source for piece in pieces_of(op)]
         first = next((self.layouts[s] for s in sources if s in self.layouts and len(shape_of(s)) == len(shape)), None)
-        axes, cyclic = self.policy.axes, self.policy.cyclic
-        digits: list[Digits] = default_digits(shape, axes, cyclic=cyclic) if first is None else resized(first, shape)
+        digits: list[Digits] = resized(first, shape) if first else default_digits(shape, self.axes, cyclic=self.cyclic)
         identity = tuple(range(len(shape)))
         room = 4 * ROOM  # a few elements may stand where little fits
-        digits = roomy_iteration(digits, shape, [identity] * 2, room, axes=axes, cyclic=cyclic)
+        digits = roomy_iteration(digits, shape, [identity] * 2, room, axes=self.axes, cyclic=self.cyclic)
         for source in sources:
             if len(shape_of(source)) == len(shape):
                 own = resized(project(shape, digits, identity), shape_of(source))
                 self.settle(source, project(shape_of(source), own, identity))
             else:
-                own = default_digits(shape_of(source), axes, cyclic=cyclic)
+                own = default_digits(shape_of(source), self.axes, cyclic=self.cyclic)
                 self.settle(source, project(shape_of(source), own, tuple(range(len(own)))))
         self.annotate(op, [self.layouts[s] for s in sources], project(shape, digits, identity))
 
