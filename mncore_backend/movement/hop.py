@@ -1,6 +1,6 @@
 """One trip from the PEs to the lowest memory that the exchange needs, and down again as a load comes down."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -81,16 +81,13 @@ def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[
 def _by_rows(source: Layout, held: Index, addresses: list[int]) -> list[int] | None:
     """Target addresses in the order of what they hold in the source: L1Bs one after the other, of each the addresses,
     of each address the MABs. So l1bmd collects them, which takes four addresses of all MABs in one step, and who wants
-    them in the order of the target sorts them on the way down; what several MABs hold comes down as often, to the same
-    address. None where that is the order of the target anyway."""
+    them in the order of the target sorts them on the way down. None where that is the order of the target anyway."""
     first = held.reshape(-1, held.shape[-1] // 2, 2)[0, addresses, 0]
-    replicas = [mab for mab in range(AXIS_SIZE[Axis.MAB]) if mab & ~source.replicated_bits(Axis.MAB) == 0]
-    if len(replicas) == AXIS_SIZE[Axis.MAB] or (first < 0).any():
+    if source.replicated_bits(Axis.MAB) or (first < 0).any():
         return None
     where = locate(source)
-    taken, mab = np.repeat(first, len(replicas)), np.add.outer(where[Axis.MAB][first], replicas).reshape(-1)
-    keys = [where[Axis.PE][taken], mab, where[Axis.ADDRESS][taken], where[Axis.L1B][taken]]
-    order = np.repeat(addresses, len(replicas))[np.lexsort(keys)].tolist()
+    keys = [where[axis][first] for axis in (Axis.PE, Axis.MAB, Axis.ADDRESS, Axis.L1B)]
+    order = [addresses[i] for i in np.lexsort(keys)]
     return order if order != addresses else None
 
 
@@ -139,20 +136,17 @@ def _within_l1b(own: _Hop, wanted: Granules) -> Emit:
 
     def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
         l1bm = staging(builder, Memory.L1BM, slack(len(image)), "hop")
-        fill(builder, source, l1bm, image, own.longs, own.source.replicated_bits(Axis.MAB))
+        fill(builder, source, l1bm, image, own.longs)
         for offset, step in placed(own.part):
             emit_down(builder, step, l1bm, offset, target)
 
     return emit
 
 
-def _down(
-    builder: Builder, own: _Hop, l2bm: Buffer, size: int, target: Buffer, places: Sequence[int] | None = None
-) -> None:
-    """`places`: where in `l2bm` each of its blocks is; None: one behind the other."""
+def _down(builder: Builder, own: _Hop, l2bm: Buffer, size: int, target: Buffer) -> None:
     extent = l1bm_extent(own.path, own.part)
     l1bm = staging(builder, Memory.L1BM, max(extent, size), "hop")
-    emit_l2bm_down(builder, own.path, l2bm, l1bm, size, extent, places=places)
+    emit_l2bm_down(builder, own.path, l2bm, l1bm, size, extent)
     for offset, step in placed(own.part):
         emit_down(builder, step, l1bm, offset, target)
 
@@ -181,7 +175,7 @@ def _collect_l2bm(own: _Hop, wanted: Granules) -> Callable[[Builder, Buffer], Bu
 
     def emit(builder: Builder, source: Buffer) -> Buffer:
         l1bm = staging(builder, Memory.L1BM, slack(len(inner)) + MV_UNIT, "hop")
-        fill(builder, source, l1bm, inner, own.longs, own.source.replicated_bits(Axis.MAB))
+        fill(builder, source, l1bm, inner, own.longs)
         l2bm = staging(builder, Memory.L2BM, len(wanted) * PES + MV_UNIT, "hop")
         if moves is None:
             for block in range(len(inner) // 8):
@@ -235,54 +229,15 @@ def _across_l2b(own: _Hop, wanted: Granules, size: int) -> Emit:
     if not ((owners == top) | (owners == ANY)).all():
         raise NoWay("L2Bs alternate faster than a transfer can follow")
     recipes = np.where(blocks == ANY, ANY, blocks % span).reshape(-1, BLOCK)
-    distinct, slot = _merged(recipes)
+    distinct, slot = np.unique(recipes, axis=0, return_inverse=True)
     lefts, rank = np.unique(np.maximum(0, top[:, :, 0]), return_inverse=True)
     units = rank.reshape(L2BS, -1) * len(distinct) + slot.reshape(L2BS, -1)
     collect = _collect_l2bm(own, distinct.reshape(-1))
-    brought, places = _in_runs(units, (blocks != ANY).any(axis=(0, 2)), 4 if own.path.sets is None else 1)
 
     def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
         l2bm = collect(builder, source)
-        back = staging(builder, Memory.L2BM, brought.shape[1] * MV_UNIT, "hop")
-        exchange(builder, l2bm, len(distinct) * MV_UNIT, lefts.tolist(), brought, back)
-        _down(builder, own, back, size, target, places)
+        back = staging(builder, Memory.L2BM, units.shape[1] * MV_UNIT, "hop")
+        exchange(builder, l2bm, len(distinct) * MV_UNIT, lefts.tolist(), units, back)
+        _down(builder, own, back, size, target)
 
     return emit
-
-
-def _merged(recipes: Granules) -> tuple[Granules, NDArray[np.int64]]:
-    """The distinct rows, and which of them stands for each row: one that agrees with it wherever it is not ANY."""
-    distinct, which = np.unique(recipes, axis=0, return_inverse=True)
-    known = (distinct != ANY).sum(axis=1)
-    kept: list[int] = []
-    stands = np.zeros(len(distinct), np.int64)
-    for row in np.argsort(-known, kind="stable").tolist():
-        own = distinct[row]
-        agrees = ((distinct[kept] == own) | (own == ANY)).all(axis=1)
-        if not agrees.any():
-            kept.append(row)
-        stands[row] = np.flatnonzero(agrees)[0] if agrees.any() else len(kept) - 1
-    order = np.argsort(kept)  # as they were sorted
-    return distinct[np.array(kept)[order]], np.argsort(order)[stands[which.reshape(-1)]]
-
-
-def _in_runs(
-    units: NDArray[np.int64], wanted: NDArray[np.bool_], together: int
-) -> tuple[NDArray[np.int64], list[int]]:
-    """Units [L2B, i] in the order in which they lie where they come from, each once and only if `wanted` [i], so that
-    few MVs bring them; and the place of every unit among them. `together` units stay in one block."""
-    count = units.shape[1]
-    blocks = units.reshape(L2BS, count // together, together)
-    needed = wanted.reshape(-1, together).any(axis=1)
-    found, which = np.unique(blocks[:, needed].swapaxes(0, 1).reshape(-1, L2BS * together), axis=0, return_inverse=True)
-    place = np.zeros(len(needed), np.int64)
-    place[needed] = which.reshape(-1)
-    brought = found.reshape(-1, L2BS, together).swapaxes(0, 1).reshape(L2BS, -1)
-    if _effort(units) <= _effort(brought):
-        return units, list(range(len(needed)))
-    return brought, place.tolist()
-
-
-def _effort(units: NDArray[np.int64]) -> tuple[int, int]:
-    """How often what follows in some L2B does not lie behind what comes before it, and how much each receives."""
-    return int((np.diff(units, axis=1) != 1).sum()), units.shape[1]
