@@ -1,6 +1,7 @@
 """mnc: the user's command. Subcommands live in tools/commands and are imported when they are called."""
 
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -31,6 +32,9 @@ COMMANDS = {
 }
 """Name -> module in tools/commands and one line of help."""
 
+WITHOUT_LINEAR_ALGEBRA = ("asm", "cache", "judge", "machine", "run")
+"""Commands that multiply no matrices in numpy."""
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
@@ -48,6 +52,8 @@ class LazyGroup(click.Group):
             return None
         from mnc.tools.feedback import with_feedback
 
+        if cmd_name in WITHOUT_LINEAR_ALGEBRA:  # threads of numpy's library take as long to start as numpy itself
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         module = importlib.import_module(f"mnc.tools.commands.{COMMANDS[cmd_name][0]}")
         return with_feedback(module.command, cmd_name)
 

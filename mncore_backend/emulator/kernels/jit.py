@@ -1,6 +1,7 @@
 """Compilation of kernels on first use, their call records, and the table runner."""
 
 import ctypes
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.core import bindings
-
+from . import object_cache
 from .builder import Builder
 from .emitter import Value
 
@@ -24,7 +24,6 @@ Outputs = Mapping[str, Value]
 Body = Callable[["Step"], None]
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-_ir: Any = bindings.ir  # its names are invisible to type checkers
 _context: Any = None
 _engines: list[Any] = []  # compiled code lives as long as its engine
 
@@ -39,24 +38,42 @@ llvm.func @locate(%result: !llvm.ptr) {{
 """
 
 
-def compile_function(name: str, text: str) -> int:
-    """Compile one LLVM-dialect function and return its address.
+def function_address(name: str, text: str) -> int:
+    """The address of one LLVM-dialect function, from the cache on disk or compiled."""
+    place = object_cache.place_of(text)
+    address = None if place is None else object_cache.read(place, name)
+    if address is not None:
+        return address
+    engine, address = compile_function(name, text, keeps_object=place is not None)
+    _engines.append(engine)
+    if place is not None:
+        with tempfile.NamedTemporaryFile(suffix=".o") as file:
+            engine.dump_to_object_file(file.name)
+            object_cache.write(place, name, file.read())
+    return address
+
+
+def compile_function(name: str, text: str, *, keeps_object: bool) -> tuple[Any, int]:
+    """Compile one LLVM-dialect function; its engine, which keeps the code alive, and its address.
 
     Optimisation level 0 is as fast as level 3 for code that is already vector code, and compiles
     four times as quickly.
     """
+    from mnc.core import bindings  # takes as long to import as ten kernels to load
+
     global _context
+    ir: Any = bindings.ir  # its names are invisible to type checkers
     if _context is None:  # making one costs as much as compiling a small kernel
-        _context = _ir.Context()
+        _context = ir.Context()
     with _context:
-        module = _ir.Module.parse(text + _LOCATE.format(name=name))
-        engine = bindings.submodule("execution_engine").ExecutionEngine(module, opt_level=0, enable_object_dump=False)
+        module = ir.Module.parse(text + _LOCATE.format(name=name))
+        engine_of = bindings.submodule("execution_engine").ExecutionEngine
+        engine = engine_of(module, opt_level=0, enable_object_dump=keeps_object)
         locate = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.raw_lookup("locate"))
     address = ctypes.c_int64()
     argument = ctypes.pointer(address)
     locate(ctypes.byref(ctypes.c_void_p(ctypes.cast(ctypes.byref(argument), ctypes.c_void_p).value)))
-    _engines.append(engine)
-    return address.value
+    return engine, address.value
 
 
 @dataclass
@@ -138,7 +155,7 @@ def kernel(name: str, operands: Sequence[str], body: Body) -> Kernel:
         with builder.loop(first, last) as block:
             body(Step(builder, record, block, tuple(operands)))
         text = builder.function(name, "%record: !llvm.ptr, %first: i64, %last: i64")
-        address = compile_function(name, text)
+        address = function_address(name, text)
         _kernels[name] = Kernel(name, tuple(operands), address, _PROTOTYPE(address))
     return _kernels[name]
 
@@ -196,7 +213,7 @@ def _compile_table_runner() -> Callable[[int, int, int, int], None]:
             builder.line(f"llvm.call {function.name}({arguments}) : !llvm.ptr, (!llvm.ptr, i64, i64) -> ()")
     text = builder.function("run_table", "%table: !llvm.ptr, %size: i64, %first: i64, %last: i64")
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-    return prototype(compile_function("run_table", text))
+    return prototype(function_address("run_table", text))
 
 
 def run_table(table: NDArray[np.int64], first_block: int, last_block: int) -> None:

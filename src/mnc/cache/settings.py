@@ -6,30 +6,14 @@
 """
 
 import os
-from pathlib import Path
 
+from mnc.core.cache_directory import directory, is_enabled
 from mnc.core.diagnostics import CompileError
+
+__all__ = ["DEFAULT_LIMIT", "directory", "format_size", "is_enabled", "limit", "parse_size"]
 
 DEFAULT_LIMIT = 5 << 30
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
-
-
-def is_enabled() -> bool:
-    """Whether compilations look into the cache."""
-    return not os.environ.get("MNC_NO_CACHE")
-
-
-def directory() -> Path | None:
-    """The directory of the cache; it need not exist. None where there is neither a setting nor a home."""
-    if named := os.environ.get("MNC_CACHE_DIR"):
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(base):  # others are to be ignored, says the XDG Base Directory Specification
-        return Path(base) / "mnc"
-    try:
-        return Path.home() / ".cache" / "mnc"
-    except RuntimeError:
-        return None
 
 
 def limit() -> int:
