@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from mnc.core.diagnostics import CompileError, InternalError, exit_code_of, printable
-from mnc.core.files import replace_file
+from mnc.core.files import path_hint, replace_file
 
 STANDARD_STREAM = "-"
 INTERRUPTED = 130
@@ -111,7 +111,7 @@ def read_bytes(path: str) -> bytes:
     try:
         return sys.stdin.buffer.read() if path == STANDARD_STREAM else Path(path).read_bytes()
     except OSError as error:
-        raise CompileError(f"cannot read '{path}': {error.strerror}", hint="check the path") from None
+        raise CompileError(f"cannot read '{path}': {error.strerror}", hint=path_hint(path)) from None
 
 
 def decoded(data: bytes, path: str) -> str:

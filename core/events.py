@@ -29,6 +29,8 @@ class Event:
     fields: dict[str, Any] = field(default_factory=dict)
 
 
+BAR = "bar"
+"""The kind of event with which a command begins a bar of its own: the line of progress makes room for it."""
 Listener = Callable[[Event], None]
 _listeners: list[Listener] = []
 

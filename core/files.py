@@ -5,6 +5,7 @@ temporary that nobody holds is left over.
 """
 
 import contextlib
+import difflib
 import fcntl
 import os
 import shutil
@@ -129,3 +130,14 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def path_hint(path: str) -> str:
+    """What to write where `path` cannot be read: a file beside it with nearly the same name, if there is one."""
+    directory, name = os.path.split(path)
+    try:
+        beside = os.listdir(directory or os.curdir)
+    except OSError:
+        beside = []
+    close = difflib.get_close_matches(name, [other for other in beside if other != name], 1)
+    return f"did you mean {os.path.join(directory, close[0])}?" if close else "check the path"

@@ -20,10 +20,10 @@ from mnc.core import events
 from mnc.core.diagnostics import CompileError, InternalError, exit_code_of, location_text
 from mnc.core.state_directory import recording_in
 
-DISPLAYED = frozenset(["bisect", "check", "compile", "judge", "run", "unit-tests"])
+DISPLAYED = frozenset(["bisect", "check", "compile", "demo", "judge", "reduce", "run", "train", "unit-tests"])
 """Commands with a line of progress."""
-LONG = DISPLAYED | {"demo", "train"}
-"""Commands that take the options; those that are not displayed have bars of their own."""
+LONG = DISPLAYED | {"tune"}
+"""Commands that take the options; the one that is not displayed has a bar of its own."""
 _MARK = "mnc-feedback"
 _SHOWN_AFTER = 0.3
 """Seconds before progress is shown: what is done by then needs none."""
@@ -54,7 +54,7 @@ def options() -> list[click.Option]:
     """-v, -q, --reproducer-dir and --log-json."""
     return [
         click.Option(["-v", "--verbose"], count=True, expose_value=False, callback=_note("verbose"),
-                     help="Say on stderr what took how long: stages, and with -vv passes."),
+                     help="Say on stderr what took how long: stages (of many cases: each case), and with -vv passes."),
         click.Option(["-q", "--quiet"], is_flag=True, expose_value=False, callback=_note("quiet"),
                      help="Print errors only; the exit code says the rest."),
         click.Option(["--reproducer-dir"], metavar="DIR", expose_value=False, callback=_note("reproducer_directory"),
@@ -85,6 +85,8 @@ def with_feedback(command: click.Command, name: str) -> click.Command:
 def _feedback(settings: Settings, name: str, context: click.Context) -> Iterator[None]:
     if settings.quiet and settings.verbose:
         raise CompileError("-q and -v exclude each other", hint="leave one of them out")
+    from mnc.progress_bar import without_bars
+
     as_json = context.params.get("output_format") == "json"
     with contextlib.ExitStack() as stack:
         if settings.log_path is not None:
@@ -92,6 +94,7 @@ def _feedback(settings: Settings, name: str, context: click.Context) -> Iterator
         if settings.quiet and not as_json:
             stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         if settings.quiet:
+            stack.enter_context(without_bars())
             stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore")
         if settings.verbose:
@@ -126,13 +129,22 @@ def describe(error: CompileError | InternalError) -> dict[str, Any]:
 
 
 class _Verbose:
-    """A line on stderr for every stage, and with two -v for every pass, when it is done."""
+    """A line on stderr for every case or else every stage, and with two -v for every pass, too, when it is done."""
 
     def __init__(self, level: int) -> None:
-        self._kinds = ("stage", "case") if level == 1 else ("stage", "case", "pass")
+        self._level = level
+        self._in_case = False
+
+    def _kinds(self) -> tuple[str, ...]:
+        if self._level > 1:
+            return ("case", "stage", "pass")
+        return ("case",) if self._in_case else ("case", "stage")
 
     def __call__(self, event: events.Event) -> None:
-        if event.kind in self._kinds and event.seconds is not None:
+        shown = event.kind in self._kinds() and event.seconds is not None
+        if event.kind == "case":
+            self._in_case = event.seconds is None
+        if shown:
             indent = "  " if event.kind == "pass" else ""
             details = "".join(f" {value}" for value in event.fields.values() if value != "")
             click.echo(f"{event.seconds:8.3f} s  {indent}{event.kind} {event.name}{details}", err=True)

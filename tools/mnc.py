@@ -99,7 +99,7 @@ def cli() -> None:
 def main() -> None:
     """Entry point: errors become one message and an exit code."""
     with errors_to_exit_codes():
-        cli()
+        cli(prog_name="mnc")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """One line of progress on a terminal: stage, pass, node, and the seconds so far."""
 
 import time
+from datetime import timedelta
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, TextColumn
 
-from mnc.core.events import Event
+from mnc.core.events import BAR, Event
 
 _ORDER = ("case", "stage", "pass", "node")
 """From the whole to its parts; what begins ends all parts of what was before."""
@@ -29,14 +30,21 @@ class ProgressLine:
         self._changed = 0.0
         self._progress: Progress | None = None
         self._task: Any = None
+        self._over = False
 
     def __call__(self, event: Event) -> None:
-        if event.kind not in _ORDER:
+        if event.kind == BAR:
+            self._over = True
+            self.stop()
+        if self._over or event.kind not in _ORDER:
             return
         place = _ORDER.index(event.kind)
         self._current = {kind: name for kind, name in self._current.items() if _ORDER.index(kind) < place}
         if event.seconds is None:
             self._current[event.kind] = event.name
+        if not self._current:  # the command may print now
+            self.stop()
+            return
         now = time.perf_counter()
         if now - self._begin >= self._delay and now - self._changed >= _LEAST_PAUSE:
             self._changed = now
@@ -50,16 +58,18 @@ class ProgressLine:
 
     def _show(self) -> None:
         if self._progress is None:
-            columns = (TextColumn("{task.description}"), TimeElapsedColumn())
-            self._progress = Progress(*columns, console=self._console, transient=True, auto_refresh=False)
-            self._task = self._progress.add_task(escape(self.text), total=None)
+            column = TextColumn("{task.description} [progress.elapsed]{task.fields[elapsed]}")
+            self._progress = Progress(column, console=self._console, transient=True, auto_refresh=False)
+            self._task = self._progress.add_task("", total=None, elapsed="")
             self._progress.start()
-        self._progress.update(self._task, description=escape(self.text), refresh=True)
+        elapsed = str(timedelta(seconds=int(time.perf_counter() - self._begin)))  # of the command, not of this line
+        self._progress.update(self._task, description=escape(self.text), elapsed=elapsed, refresh=True)
 
     def stop(self) -> None:
-        """Remove the line."""
+        """Remove the line; the next event brings it back."""
         if self._progress is not None:
             self._progress.stop()
+            self._progress = None
 
 
 def _shortened(name: str) -> str:

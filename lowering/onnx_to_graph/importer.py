@@ -169,7 +169,7 @@ class GraphImporter:
             message = f"operator {node.op_type}{domain} is not supported"
             if node.op_type in OPERATORS and not domain:
                 message = f"version {node.version} of operator {node.op_type} is not supported"
-            raise node.error(message, hint=unsupported_hint(node.op_type))
+            raise node.error(message, hint=unsupported_hint(node.op_type, node.proto.domain))
         return [None if array is None else self._constant(node.name, array) for array in arrays]
 
     def _check_declared(self, node: Node, output: str, value: Any) -> None:

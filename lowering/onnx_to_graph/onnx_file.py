@@ -12,6 +12,7 @@ import onnx.version_converter
 from google.protobuf.message import DecodeError
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import path_hint
 from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes, fix_inputs
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
@@ -56,7 +57,8 @@ def read_proto(path: str | os.PathLike[str]) -> onnx.ModelProto:
     except DecodeError:
         raise CompileError("this is not an ONNX model, or it is truncated", location=name, hint=_LOAD_HINT) from None
     except OSError as error:
-        raise CompileError(f"cannot read the file: {error.strerror or error}", location=name) from None
+        message = f"cannot read the file: {error.strerror or error}"
+        raise CompileError(message, location=name, hint=path_hint(name)) from None
     except (ValueError, TypeError, RuntimeError, MemoryError, onnx.checker.ValidationError) as error:
         # RuntimeError is what the file system says of a place of external data
         raise CompileError(f"cannot read the model: {_first_line(error)}", location=name, hint=_LOAD_HINT) from None

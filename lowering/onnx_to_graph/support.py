@@ -223,8 +223,14 @@ _HINTS = {
 }
 
 
-def unsupported_hint(op_type: str) -> str:
+VIEWER_DOMAIN = "mnc.graph"
+"""The domain of the operators in what `mnc compile --dump-onnx` writes."""
+
+
+def unsupported_hint(op_type: str, domain: str = "") -> str:
     """The nearest thing that works."""
+    if domain == VIEWER_DOMAIN:
+        return "mnc compile --dump-onnx wrote this file for viewers; give the model that it was made from"
     if op_type in _HINTS:
         return _HINTS[op_type]
     close = difflib.get_close_matches(op_type, OPERATORS, 1)

@@ -1,6 +1,5 @@
 """A classifier of handwritten digits: 1,797 real images of 8x8 pixels that come with scikit-learn, trained here."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,19 +37,14 @@ def load_digits(seed: int = 0, test_share: float = 0.2) -> Digits:
 
 
 def train_classifier(
-    digits: Digits, hidden: int, epochs: int, seed: int = 0, progress: Callable[[float], None] | None = None
+    digits: Digits, hidden: int, epochs: int, seed: int = 0
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Train a multilayer perceptron with one hidden layer; (weight [in, out], bias [out]) of its two layers.
-
-    `progress` is called with the loss after each epoch.
-    """
+    """Train a multilayer perceptron with one hidden layer; (weight [in, out], bias [out]) of its two layers."""
     from sklearn.neural_network import MLPClassifier
 
     model = MLPClassifier((hidden,), learning_rate_init=0.005, random_state=seed)
     for _ in range(epochs):
         model.partial_fit(digits.train_images, digits.train_labels, classes=np.arange(10))
-        if progress is not None:
-            progress(float(model.loss_))
     return [
         (w.astype(np.float32), b.astype(np.float32)) for w, b in zip(model.coefs_, model.intercepts_, strict=True)
     ]

@@ -15,9 +15,9 @@ from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError, node_name
 from mnc.dialects import graph
 from mnc.dialects.graph.attributes import to_numpy
+from mnc.lowering.onnx_to_graph.support import VIEWER_DOMAIN as DOMAIN
 from mnc.options import Options
 
-DOMAIN = "mnc.graph"
 LARGEST = 1 << 16
 
 

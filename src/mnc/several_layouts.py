@@ -106,16 +106,16 @@ class _Search:
         entries = _entries(options)
         names = [entry.name for entry in entries]
         decided, spills = names.index(DECISION) + 1, names.index(SPILLS)
-        events.emit("stage", f"layouts: {', '.join(ordered) or 'plain'}")
         module = self._with_layouts(ordered)
         del self.decided[ordered]
         layouts = module.operation.get_asm(large_elements_limit=16, large_resource_limit=16)
         if layouts in self.seen:
             return None
         self.seen.add(layouts)
-        Pipeline(tuple(entries[decided:spills])).run(module)
-        finished = self._with_room(module, options)
-        return Compiled(finished, ordered, emit_module(finished))
+        with events.span("stage", f"layouts: {', '.join(ordered) or 'plain'}"):
+            Pipeline(tuple(entries[decided:spills])).run(module)
+            finished = self._with_room(module, options)
+            return Compiled(finished, ordered, emit_module(finished))
 
     @staticmethod
     def _with_room(module: Any, options: Options) -> Any:

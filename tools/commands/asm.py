@@ -28,7 +28,13 @@ def command() -> None:
     """Check and format assembly files."""
 
 
-@command.command()
+def _opcodes(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    from mnc.mncore_backend.isa import OPCODES
+
+    return sorted(name for name in OPCODES if name.startswith(begun))
+
+
+@command.command(short_help="Check files against the rules of the machine.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--format", "output_format", type=click.Choice(["text", "json", "sarif"]), default="text", show_default=True
@@ -81,7 +87,7 @@ def check(
         click.get_current_context().exit(2 if unreadable else 1)
 
 
-@command.command()
+@command.command(short_help="Print a file in canonical spelling.")
 @click.argument("file")
 @click.option("-o", "output", help="Output file; default standard output.")
 @click.option("--in-place", is_flag=True, help="Rewrite FILE.")
@@ -104,8 +110,8 @@ def fmt(file: str, output: str | None, in_place: bool, only_check: bool) -> None
     write_text(file if in_place else output or "-", formatted)
 
 
-@command.command()
-@click.argument("name")
+@command.command(short_help="Explain an opcode, with a program that runs.")
+@click.argument("name", shell_complete=_opcodes)
 @click.option("--example", "only_example", is_flag=True, help="Print only the program, for `mnc run`.")
 def opcode(name: str, only_example: bool) -> None:
     """Explain the opcode NAME: syntax, operands, unit, latency, flags, and a program that runs."""

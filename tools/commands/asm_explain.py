@@ -7,8 +7,14 @@ import click
 from mnc.core.diagnostics import CompileError
 
 
-@click.command()
-@click.argument("rule", required=False)
+def _rules(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    from mnc.mncore_backend.checker.rules import RULES
+
+    return [name for name in RULES if name.startswith(begun)]
+
+
+@click.command(short_help="Explain a rule that a finding names, or list all.")
+@click.argument("rule", required=False, shell_complete=_rules)
 def explain(rule: str | None) -> None:
     """Explain the RULE that a finding names, such as hazard-9b; without one, list all rules."""
     from mnc.mncore_backend.checker.examples import explanation

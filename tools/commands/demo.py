@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 import numpy as np
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
+from mnc.core import events
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import whole_file
 from mnc.tools.commands.shared import cache_option
@@ -32,9 +32,8 @@ def command(output: Path, hidden: int, epochs: int, seed: int, precision: str) -
 
     console = Console()
     digits = load_digits(seed)
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task("training", total=epochs)
-        layers = train_classifier(digits, hidden, epochs, seed, lambda _: bar.advance(task))
+    with events.span("stage", "training"):
+        layers = train_classifier(digits, hidden, epochs, seed)
     model = to_onnx(layers, len(digits.test_labels))
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -45,12 +44,10 @@ def command(output: Path, hidden: int, epochs: int, seed: int, precision: str) -
         raise CompileError(message, hint="choose another directory with -o") from None
     console.print(f"trained on {len(digits.train_labels)} images, exported to {output / 'model.onnx'}")
 
-    with console.status("compiling"):
-        executable = compile(output / "model.onnx", Options(precision))  # pyright: ignore[reportArgumentType]
-        costs = report_of(executable)
-        save(executable, output, costs)
-    with console.status("running on the emulator"):
-        result = load(output).run_with_statistics({"image": digits.test_images})
+    executable = compile(output / "model.onnx", Options(precision))  # pyright: ignore[reportArgumentType]
+    costs = report_of(executable)
+    save(executable, output, costs)
+    result = load(output).run_with_statistics({"image": digits.test_images})
     reference = np.asarray(ReferenceEvaluator(model).run(None, {"image": digits.test_images})[0])  # pyright: ignore
     logits = result.outputs["logits"]
 

@@ -1,19 +1,45 @@
 """mnc explain: questions about a compiled program, answered from what was recorded when it was compiled."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from mnc.core.diagnostics import CompileError
 
 
+def _names(of: Callable[[dict[str, Any]], list[str]]) -> Any:
+    """Completion of names of the program in BUILD, if it was given before."""
+
+    def complete(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+        from mnc.record.storage import load_record
+
+        given = [context.params.get("build"), *context.args]  # click leaves arguments before an option unparsed
+        try:
+            record = load_record(Path(next(text for text in given if text)))
+        except (StopIteration, CompileError):
+            return []
+        return sorted({name for node in record["graph"] for name in of(node) if name.startswith(begun)})
+
+    return complete
+
+
+_nodes = _names(lambda node: [node["name"]])
+_tensors = _names(lambda node: [*node["inputs"], *node["outputs"]])
+
+
 @click.command()
 @click.argument("build", type=click.Path(path_type=Path))
-@click.option("--node", metavar="NAME", help="What a node costs, waits for, is fused with, and where its data lie.")
+@click.option("--node", metavar="NAME", shell_complete=_nodes,
+              help="What a node costs, waits for, is fused with, and where its data lie.")  # fmt: skip
 @click.option("--step", type=int, metavar="N", help="What is issued in step N, for whom, and what runs meanwhile.")
-@click.option("--tensor", metavar="NAME", help="Who makes and reads a tensor, and which places hold it when.")
-@click.option("--why-layout", metavar="NODE", help="The layouts that were compared for a node, with their prices.")
-@click.option("--why-not-fused", nargs=2, metavar="A B", help="Why two nodes do not run as one loop nest.")
+@click.option("--tensor", metavar="NAME", shell_complete=_tensors,
+              help="Who makes and reads a tensor, and which places hold it when.")  # fmt: skip
+@click.option("--why-layout", metavar="NODE", shell_complete=_nodes,
+              help="The layouts that were compared for a node, with their prices.")  # fmt: skip
+@click.option("--why-not-fused", nargs=2, metavar="A B", shell_complete=_nodes,
+              help="Why two nodes do not run as one loop nest.")  # fmt: skip
 def command(
     build: Path,
     node: str | None,

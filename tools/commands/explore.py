@@ -35,6 +35,8 @@ def command(model: Path, build: Path, write_only: bool, port: int, no_browser: b
     record = load_record(build)
     graph = read_named(model)
     path = build / OVERLAY
+    if not {node.name for node in graph.graph.node} & {node["name"] for node in record["graph"]}:
+        raise CompileError(f"{build} is not a program of {model}", hint=f"mnc compile {model} -o {build}")
     costs = overlay(load_report(build, load(build)), record, graph.graph.name)
     replace_file(path, json.dumps(costs, indent=1) + "\n")
     click.echo(f"costs: {path}")

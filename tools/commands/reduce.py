@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from mnc.tools.commands.shared import model_options, parse_shapes
 
@@ -35,8 +34,7 @@ def command(
     options = Options(precision)
     condition = parse_condition(when, options, seed)
     whole = load_model(model, parse_shapes(shapes)).complete()
-    with Console(stderr=True).status("the whole model") as status:
-        reduced = reduce_model(whole, condition, seconds, status.update)
+    reduced = reduce_model(whole, condition, seconds)
     folder, again = write_reduced(reduced, when, output, options, seed)
     operators = ", ".join(dict.fromkeys(node.op_type for node in reduced.model.graph.node))
     before, after = len(whole.graph.node), len(reduced.model.graph.node)

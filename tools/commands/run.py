@@ -36,6 +36,8 @@ def command(
     if trace is not None:
         _write_trace(program, trace)
     if step:
+        if output is not None or dump is not None:
+            raise CompileError("--step writes no files", hint="leave -o and --dump out; 'mem' prints memory")
         from mnc.tools.commands.run_step import run_step
 
         run_step(program, inputs, mode, dirty)

@@ -6,7 +6,7 @@ import click
 
 from mnc.core.command_line import read_text
 from mnc.core.diagnostics import CompileError
-from mnc.tools.commands.shared import read_arrays
+from mnc.tools.commands.shared import read_arrays, require_inputs
 
 
 def run_step(program: Path, inputs: tuple[str, ...], mode: str, dirty: int | None = None) -> None:
@@ -23,7 +23,9 @@ def run_step(program: Path, inputs: tuple[str, ...], mode: str, dirty: int | Non
         from mnc.build_directory import load
 
         executable = load(program)
-        executable.load(machine, read_arrays(inputs, [tensor.name for tensor in executable.inputs]))
+        values = read_arrays(inputs, [tensor.name for tensor in executable.inputs])
+        require_inputs(values, executable.inputs)
+        executable.load(machine, values)
         text, nodes = executable.text, executable.line_nodes
     elif inputs:
         raise CompileError(f"{program} is no build directory", hint="--input belongs to compiled models")

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import path_hint
 from mnc.options import Preference
 
 NO_CACHE = "MNC_NO_CACHE"
@@ -119,7 +120,8 @@ def _read_array(path: str) -> np.ndarray:
     except (OSError, ValueError, EOFError) as error:  # EOFError: an empty file
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         message = f"cannot read '{path}' as a .npy array: {reason}"
-        raise CompileError(message, hint="save it with numpy.save") from None
+        hint = path_hint(path) if isinstance(error, FileNotFoundError) else "save it with numpy.save"
+        raise CompileError(message, hint=hint) from None
     if not isinstance(array, np.ndarray):
         message = f"'{path}' holds several arrays ({', '.join(array.files)})"
         raise CompileError(message, hint="save one array with numpy.save")

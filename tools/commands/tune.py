@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import path_hint
 from mnc.tools.commands.shared import model_options, parse_shapes
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -53,7 +53,7 @@ def command(
     from mnc.tuning.workers import farm, local_workers
 
     if not os.path.isfile(model):
-        raise CompileError("cannot read the file", location=model)
+        raise CompileError("cannot read the file", location=model, hint=path_hint(model))
     options = Options(precision, parse_shapes(shapes))
     target = output or Path(f"{model}.schedule.json")
     with farm(address) if address else local_workers(jobs) as (executor, number):
@@ -74,12 +74,13 @@ def command(
 def _searched(
     model: str, options: Any, executor: Any, jobs: int, seconds: float, seed: int, remote: bool
 ) -> Any:
+    from mnc.progress_bar import progress_bar
     from mnc.tuning.memory import remembered
     from mnc.tuning.search import Search
 
     look, keep = remembered(model)
     columns = (TextColumn("tuning"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with progress_bar(*columns, transient=True) as bar:
         task = bar.add_task("first program", total=seconds)
 
         def report(outcome: Any) -> None:

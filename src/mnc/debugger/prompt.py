@@ -11,7 +11,6 @@ from mnc.core.diagnostics import CompileError
 from mnc.debugger.memory import shown, through_layout
 from mnc.debugger.session import Session, Stop
 from mnc.mncore_backend.emulator.errors import EmulationError
-from mnc.mncore_backend.emulator.trace import Trace
 
 _ALIASES = {
     "s": "step", "c": "continue", "l": "line", "b": "break", "m": "mem", "w": "list", "q": "quit",
@@ -30,7 +29,7 @@ class Prompt(cmd.Cmd):
         terminal = stdin is None and sys.stdin.isatty()
         self.use_rawinput = terminal
         self.prompt = "(mnc) " if terminal else ""
-        self._trace: Trace | None = None
+        self._begun = False
 
     # ---- plumbing ----
 
@@ -40,8 +39,22 @@ class Prompt(cmd.Cmd):
         self.stdout.flush()
 
     def preloop(self) -> None:
+        if self._begun:
+            return
         self.say("stopped before the first statement; 'help' lists the commands")
         self._where()
+
+    def cmdloop(self, intro: str | None = None) -> None:
+        """Read commands until the end. At a terminal, Ctrl-C gives up the line that is being typed, or the command that
+        is being carried out, and nothing else."""
+        while True:
+            try:
+                return super().cmdloop(intro)
+            except KeyboardInterrupt:
+                if not self.use_rawinput:
+                    raise
+                self.say("\ninterrupted; 'quit' leaves")
+                self._begun = True
 
     def onecmd(self, line: str) -> bool:
         """One command; a mistake in it is told, and the session goes on."""

@@ -96,21 +96,21 @@ def explain_step(executable: Executable, record: dict[str, Any], step: int) -> l
     lines = []
     for event in times.events:
         if event.start - event.stall <= step <= max(event.start, event.start + event.steps - 1):
-            lines += _event_lines(event, step, program)
+            lines += _event_lines(event, program)
             for owner in record["lines"][event.line]:
                 lines.append(f"  for {kernel_title(kernels[owner]) if owner in kernels else owner}")
-    return [*(lines or ["nothing is issued any more"]), *_running(times, step, program)]
+    title = f"step {step} of {times.end}"
+    return [title, *(lines or ["nothing is issued any more"]), *_running(times, step, program)]
 
 
-def _event_lines(event: Event, step: int, program: list[str]) -> list[str]:
-    text = f"line {event.line + 1}, step {event.start}: {program[event.line]}"
+def _event_lines(event: Event, program: list[str]) -> list[str]:
+    text = f"line {event.line + 1}, issued in step {event.start}: {program[event.line]}"
     if not event.stall:
         return [text]
-    when = "is stopped" if step < event.start else "was stopped"
     reason = "MVs are issued with a distance"
     if event.awaited is not None and event.awaited != ISSUE:
         reason = f"waits for line {event.awaited + 1}: {program[event.awaited]}"
-    return [text, f"  {when} for {event.stall} steps: {reason}"]
+    return [text, f"  stalled in steps {event.start - event.stall} to {event.start - 1}: {reason}"]
 
 
 def _running(times: Replay, step: int, program: list[str]) -> list[str]:

@@ -13,6 +13,7 @@ from mnc.core.files import replace_file
 RECORD = "record.json.gz"
 FORMAT = 1
 _HINT = "compile the model again: mnc compile MODEL -o DIR --report"
+_NO_DIRECTORY = "give the directory that mnc compile MODEL -o DIR wrote"
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,9 @@ def load_record(directory: Path) -> dict[str, Any]:
     """Read the record of a build directory; raises CompileError where there is none, or it is damaged."""
     path = directory / RECORD
     if not path.is_file():
-        where = f"'{directory}' has no {RECORD}" if directory.is_dir() else f"'{directory}' is no build directory"
-        raise CompileError(where, hint=_HINT)
+        if not directory.is_dir():
+            raise CompileError(f"'{directory}' is no build directory", hint=_NO_DIRECTORY)
+        raise CompileError(f"'{directory}' has no {RECORD}", hint=_HINT)
     try:
         record = json.loads(gzip.decompress(path.read_bytes()))
     except (OSError, EOFError, ValueError, zlib.error) as error:

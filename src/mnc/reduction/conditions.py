@@ -53,7 +53,8 @@ def _refused(model: onnx.ModelProto, options: Options) -> Seen | None:
     try:
         compile(model, options)
     except CompileError as error:
-        return Seen(f"{error.op_type} {skeleton(error.message)}", error.render())
+        message = CompileError(error.message, error.node, error.op_type, error.hint).render()  # without the place
+        return Seen(f"{error.op_type} {skeleton(error.message)}", message)
     except Exception:
         return None
     return None
@@ -67,20 +68,23 @@ def _crash(model: onnx.ModelProto, options: Options, seed: int) -> Seen | None:
     try:
         executable = compile(model, options)
         executable.run(random_inputs(model, {}, seed, {}))
+    except EmulationError as error:  # before CompileError, of which it is one: here nobody but us wrote the program
+        return Seen(f"EmulationError {error.rule} {skeleton(error.message)}", error.render())
     except CompileError:
         return None
-    except (InternalError, EmulationError) as error:
+    except InternalError as error:
         _forget_reproducer(error)
-        return Seen(f"{type(error).__name__} {skeleton(str(getattr(error, 'message', error)))}", str(error))
+        where = f" in pass {error.failing_pass}" if error.failing_pass else ""
+        return Seen(f"InternalError {skeleton(error.message)}", f"internal error: {error.message}{where}")
     except Exception as error:
         return Seen(f"{type(error).__name__} {skeleton(str(error))}", f"{type(error).__name__}: {error}")
     return None
 
 
-def _forget_reproducer(error: Exception) -> None:
+def _forget_reproducer(error: InternalError) -> None:
     """The file of a try is of no use to anybody."""
-    if (path := getattr(error, "reproducer", None)) is not None:
-        path.unlink(missing_ok=True)
+    if error.reproducer is not None:
+        error.reproducer.unlink(missing_ok=True)
 
 
 def _wrong(model: onnx.ModelProto, options: Options, seed: int) -> Seen | None:

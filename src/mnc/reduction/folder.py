@@ -7,7 +7,8 @@ from pathlib import Path
 import onnx
 
 from mnc.case_folders import Case, write_case
-from mnc.core.diagnostics import CompileError, InternalError
+from mnc.core.diagnostics import CompileError
+from mnc.core.state_directory import recording_in
 from mnc.options import Options
 from mnc.reduction.reduce import Reduced
 
@@ -18,10 +19,10 @@ def write_reduced(reduced: Reduced, when: str, directory: Path, options: Options
     """Write the folder; gives it and the command. Raises CompileError where it cannot be written."""
     shutil.rmtree(directory, ignore_errors=True)
     folder = _write_model(reduced.model, directory, seed)
-    _write_stages(reduced.model, folder, options)
+    compiled = _write_stages(reduced.model, folder, options)
     precision = f" --precision {options.precision}"
     command = f"mnc compile {folder / MODEL} -o {folder / 'build'}{precision}"
-    if when in ("wrong", "crash") and (folder / "test_data_set_0").is_dir():
+    if when in ("wrong", "crash") and compiled and (folder / "test_data_set_0").is_dir():
         command = f"mnc check {folder}{precision}"
     text = f"{when}: {reduced.seen.message}\n\n{command}\n"
     try:
@@ -54,16 +55,15 @@ def _write_model(model: onnx.ModelProto, directory: Path, seed: int) -> Path:
     return directory
 
 
-def _write_stages(model: onnx.ModelProto, folder: Path, options: Options) -> None:
-    """The IR of every stage that is reached, and the program where there is one."""
+def _write_stages(model: onnx.ModelProto, folder: Path, options: Options) -> bool:
+    """The IR of every stage that is reached, and the program where there is one; a reproducer where the compiler fails.
+    Whether there is a program."""
     from mnc.compiler import compile
 
     try:
-        executable = compile(model, replace(options, dump_dir=folder / "ir"))
-    except (CompileError, InternalError) as error:
-        if (path := getattr(error, "reproducer", None)) is not None:
-            shutil.move(path, folder / "reproducer.mlir")
-        return
-    except Exception:  # a crash that is looked for
-        return
+        with recording_in(str(folder)):
+            executable = compile(model, replace(options, dump_dir=folder / "ir"))
+    except Exception:  # the refusal or crash that is looked for
+        return False
     (folder / "program.vsm").write_text(executable.text, encoding="utf-8")
+    return True

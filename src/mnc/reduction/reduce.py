@@ -1,17 +1,15 @@
 """The search: nodes are left out in ever smaller groups, then extents shrink, until nothing more can go."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import onnx
 
+from mnc.core import events
 from mnc.core.diagnostics import CompileError
 from mnc.reduction.conditions import Condition, Seen
 from mnc.reduction.cutting import part
 from mnc.reduction.shapes import extents, smaller, with_extent
-
-Progress = Callable[[str], None]
 
 
 @dataclass
@@ -25,11 +23,10 @@ class Reduced:
 
 
 class _Search:
-    def __init__(self, best: Reduced, condition: Condition, seconds: float, progress: Progress) -> None:
+    def __init__(self, best: Reduced, condition: Condition, seconds: float) -> None:
         self.best = best
         self._condition = condition
         self._end = time.monotonic() + seconds
-        self._progress = progress
         self._known: set[bytes] = set()
 
     def accepts(self, model: onnx.ModelProto | None) -> bool:
@@ -42,11 +39,11 @@ class _Search:
             return False
         self._known.add(text)
         self.best.tries += 1
-        seen = self._condition(model)
+        with events.span("case", f"try {self.best.tries}, {_size(self.best.model)}"):
+            seen = self._condition(model)
         if seen is None or seen.key != self.best.seen.key:
             return False
         self.best.model, self.best.seen = model, seen
-        self._progress(f"{len(model.graph.node)} nodes, largest extent {max(extents(model), default=1)}")
         return True
 
     def fewer_nodes(self) -> bool:
@@ -78,19 +75,24 @@ class _Search:
         return changed
 
 
+def _size(model: onnx.ModelProto) -> str:
+    return f"{len(model.graph.node)} nodes, largest extent {max(extents(model), default=1)}"
+
+
 def reduce_model(
-    model: onnx.ModelProto, condition: Condition, seconds: float = 600, progress: Progress = lambda text: None
+    model: onnx.ModelProto, condition: Condition, seconds: float = 600
 ) -> Reduced:
     """The smallest part of a model, with the smallest extents, that still shows what the whole model does.
 
     Raises:
         CompileError: the model itself does not show it.
     """
-    seen = condition(model)
+    with events.span("case", f"the whole model, {_size(model)}"):
+        seen = condition(model)
     if seen is None:
         hint = "mnc check MODEL shows wrong answers, mnc supports MODEL refusals, mnc compile MODEL crashes and cycles"
         raise CompileError("the model does not show what --when names", hint=hint)
-    search = _Search(Reduced(model, seen, 1), condition, seconds, progress)
+    search = _Search(Reduced(model, seen, 1), condition, seconds)
     changed = True
     while changed:
         fewer = search.fewer_nodes()

@@ -10,12 +10,14 @@ from typing import Any
 import onnx
 from onnx import numpy_helper
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from mnc.core import events
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import remove_leftovers, sole_use, whole_file
 from mnc.options import Options, Precision
+from mnc.progress_bar import progress_bar
 from mnc.training.curve import draw_curve
 from mnc.training.data import Dataset, load_augmented_digits, load_digits, load_mnist, load_npz
 from mnc.training.interruption import termination_interrupts
@@ -58,10 +60,9 @@ class Session:
         classes = int(max(data.train_labels.max(), data.test_labels.max(), 1)) + 1
         side = math.isqrt(data.elements)
         model = make_model(self.model, side, classes, self.seed)
-        with console.status("compiling"):
-            started = time.monotonic()
-            trainer = self._trainer(model, data)
-            seconds = time.monotonic() - started
+        started = time.monotonic()
+        trainer = self._trainer(model, data)
+        seconds = time.monotonic() - started
         counts = f"{len(data.train_images)} training and {len(data.test_images)} test images"
         console.print(f"{data.name}: {counts} of {data.elements} pixels")
         console.print(f"compiled {self.model} for backend {self.backend} in {seconds:.1f} s")
@@ -126,7 +127,8 @@ class Session:
                               "steps/s"), TimeRemainingColumn())  # fmt: skip
         total = self.epochs * trainer.steps_per_epoch
         started, before = time.monotonic(), len(trainer.progress.losses)
-        with Progress(*columns, console=console) as bar, termination_interrupts():
+        events.emit(events.BAR, "training")
+        with progress_bar(*columns) as bar, termination_interrupts():
             task = bar.add_task("training", total=total, completed=before, loss=float("nan"), accuracy="-", rate=0.0)
 
             def on_step(trainer: Trainer) -> None:

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 from rich.console import Console
 
 from mnc.core import events
+from mnc.progress_bar import progress_bar, without_bars
 from mnc.tools.progress_line import ProgressLine
 
 from .running import Shell
@@ -137,8 +138,10 @@ def test_progress_shows_stage_pass_and_node() -> None:
         assert threading.active_count() == threads, "a process with threads does not fork"
         with events.span("pass", "verify-schedule"):
             assert line.text == "compile: machine · verify-schedule"
+    written = len(console.file.getvalue())  # pyright: ignore[reportAttributeAccessIssue]
+    console.file.write("result")  # where nothing is under way, a command may print: the line is gone
     line.stop()
-    assert line.text == "compile"
+    assert line.text == "compile" and len(console.file.getvalue()) == written + 6  # pyright: ignore
     assert "machine" in console.file.getvalue()  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -166,6 +169,58 @@ def test_completion_knows_the_commands(shell: Shell, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("COMP_CWORD", "2")
     monkeypatch.setenv("COMP_WORDS", "mnc compile --log")
     assert shell("mnc").out.split() == ["plain,--log-json"]
+
+
+def test_completion_knows_rules_opcodes_and_names_of_the_program(
+    shell: Shell, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shell("mnc", "compile", model, "-o", "out", "-q").code == 0
+    monkeypatch.setenv("_MNC_COMPLETE", "bash_complete")
+
+    def completed(*words: str) -> list[str]:
+        monkeypatch.setenv("COMP_WORDS", " ".join(words))
+        monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+        return [line.removeprefix("plain,") for line in shell("mnc").out.split()]
+
+    assert completed("mnc", "asm", "explain", "hazard-9") == ["hazard-9a", "hazard-9b", "hazard-9c", "hazard-9e"]
+    assert "fvadd" in completed("mnc", "asm", "opcode", "fva")
+    assert completed("mnc", "explain", "out", "--node", "f") == ["first"]
+    assert completed("mnc", "explain", "out", "--tensor", "e") == ["e"]
+    assert completed("mnc", "explain", "absent", "--node", "f") == []
+
+
+def test_a_misspelt_file_gets_a_proposal(shell: Shell, model: str) -> None:
+    assert "did you mean m.onnx?" in shell("mnc", "compile", "n.onnx").err
+    assert "check the path" in shell("mnc", "compile", "elsewhere.tflite").err
+    (shell.directory / "answer.vsm").write_text("nop\n")
+    assert "did you mean answer.vsm?" in shell("mnc", "run", "answr.vsm").err
+
+
+def test_commands_with_bars_print_nothing_else_in_a_pipe(shell: Shell, model: str) -> None:
+    done = shell("mnc", "tune", model, "--budget", "0.5s")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[0].endswith("nothing is left to try") or "programs tried" in done.out.splitlines()[0]
+    done = shell("mnc", "tune", model, "--budget", "0.5s", "-q")
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_bars_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    assert progress_bar().disable
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert not progress_bar().disable
+    with without_bars():
+        assert progress_bar().disable
+
+
+def test_the_line_of_progress_makes_room_for_a_bar() -> None:
+    line = ProgressLine("train", 0.0, Console(file=io.StringIO(), force_terminal=True))
+    with events.listening(line):
+        events.emit("stage", "graph")
+        events.emit(events.BAR, "training")
+        written = line.text
+        events.emit("stage", "emulator")
+    assert line.text == written == "train: graph"
 
 
 def test_misspelt_commands_get_a_proposal(shell: Shell) -> None:

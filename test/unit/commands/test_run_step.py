@@ -20,6 +20,8 @@ from mnc.mncore_backend.layout.layout import Axis
 from mnc.mncore_backend.layout.placement import locate
 from mnc.mncore_backend.layout.text import parse
 
+from .running import Shell
+
 PROGRAM = """d set $lr0 1 0000000000000005
 linc $lr0 $ls0
 nop/2
@@ -170,6 +172,30 @@ def test_at_a_terminal_there_is_a_prompt(tmp_path: Path) -> None:
         assert process.wait(timeout=60) == 0
     os.close(above)
     assert "=>    3  nop/2" in shown
+
+
+def test_ctrl_c_at_the_prompt_gives_up_the_line_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = iter([KeyboardInterrupt(), "step", "quit"])
+
+    def read(prompt: str) -> str:
+        line = next(typed)
+        if isinstance(line, KeyboardInterrupt):
+            raise line
+        return line
+
+    monkeypatch.setattr("builtins.input", read)
+    out = io.StringIO()
+    debugger = Prompt(session(), stdout=out)
+    debugger.use_rawinput = True  # as at a terminal
+    debugger.cmdloop()
+    shown = out.getvalue()
+    assert "'quit' leaves" in shown and "=>    2  linc" in shown and shown.count("stopped before") == 1
+
+
+def test_files_that_would_not_be_written_are_refused(shell: Shell) -> None:
+    (shell.directory / "p.vsm").write_text(PROGRAM)
+    done = shell("mnc", "run", "--step", "p.vsm", "--dump", "d.txt")
+    assert done.code == 2 and "--step writes no files" in done.err
 
 
 def _until(terminal: int, text: str) -> str:

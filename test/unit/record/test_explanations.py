@@ -65,7 +65,7 @@ def test_costs_of_nodes_are_those_of_the_report(tmp_path: Path) -> None:
 
 def test_a_step_says_what_is_waited_for(build: Path) -> None:
     texts = [run("explain", build, "--step", step) for step in range(0, 60, 6)]
-    stopped = [text for text in texts if "is stopped for" in text]
+    stopped = [text for text in texts if "stalled in steps" in text]
     assert stopped and all("waits for line" in text and "running: line" in text for text in stopped)
     assert "takes steps 0 to" in run("explain", build, "--step", 10**6, code=2)
 

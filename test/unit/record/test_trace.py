@@ -119,6 +119,28 @@ def test_costs_for_model_explorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert isinstance(done.exception, CompileError) and "not installed" in done.exception.message
 
 
+def test_costs_belong_to_the_model_that_was_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    other = perceptron()
+    onnx.save(perceptron(), "model.onnx")
+    for node in other.graph.node:
+        node.name = f"other_{node.name}"
+    onnx.save(other, "other.onnx")
+    CliRunner().invoke(cli, ["compile", "model.onnx", "-o", "build", "--layouts", "plain"], catch_exceptions=False)
+    done = CliRunner().invoke(cli, ["explore", "other.onnx", "build", "--write-only"])
+    assert isinstance(done.exception, CompileError) and "is not a program of other.onnx" in done.exception.message
+    assert not Path("build/costs.overlay.json").exists()
+
+
+def test_a_graph_for_viewers_is_not_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(perceptron(), "model.onnx")
+    command = ["compile", "model.onnx", "-o", "build", "--layouts", "plain", "--dump-onnx", "graph.onnx"]
+    CliRunner().invoke(cli, command, catch_exceptions=False)
+    done = CliRunner().invoke(cli, ["compile", "graph.onnx", "-o", "again"])
+    assert isinstance(done.exception, CompileError) and "for viewers" in str(done.exception.hint)
+
+
 def test_model_explorer_gets_the_model_its_adapter_and_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in notes what it is asked for: the package starts a server that runs until Ctrl-C."""
     monkeypatch.chdir(tmp_path)

@@ -1,12 +1,17 @@
 """mnc reduce: what remains is small, still shows the fault, and shows no other."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from onnx import TensorProto, helper, numpy_helper
 
-from mnc.core.diagnostics import CompileError
+from mnc.core.diagnostics import CompileError, InternalError
+from mnc.mncore_backend.emulator.errors import EmulationError
 from mnc.options import Options
 from mnc.reduction.conditions import Seen, parse_condition, skeleton
 from mnc.reduction.cutting import part
@@ -160,3 +165,78 @@ def test_wrong_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     found = reduce_model(chain(["Relu", "Tanh", "Relu"], 3, 2), parse_condition("wrong", Options(prefer=())))
     assert [node.op_type for node in found.model.graph.node] == ["Tanh"]
     assert "is off by" in found.seen.message
+
+
+def _broken(operator: str, lowering: Callable[[Any, Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a function of the element-wise kernels another lowering than its own."""
+    from mnc.mncore_backend.kernels.vector import expand
+
+    (table,) = (value for value in vars(expand).values() if isinstance(value, dict) and operator in value)
+    monkeypatch.setitem(table, operator, lowering)
+
+
+def _reduce(when: str, *more: str) -> Result:
+    onnx.save(chain(["Relu", "Tanh", "Exp"], 4, 6), "model.onnx")
+    return CliRunner().invoke(cli, ["reduce", "model.onnx", "--when", when, "-o", "small", "--no-cache", *more])
+
+
+def test_a_wrong_lowering_from_the_command_line(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _broken("tanh", lambda builder, value: value, monkeypatch)
+    done = _reduce("wrong")
+    assert done.exit_code == 0, done.exception
+    assert "3 nodes -> 1 (Tanh)" in done.output and "is off by" in done.output
+    again = Path("small/README.txt").read_text().splitlines()[-1].split()
+    assert CliRunner().invoke(cli, again[1:]).exit_code == 1
+
+
+def test_a_crash_of_the_compiler_from_the_command_line(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder's own reproducer names itself, and the command fails as the model did."""
+    monkeypatch.chdir(tmp_path)
+
+    def broken(builder: Any, value: Any) -> Any:
+        raise ZeroDivisionError("no such segment")
+
+    _broken("tanh", broken, monkeypatch)
+    done = _reduce("crash")
+    assert done.exit_code == 0, done.exception
+    assert "3 nodes -> 1 (Tanh)" in done.output and "no such segment in pass select-instructions" in done.output
+    text = Path("small/README.txt").read_text()
+    again = text.splitlines()[-1].split()
+    assert again[:3] == ["mnc", "compile", "small/model.onnx"] and "mnc-reproducer" not in text
+    failure = CliRunner().invoke(cli, again[1:]).exception
+    assert isinstance(failure, InternalError) and "no such segment" in failure.message
+    (reproducer,) = Path("small").glob("mnc-reproducer-*.mlir")
+    assert reproducer.read_text().splitlines()[0].endswith(f" {reproducer}")
+
+
+def test_a_program_that_breaks_a_rule_is_a_crash(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the emulator refuses is a mistake of ours, as nobody else wrote the program."""
+    from mnc.executable import Executable
+
+    def refused(self: Executable, inputs: Any) -> Any:
+        raise EmulationError("GRF0 read too early", 3, rule="hazard-9b")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Executable, "run", refused)
+    done = _reduce("crash")
+    assert done.exit_code == 0, done.exception
+    assert "-> 1 (" in done.output and "hazard-9b" in done.output and "mnc check small" in done.output
+
+
+def test_a_refusal_names_no_place() -> None:
+    model = chain(["Relu", "RandomNormalLike"])
+    seen = parse_condition("refused", Options())(model)
+    assert seen is not None and seen.message.startswith("error: node 'n1' (RandomNormalLike)")
+
+
+def test_progress_is_told_try_by_try(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(chain(["Relu", "RandomNormalLike"]), "model.onnx")
+    command = ["reduce", "model.onnx", "--when", "refused", "-o", "small"]
+    told = CliRunner().invoke(cli, [*command, "-v"])
+    assert "case the whole model, 2 nodes, largest extent 20" in told.stderr and "case try 2, " in told.stderr
+    assert "stage" not in told.stderr
+    quiet = CliRunner().invoke(cli, [*command, "-q", "--log-json", "log.jsonl"])
+    assert (quiet.exit_code, quiet.output) == (0, "")
+    assert '"event": "case"' in Path("log.jsonl").read_text()
