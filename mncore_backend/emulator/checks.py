@@ -11,7 +11,7 @@ from mnc.mncore_backend.emulator.errors import EmulationError
 from mnc.mncore_backend.emulator.geometry import CYCLES, L2BM_LONGS, L2BS
 from mnc.mncore_backend.emulator.l2bm import L2bmPlan
 from mnc.mncore_backend.emulator.mv import MvPlan, Run
-from mnc.mncore_backend.emulator.plan import Access, Plan
+from mnc.mncore_backend.emulator.plan import Access, Facts, Plan
 from mnc.mncore_backend.emulator.poison import PoisonedStep
 
 if TYPE_CHECKING:
@@ -55,34 +55,59 @@ class Checker:
     def check_step(self, plan: Plan, statement: Step) -> None:
         """Rules of a step that depend on the state, then what it leaves in the shadow: in most steps everything that is
         read is clean, and what is written becomes so."""
-        is_clean = True
-        for bank, precision, rows, _ in plan.bank_reads:
-            is_clean = self._check_bank(bank, precision, rows) and is_clean
-        for l2bm in plan.l2bm:
+        facts, template, shadow = plan.facts, plan.template, self.engine.shadow
+        if template is not None and template.is_bound and not shadow.has_poison_aside:
+            epoch = shadow.epoch
+            for binding in plan.bindings:  # a generator takes twice as long
+                if binding.verified != epoch:
+                    break
+            else:
+                if template.verified == epoch or self._are_banks_written(facts):
+                    template.verified = plan.verified = epoch
+                    return
+        for l2bm in facts.l2bm:
             self._in_flight_l2bm(l2bm)
-        if is_clean and self._is_clean(plan, statement):
+        if self._are_banks_written(facts) and self._is_clean(plan, statement):
             self._note_writes(plan)
+            self._remember(plan)
             return
         engine = self.engine
         engine.flush()
-        PoisonedStep(engine, statement, plan.l2bm, keeps_latches=plan.noforward).run()
+        PoisonedStep(engine, statement, facts.l2bm, keeps_latches=facts.noforward).run()
+
+    def _remember(self, plan: Plan) -> None:
+        """What was clean or cleaned by this step will be so until the epoch ends."""
+        shadow = self.engine.shadow
+        if shadow.has_poison_aside or not plan.facts.is_steady:
+            return
+        plan.verified = shadow.epoch
+        for binding in plan.bindings:
+            binding.verified = shadow.epoch
+
+    def _are_banks_written(self, facts: Facts) -> bool:
+        """Were all rows written that a step uses? Fails for another precision."""
+        is_written = True
+        for bank, precision, rows, _ in facts.bank_reads:
+            is_written = self._check_bank(bank, precision, rows) and is_written
+        return is_written
 
     def _is_clean(self, plan: Plan, statement: Step) -> bool:
         """Does the step meet no poison, neither in what it reads nor in what it leaves in place?"""
-        shadow = self.engine.shadow
-        for access in plan.reads:
+        shadow, facts = self.engine.shadow, plan.facts
+        reads, writes, uppers = plan.accesses()
+        for access in reads:
             if not (self._is_clean_dynamic(access) if access.dynamic else shadow.is_clean(access)):
                 return False
-        for access in plan.writes:
+        for access in writes:
             if access.mask is not None and not shadow.is_clean(access):
                 return False
-        for entry in plan.mask_reads:
+        for entry in facts.mask_reads:
             if not shadow.is_clean(_mask_access(entry, 0, CYCLES)):
                 return False
-        for upper in plan.upper:
+        for upper in uppers:
             if not upper.write and not shadow.is_clean_upper(upper):
                 return False
-        for l2bm in plan.l2bm:
+        for l2bm in facts.l2bm:
             if not self._is_clean_l2bm(l2bm):
                 return False
         return not shadow.has_poison_aside or self._is_apart(statement)
@@ -108,21 +133,22 @@ class Checker:
         return True
 
     def _note_writes(self, plan: Plan) -> None:
-        shadow = self.engine.shadow
-        for upper in plan.upper:
+        shadow, facts = self.engine.shadow, plan.facts
+        _, writes, uppers = plan.accesses()
+        for upper in uppers:
             if upper.write:
                 shadow.mark_upper_access(upper)
-        for l2bm in plan.l2bm:
+        for l2bm in facts.l2bm:
             if l2bm.l2bm is not None and l2bm.l2bm[2]:
                 first, count, _ = l2bm.l2bm
                 shadow.l2bm[:, first : first + count] = True
             for members, first, count, is_write in l2bm.l1bm:
                 if is_write:
                     shadow.mark_set(members, first, count)
-        for access in plan.writes:
+        for access in writes:
             if access.mask is None and not access.dynamic:
                 shadow.mark(access)
-        for entry, cycles in plan.mask_writes:
+        for entry, cycles in facts.mask_writes:
             for cycle in cycles:
                 shadow.mark(_mask_access(entry, cycle, 1))
 

@@ -1,18 +1,52 @@
 """Facts about the machine that are known while decoding: they change with the statements but not with the data."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator.arena import CYCLES
-from mnc.mncore_backend.emulator.plan import PlanBuilder, Value
+from mnc.mncore_backend.emulator.plan import Plan, PlanBuilder, Value
+
+if TYPE_CHECKING:
+    from mnc.mncore_backend.emulator.templates import Template
 
 UNITS = ("mau", "alu", "l1bm", "mread")
 LATCH_OF = {Memory.MAUF: "mau", Memory.ALUF: "alu", Memory.LBF: "l1bm", Memory.MREADF: "mread"}
 
 
+class Transition:
+    """What steps of one shape are in a situation: their template, None if there is none (yet), and the number of the
+    situation behind them, None where it is not known or depends on more."""
+
+    __slots__ = ("following", "template")
+
+    def __init__(self) -> None:
+        self.template: Template | None = None
+        self.following: int | None = None
+
+
+class Situation:
+    """One content of the static state that decoding depends on, and what is known of steps in it.
+
+    steps   plans by identity of their expressions, which are kept, with their transitions
+    shapes  transitions by the number of the shape
+    """
+
+    __slots__ = ("buffers", "is_plain", "latches", "shapes", "steps", "turnaround")
+
+    def __init__(self, context: "Context") -> None:
+        self.latches = context.latches
+        self.buffers = context.buffers
+        self.turnaround = context.turnaround
+        self.is_plain = not context.masks and context.bars == [0, 0]
+        self.steps: dict[int, tuple[object, Plan, Transition]] = {}
+        self.shapes: dict[int, Transition] = {}
+
+
 @dataclass(slots=True)
 class Context:
-    """Static machine state.
+    """Static machine state. `latches` and `buffers` are shared with situations: a step replaces them. `situation` is
+    None after changes that no step made.
 
     latches      value held per unit, None when the unit was idle in the last counted step (SDM 3.6.1.18)
     buffers      buffer (0, 1) that holds the latch of each unit
@@ -30,6 +64,17 @@ class Context:
     bars: list[int | None] = field(default_factory=lambda: [0, 0])
     banks: dict[str, list[str]] = field(default_factory=lambda: {"x": [""] * 16, "y": [""] * 16})
     decoded: dict[str, str] = field(default_factory=lambda: {"x": "", "y": ""})
+    situation: Situation | None = None
+
+    def set_masks(self, masks: dict[str, tuple[int, bool]]) -> None:
+        """Replace the default write masks."""
+        self.masks = masks
+        self.situation = None
+
+    def enter(self, situation: Situation) -> None:
+        """Take over latches, buffers and turnaround register of a situation with the same masks and base registers."""
+        self.latches, self.buffers, self.turnaround = situation.latches, situation.buffers, situation.turnaround
+        self.situation = situation
 
     def key(self) -> tuple[object, ...]:
         """Everything the decoding of a step depends on."""

@@ -20,13 +20,23 @@ from mnc.mncore_backend.emulator.operands import (
     following_rows,
     static_words,
 )
-from mnc.mncore_backend.emulator.plan import Access, PlanBuilder, Value
+from mnc.mncore_backend.emulator.plan import Access, PlanBuilder, Value, rows_of
 from mnc.mncore_backend.emulator.transfer_kernels import store_flags
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.engine import Engine
 
 MASK_LETTER = {Memory.BAR0: "m", Memory.BAR1: "n", Memory.MASK: "k"}
+
+
+def find_store(operand: Operand, context: Context, base: int, strict: bool) -> KnownStore:
+    """Where an unmasked destination with static addresses lies in the arena that begins at `base`."""
+    a, b, c, d = words = static_words(operand, context, strict)
+    out = rows_of(base, REGION[operand.memory], (a >> 1, b >> 1, c >> 1, d >> 1))
+    odd = (a & 1, b & 1, c & 1, d & 1) if operand.width == 1 else None
+    kernel = kernels.store("long" if odd is None else "word", None)
+    access = Access(operand.memory, words, operand.width, operand)
+    return KnownStore(operand, access, kernel, out, odd, following_rows(out))
 
 
 class Writer:
@@ -102,23 +112,22 @@ class Writer:
         self._store_rows(self.builder.rows("t", range(4, 8)), value.lsb, "lsb", 0, mask, lsb_cycles)
 
     def _store_static(self, operand: Operand, value: Value, mask: ResolvedMask) -> None:
+        if self._is_plain(operand):
+            known = find_store(operand, self.context, self.builder.arena.base, self.strict)
+            self.constants.keep_store(known)
+            self._store_known(known, value)
+            return
         words = static_words(operand, self.context, self.strict)
         self._note(operand, words, operand.width, mask)
-        region = REGION[operand.memory]
-        longs = [word >> 1 for word in words]
-        out = self.builder.rows(region, longs)
-        lsb_out = following_rows(out)
+        out = self.builder.rows(REGION[operand.memory], [word >> 1 for word in words])
         odd = tuple(word & 1 for word in words) if operand.width == 1 else None
-        if self._is_plain(operand):
-            kernel = kernels.store("long" if odd is None else "word", None)
-            self.constants.keep_store(KnownStore(operand, self.builder.writes[-1], kernel, out, odd, lsb_out))
         if odd is not None:
             self._store_rows(out, value.msb, "word", odd, mask, mask.cycles)
             return
         self._store_rows(out, value.msb, "long", 0, mask, mask.cycles)
         if operand.width == 4:
             cycles = mask.cycles if mask.two_long else (True,) * CYCLES
-            self._store_rows(lsb_out, value.lsb, "lsb", 0, mask, cycles)
+            self._store_rows(following_rows(out), value.lsb, "lsb", 0, mask, cycles)
 
     def _store_rows(
         self, out: Rows, x: Rows, width: str, word: int | tuple[int, ...], mask: ResolvedMask, cycles: tuple[bool, ...]

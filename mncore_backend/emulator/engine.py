@@ -22,24 +22,21 @@ from mnc.mncore_backend.emulator import kernels
 from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Rows
 from mnc.mncore_backend.emulator.checks import Checker
 from mnc.mncore_backend.emulator.constants import Constants
-from mnc.mncore_backend.emulator.context import Context
+from mnc.mncore_backend.emulator.context import UNITS, Context, Transition
 from mnc.mncore_backend.emulator.debug import get_lines, preset, set_memory
-from mnc.mncore_backend.emulator.decode import decode_step
 from mnc.mncore_backend.emulator.errors import EmulationError, block_text
 from mnc.mncore_backend.emulator.geometry import BLOCKS, L2BS, PES
 from mnc.mncore_backend.emulator.indirect import dynamic_words
+from mnc.mncore_backend.emulator.known_steps import KnownSteps
 from mnc.mncore_backend.emulator.masks import resolve_entry
 from mnc.mncore_backend.emulator.mv import MvPlan
-from mnc.mncore_backend.emulator.plan import Plan
+from mnc.mncore_backend.emulator.plan import Facts, Plan
 from mnc.mncore_backend.emulator.shadow import Shadow
 from mnc.mncore_backend.emulator.shown import check_shown
 from mnc.mncore_backend.emulator.state import State
 from mnc.mncore_backend.emulator.statistics import Statistics
 from mnc.mncore_backend.emulator.table_runner import TableRunner
-from mnc.mncore_backend.emulator.templates import Templates
 from mnc.mncore_backend.emulator.timeline import Timeline
-
-PLAN_CACHE_LIMIT = 60_000
 
 
 class Engine:
@@ -52,7 +49,7 @@ class Engine:
         self.strict = mode == "strict"
         self.state = State()
         self.constants = Constants()
-        self.templates = Templates(self.state.arena, self.constants, self.strict)
+        self.steps = KnownSteps(self.state.arena, self.constants, self.strict)
         self.context = Context()
         self.shadow = Shadow(self.strict)
         self.timeline = Timeline()
@@ -63,7 +60,6 @@ class Engine:
         self.line = 0
         self.stopped = False
         self.output: Callable[[str], None] = lambda text: None
-        self._plans: dict[int, tuple[object, list[tuple[object, Plan]]]] = {}  # by identity of the expressions
         self._decode_tables: dict[tuple[str, str], tuple[array[int], NDArray[np.int64]]] = {}
         self._checked_lines: list[int] = []  # of the block-float checks since the last flush
         self._checks_done = 0
@@ -87,7 +83,7 @@ class Engine:
             elif isinstance(statement, MaskSetting):
                 setting = (statement.entry, statement.two_long)
                 is_open = resolve_entry(*setting).is_open
-                self.context.masks = {} if is_open else dict.fromkeys(statement.kinds, setting)
+                self.context.set_masks({} if is_open else dict.fromkeys(statement.kinds, setting))
             elif isinstance(statement, Quit):
                 self.stopped = True
             elif isinstance(statement, DebugGet):
@@ -115,80 +111,84 @@ class Engine:
 
     # ---- PE statements ----
 
-    def _plan(self, statement: Step) -> Plan:
-        key = self.context.key()
-        known = self._plans.get(id(statement.expressions))
-        if known is not None:
-            for other, plan in known[1]:
-                if other == key:
-                    return plan
-        pattern = self.templates.pattern(statement.expressions, self.context)
-        plan = None if pattern is None else self.templates.find(pattern)
-        if plan is None:
-            plan, calls = decode_step(self.state.arena, self.context, self.constants, statement, self.strict)
-            if pattern is not None:
-                self.templates.keep(pattern, plan, calls)
-        if len(self._plans) >= PLAN_CACHE_LIMIT:
-            self._plans.clear()
-            known = None
-        if known is None:
-            known = self._plans[id(statement.expressions)] = (statement.expressions, [])
-        known[1].append((key, plan))
-        return plan
-
     def _step(self, statement: Step) -> None:
-        plan = self._plan(statement)
-        if plan.wait_tag is not None:
-            self.timeline.wait(plan.wait_tag)
-        if self.strict:
+        plan, transition = self.steps.find(statement, self.context)
+        facts = plan.facts
+        if facts.wait_tag is not None:
+            self.timeline.wait(facts.wait_tag)
+        if self.strict and plan.verified != self.shadow.epoch:
             self.checker.check_step(plan, statement)
-        if plan.bank_reads:
-            self._prepare_banks(plan)
-        if plan.before or plan.l2bm:
-            self.flush()
-            for action in plan.before:
-                action(self)
-        fetched = [(l2bm, l2bm.read(self.state)) for l2bm in plan.l2bm]
-        self.runner.add_plan(plan)
-        if plan.checks_block_float:
+        if facts.bank_reads:
+            self._prepare_banks(facts)
+        if facts.acts:
+            self._act(plan)
+        else:
+            self.runner.add_plan(plan)
+        if facts.checks_block_float:
             self._checked_lines.append(statement.line)
-        if plan.after or fetched:
+        self._commit(facts, transition)
+
+    def _act(self, plan: Plan) -> None:
+        """A step with work of the host before or after its kernels."""
+        facts = plan.facts
+        if facts.before or facts.l2bm:
             self.flush()
-            for action in plan.after:
+            for action in facts.before:
+                action(self)
+        fetched = [(l2bm, l2bm.read(self.state)) for l2bm in facts.l2bm]
+        self.runner.add_plan(plan)
+        if facts.after or fetched:
+            self.flush()
+            for action in facts.after:
                 action(self)
             for l2bm, values in fetched:
                 l2bm.write(self.state, values)
                 self._count_l2bm(l2bm)
-        self._commit(plan)
 
-    def _commit(self, plan: Plan) -> None:
+    def _commit(self, facts: Facts, transition: Transition) -> None:
         """Update the static state after a step."""
-        context = self.context
-        if not plan.noforward:
-            for unit in context.latches:
-                value = plan.results.get(unit)
-                context.latches[unit] = value
-                # An idle unit falls back to one canonical buffer, so that repeated code finds its plans again.
-                context.buffers[unit] = 1 if value is None else 1 - context.buffers[unit]
-            if plan.turnaround is not None:
-                context.turnaround = plan.turnaround
-        for bank, precision, rows in plan.bank_writes:
-            context.decoded[bank] = ""
-            for row in rows:
-                context.banks[bank][row] = precision
+        if not self.steps.follow(transition, self.context):
+            self._change_context(facts, transition)
+        if facts.bank_writes:
+            self._note_banks(facts)
         self.statistics.steps += 1
-        self.timeline.advance(1)
-        for unit in plan.units or ("nop",):
-            self.statistics.units[unit] += 1
+        self.timeline.now += 1
+        units = self.statistics.units
+        for unit in facts.units or ("nop",):
+            units[unit] += 1
+
+    def _change_context(self, facts: Facts, transition: Transition) -> None:
+        context = self.context
+        if not facts.noforward:
+            latches = {unit: facts.results.get(unit) for unit in UNITS}
+            # An idle unit falls back to one canonical buffer, so that repeated code finds its plans again.
+            buffers = {unit: 1 if latches[unit] is None else 1 - context.buffers[unit] for unit in UNITS}
+            context.latches, context.buffers = latches, buffers
+            if facts.turnaround is not None:
+                context.turnaround = facts.turnaround
+        if not facts.after:  # what the host does may change base registers
+            transition.following = self.steps.recognise(context)
+        else:
+            context.situation = None
+
+    def _note_banks(self, facts: Facts) -> None:
+        context = self.context
+        for bank, precision, rows in facts.bank_writes:
+            context.decoded[bank] = ""
+            known = context.banks[bank]
+            for row in rows:
+                if known[row] != precision:
+                    known[row] = precision
+                    self.shadow.epoch += 1
 
     def _nops(self, count: int) -> None:
         self.statistics.steps += count
         self.statistics.units["nop"] += count
         self.timeline.advance(count)
 
-    def _prepare_banks(self, plan: Plan) -> None:
+    def _prepare_banks(self, facts: Facts) -> None:
         """Decode a bank before its first product after a write."""
-        for bank, precision, _, decodes in plan.bank_reads:
+        for bank, precision, _, decodes in facts.bank_reads:
             if decodes and self.context.decoded[bank] != precision:
                 self.runner.add(self._decode_table(bank, precision), self)
                 self.context.decoded[bank] = precision
@@ -222,6 +222,7 @@ class Engine:
         values = self.state.base_registers()[:, index]
         first = int(values[0, 0])
         self.context.bars[index] = first if (values == first).all() else None
+        self.context.situation = None
 
     def reset_static_state(self, banks: dict[str, list[str]]) -> None:
         """After the contents of memory were replaced: idle latches, nothing in flight, everything counts as written.

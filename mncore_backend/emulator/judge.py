@@ -212,4 +212,4 @@ def _load_behind(machine: Machine, statements: list[Statement], file_name: str) 
     """Load statements as a part of the same text: masks stay."""
     masks = machine.engine.context.masks
     machine.load(statements, file_name)
-    machine.engine.context.masks = masks
+    machine.engine.context.set_masks(masks)

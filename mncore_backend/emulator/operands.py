@@ -9,7 +9,7 @@ from mnc.mncore_backend.emulator.constants import Constants, KnownSource
 from mnc.mncore_backend.emulator.context import LATCH_OF, Context
 from mnc.mncore_backend.emulator.geometry import LOCAL_LONGS, REGISTER_LONGS
 from mnc.mncore_backend.emulator.indirect import fetch_dynamic, is_dynamic
-from mnc.mncore_backend.emulator.plan import Access, PlanBuilder, UpperAccess, Value
+from mnc.mncore_backend.emulator.plan import Access, PlanBuilder, UpperAccess, Value, rows_of
 
 WORDS = {
     Memory.LM0: 2 * LOCAL_LONGS,
@@ -76,6 +76,13 @@ def _check_displaced(operand: Operand, bar: int, addresses: tuple[int, ...]) -> 
         raise StaticError(f"address {addresses[0]} of {name} is not a multiple of {operand.width} words", "misaligned")
 
 
+def find_source(operand: Operand, context: Context, base: int, strict: bool) -> KnownSource:
+    """Where a source with static addresses lies in the arena that begins at `base`."""
+    a, b, c, d = words = static_words(operand, context, strict)
+    rows = rows_of(base, REGION[operand.memory], (a >> 1, b >> 1, c >> 1, d >> 1))
+    return KnownSource(operand, Access(operand.memory, words, operand.width, operand), rows, following_rows(rows))
+
+
 class Reader:
     """Turns source operands into values; results of fetches go to scratch rows of the step."""
 
@@ -121,14 +128,11 @@ class Reader:
         return value
 
     def _static(self, operand: Operand) -> Value:
-        words = static_words(operand, self.context, self.strict)
-        access = Access(operand.memory, words, operand.width, operand)
-        self.builder.reads.append(access)
-        rows = self.builder.rows(REGION[operand.memory], [word >> 1 for word in words])
-        lsb_rows = following_rows(rows)
+        found = find_source(operand, self.context, self.builder.arena.base, self.strict)
+        self.builder.reads.append(found.access)
         if self.context.bars == NO_DISPLACEMENT:
-            self.constants.keep_operand(KnownSource(operand, access, rows, lsb_rows))
-        return self._value_of_rows(rows, lsb_rows, operand.width, words)
+            self.constants.keep_operand(found)
+        return self._value_of_rows(found.rows, found.lsb_rows, operand.width, found.access.words)
 
     def _value_of_rows(self, rows: Rows, lsb_rows: Rows, width: int, words: tuple[int, ...]) -> Value:
         if width == 4:

@@ -17,6 +17,7 @@ from mnc.mncore_backend.emulator.l2bm import L2bmPlan
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.engine import Engine
+    from mnc.mncore_backend.emulator.templates import Binding, Template
 
 HostAction = Callable[["Engine"], None]
 Calls = Sequence[tuple[Kernel, tuple[Sequence[int], ...]]]
@@ -53,11 +54,10 @@ class UpperAccess(NamedTuple):
 
 
 @dataclass(slots=True)
-class Plan:
-    """A decoded PE statement."""
+class Facts:
+    """What a decoded PE statement does besides its kernel calls, for every address that it may be filled with, but for
+    `reads`, `writes` and `upper`."""
 
-    table: "array[int]"  # address of a kernel and of its record, in turns
-    records: "array[int]"
     before: list[HostAction]
     after: list[HostAction]
     reads: list[Access]
@@ -75,6 +75,44 @@ class Plan:
     units: tuple[str, ...]
     l2bm: list[L2bmPlan]
     checks_block_float: bool
+
+    @property
+    def acts(self) -> bool:
+        """Is there work for the host?"""
+        return bool(self.before or self.after or self.l2bm)
+
+    @property
+    def is_steady(self) -> bool:
+        """Does the step touch the same words of the same memories whenever it is executed?"""
+        return not self.l2bm and not any(access.dynamic for access in (*self.reads, *self.writes))
+
+
+@dataclass(slots=True)
+class Plan:
+    """A decoded PE statement. One that a template made shares the facts of the template, but for what it accesses.
+
+    `verified` is the epoch of the shadow in which the step was seen to meet no poison (see `checks`).
+    """
+
+    table: "array[int]"  # address of a kernel and of its record, in turns
+    records: "array[int]"
+    facts: Facts
+    template: "Template | None" = None
+    bindings: "Sequence[Binding]" = ()
+    verified: int = -1
+
+    def accesses(self) -> tuple[list[Access], list[Access], list[UpperAccess]]:
+        """Words that the step reads, words that it writes, and long words of L1BM."""
+        if self.template is not None:
+            return self.template.accesses(self.bindings)
+        return self.facts.reads, self.facts.writes, self.facts.upper
+
+
+def rows_of(base: int, region: str, rows: Sequence[int]) -> Rows:
+    """Rows of a region of the arena that begins at `base`, one per cycle."""
+    first = base + _FIRST_BYTE[region]
+    a, b, c, d = rows
+    return (first + a * ROW_BYTES, first + b * ROW_BYTES, first + c * ROW_BYTES, first + d * ROW_BYTES, BLOCK_BYTES)
 
 
 class PlanBuilder:
@@ -111,15 +149,7 @@ class PlanBuilder:
 
     def rows(self, region: str, rows: Sequence[int]) -> Rows:
         """Rows of a region, one per cycle."""
-        first = self._base + _FIRST_BYTE[region]
-        a, b, c, d = rows
-        return (
-            first + a * ROW_BYTES,
-            first + b * ROW_BYTES,
-            first + c * ROW_BYTES,
-            first + d * ROW_BYTES,
-            BLOCK_BYTES,
-        )
+        return rows_of(self._base, region, rows)
 
     def scratch_row(self) -> int:
         """First of four fresh scratch rows of the step."""
@@ -166,9 +196,7 @@ class PlanBuilder:
         records = array("q", flat)
         first = records.buffer_info()[0]
         table = array("q", [value for address, at in starts for value in (address, first + at)])
-        return Plan(
-            table,
-            records,
+        facts = Facts(
             self.before,
             self.after,
             self.reads,
@@ -187,3 +215,4 @@ class PlanBuilder:
             self.l2bm,
             self.checks_block_float,
         )
+        return Plan(table, records, facts)

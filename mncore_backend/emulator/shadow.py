@@ -122,6 +122,7 @@ class Shadow(UpperShadow):
             states[2 * long] = SOMEWHERE if (poison & HIGH).any() else EVERYWHERE
             states[2 * long + 1] = SOMEWHERE if (poison & LOW).any() else EVERYWHERE
         if poison.any():
+            self.epoch += 1
             self._details(memory)[:, long] = poison
             if origin is not None:
                 self.origins[memory, long] = origin
@@ -155,6 +156,7 @@ class Shadow(UpperShadow):
 
     def note_poison_aside(self) -> None:
         """Note whether latches, the turnaround register, banks, base registers or the DAR buffer hold poison."""
+        self.epoch += 1
         kept = (self.turnaround, *self.banks.values(), *self.bars, self.dar_staged)
         self.has_poison_aside = bool(self.latches) or any(part is not None for part in kept)
 
@@ -162,6 +164,7 @@ class Shadow(UpperShadow):
 
     def mark_everything(self) -> None:
         """Take every memory but DRAM as written."""
+        self.epoch += 1
         for memory, state in self.state.items():
             state[:] = bytes([EVERYWHERE]) * WORDS[memory]
         self.mark_upper()

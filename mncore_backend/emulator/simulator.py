@@ -92,7 +92,7 @@ class Machine:
         self._position = 0
         self.engine.file_name = self.engine.shadow.file_name = file_name
         self.engine.stopped = False
-        self.engine.context.masks = {}
+        self.engine.context.set_masks({})
         if self.engine.strict:
             self.engine.checker.check_program(self._program, file_name)
 

@@ -1,7 +1,7 @@
 """Repeated patterns of statements: a step that differs from an earlier one in addresses only is not decoded again.
 
 Programs unroll their loops, so that most steps repeat the shape of an earlier one. What a step decodes to depends on
-its shape, on what it uses of the static state (latches that it reads, buffers of its units, the turnaround register)
+its shape, on what it uses of the situation (latches that it reads, buffers of its units, the turnaround register)
 and, through nothing but the rows and accesses of its operands, on addresses. A `Template` is a decoded step in which
 the places of those rows and accesses are known; `fill` puts others there.
 
@@ -13,83 +13,105 @@ decoded.
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
 from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, ROW_BYTES, Arena, Rows
 from mnc.mncore_backend.emulator.constants import OPERAND_LIMIT, Constants
-from mnc.mncore_backend.emulator.context import LATCH_OF, Context
+from mnc.mncore_backend.emulator.context import LATCH_OF, UNITS, Context
 from mnc.mncore_backend.emulator.decode import unit_of
 from mnc.mncore_backend.emulator.decode_l1bm import known_upper
-from mnc.mncore_backend.emulator.destinations import Writer
-from mnc.mncore_backend.emulator.operands import NO_DISPLACEMENT, WORDS, Reader, StaticError
-from mnc.mncore_backend.emulator.plan import Access, Calls, Plan, PlanBuilder, UpperAccess, Value
+from mnc.mncore_backend.emulator.destinations import find_store
+from mnc.mncore_backend.emulator.operands import WORDS, StaticError, check_static, find_source
+from mnc.mncore_backend.emulator.plan import Access, Calls, Plan, UpperAccess
 
-TEMPLATE_LIMIT = 1 << 14
+TEMPLATE_LIMIT = SHAPE_LIMIT = 1 << 14
 _RELOCATED = ("m", "n", "r", "s", "lb")
 
 
-class Binding(NamedTuple):
-    """An operand with an address: what a template may be filled with where another one stood. `parts` are rows,
-    `packed` the same as records hold them; `operand` is kept, because its identity names the binding."""
+class Binding:
+    """An operand with an address: what a template may be filled with where another one stood.
 
-    operand: Operand
-    shape: int
-    parts: tuple[Rows, ...]
-    packed: "tuple[array[int], ...]"
-    accesses: tuple[Access | UpperAccess, ...]
+    operand   kept, because its identity names the binding
+    shape     everything that counts of it but the address
+    parts     rows; `packed` has the same as records hold them
+    accesses  what a step reads or writes through it
+    verified  the epoch of the shadow in which it was read clean, or written by a clean step (see `checks`)
+    """
+
+    __slots__ = ("accesses", "operand", "packed", "parts", "shape", "verified")
+
+    def __init__(
+        self,
+        operand: Operand,
+        shape: int,
+        parts: tuple[Rows, ...] = (),
+        accesses: tuple[Access | UpperAccess, ...] = (),
+    ) -> None:
+        self.operand = operand
+        self.shape = shape
+        self.parts = parts
+        self.packed = tuple([array("q", rows) for rows in parts])
+        self.accesses = accesses
+        self.verified = -1
+
+
+class Shape(NamedTuple):
+    """What steps have in common that differ in addresses only: the units whose buffers count, the latches that are
+    read, and whether the turnaround register counts. `number` names it."""
+
+    number: int
+    units: tuple[str, ...]
+    latches: tuple[str, ...]
+    uses_turnaround: bool
 
 
 class Pattern(NamedTuple):
-    """A step as templates see it: equal keys differ in their bindings only."""
+    """A step as templates see it: equal shapes in equal situations differ in their bindings only."""
 
-    key: tuple[object, ...]
+    shape: Shape
     bindings: list[Binding]
 
 
 @dataclass(slots=True)
 class Template:
-    """A decoded step with the places of its bindings: (place in the records, binding, part), and for every access the
-    place in its list, binding and number."""
+    """A decoded step with the places of its bindings: (place in the records, its end, binding, part), and for every
+    access the place in its list, binding and number. `calls` are places in the table and in the records, in bytes.
+
+    `is_bound` says that it accesses nothing but through bindings; `verified` is the epoch in which the matrix rows it
+    uses were found written."""
 
     plan: Plan
     calls: list[tuple[int, int]]
-    rows: list[tuple[int, int, int]]
+    rows: list[tuple[int, int, int, int]]
     reads: list[tuple[int, int, int]]
     writes: list[tuple[int, int, int]]
     upper: list[tuple[int, int, int]]
+    is_bound: bool = False
+    verified: int = -1
 
     def fill(self, bindings: Sequence[Binding]) -> Plan:
         """The plan of the same step with other addresses."""
         known = self.plan
-        records = known.records[:]
-        for place, binding, part in self.rows:
-            records[place : place + CYCLES + 1] = bindings[binding].packed[part]
+        records, table = known.records[:], known.table[:]
+        for place, end, binding, part in self.rows:
+            records[place:end] = bindings[binding].packed[part]
         first = records.buffer_info()[0]
-        return Plan(
-            array("q", [value for address, at in self.calls for value in (address, first + at)]),
-            records,
-            known.before,
-            known.after,
-            _put(known.reads, self.reads, bindings),
-            _put(known.writes, self.writes, bindings),
-            _put(known.upper, self.upper, bindings),
-            known.results,
-            known.turnaround,
-            known.noforward,
-            known.is_nop,
-            known.wait_tag,
-            known.bank_writes,
-            known.bank_reads,
-            known.mask_reads,
-            known.mask_writes,
-            known.units,
-            known.l2bm,
-            known.checks_block_float,
+        for place, at in self.calls:
+            table[place] = first + at
+        return Plan(table, records, known.facts, self, bindings)
+
+    def accesses(self, bindings: Sequence[Binding]) -> tuple[list[Any], list[Any], list[Any]]:
+        """What the step reads and writes with these bindings (see `Plan.accesses`)."""
+        facts = self.plan.facts
+        return (
+            _put(facts.reads, self.reads, bindings),
+            _put(facts.writes, self.writes, bindings),
+            _put(facts.upper, self.upper, bindings),
         )
 
 
-def _put(known: list, places: list[tuple[int, int, int]], bindings: Sequence[Binding]) -> list:
+def _put(known: list[Any], places: list[tuple[int, int, int]], bindings: Sequence[Binding]) -> list[Any]:
     if not places:
         return known
     filled = known[:]
@@ -106,7 +128,9 @@ class Templates:
         self._constants = constants
         self._strict = strict
         self._known: dict[tuple[object, ...], Template | None] = {}
-        self._shapes: dict[tuple[object, ...], int] = {}
+        self._known_shapes: dict[tuple[object, ...], Shape] = {}
+        self._numbers = 0
+        self._shapes: dict[tuple[object, ...], int] = {}  # of operands
         self._sources: dict[int, Binding] = {}
         self._stores: dict[int, Binding] = {}
         self._uppers: dict[tuple[str, int], Binding] = {}
@@ -116,52 +140,63 @@ class Templates:
         ]
 
     def pattern(self, expressions: Sequence[Expression], context: Context) -> Pattern | None:
-        """The pattern of a step, None where it has to be decoded: also where that will raise an error."""
-        if context.masks or context.bars != NO_DISPLACEMENT:
-            return None
+        """The pattern of a step, None where it has to be decoded: also where that will raise an error. Masks must be
+        open and base registers 0."""
         parts: list[object] = []
         bindings: list[Binding] = []
         for expression in expressions:
             opcode = expression.opcode
-            unit = unit_of(opcode)
-            if unit == "l2bm":
+            if unit_of(opcode) == "l2bm":
                 return None
-            state = context.turnaround if unit == "l1bm" else None
-            parts += (opcode, expression.modifier, expression.tag, context.buffers.get(unit), state)
-            parts += (expression.zero_flush, expression.literal)
+            parts += (opcode, expression.modifier, expression.tag, expression.zero_flush, expression.literal)
             for operands, known in ((expression.sources, self._sources), (expression.destinations, self._stores)):
                 for operand in operands:
                     binding = known.get(id(operand))
                     if binding is None or binding.operand is not operand:
                         binding = self._binding(expression, operand, known, context)
-                    if binding is None:
-                        return None
+                        if binding is None:
+                            return None
                     parts.append(binding.shape)
                     if binding.parts:
                         bindings.append(binding)
-                    elif operand.memory in LATCH_OF:
-                        parts.append(context.latches[LATCH_OF[operand.memory]])
-        if len(bindings) > 1:
-            numbers = list(map(id, bindings))
-            if len(set(numbers)) != len(numbers):
-                parts.append(tuple(map(numbers.index, numbers)))
-        return Pattern(tuple(parts), bindings)
+        if len(bindings) > 1 and len(set(bindings)) != len(bindings):
+            parts.append(tuple(map(bindings.index, bindings)))
+        key = tuple(parts)
+        return Pattern(self._known_shapes.get(key) or self._new_shape(key, expressions), bindings)
 
-    def find(self, pattern: Pattern) -> Plan | None:
-        """The plan of a step whose pattern is known."""
-        template = self._known.get(pattern.key)
-        return None if template is None else template.fill(pattern.bindings)
+    def _new_shape(self, key: tuple[object, ...], expressions: Sequence[Expression]) -> Shape:
+        units = tuple(unit_of(expression.opcode) for expression in expressions)
+        operands = (operand for e in expressions for operand in (*e.sources, *e.destinations))
+        latches = tuple(LATCH_OF[operand.memory] for operand in operands if operand.memory in LATCH_OF)
+        if len(self._known_shapes) >= SHAPE_LIMIT:
+            self._known_shapes.clear()  # numbers are not used again
+        self._numbers += 1
+        shape = Shape(self._numbers, tuple(unit for unit in units if unit in UNITS), latches, "l1bm" in units)
+        self._known_shapes[key] = shape
+        return shape
 
-    def keep(self, pattern: Pattern, plan: Plan, calls: Calls) -> None:
-        """Make a template of a step that was decoded, with the calls that it was decoded into."""
-        if pattern.key in self._known:  # it was found unfit
-            return
+    def _key(self, shape: Shape, context: Context) -> tuple[object, ...]:
+        """The shape with all that its decoding depends on."""
+        buffers = [context.buffers[unit] for unit in shape.units]
+        values = [context.latches[unit] for unit in shape.latches]
+        return (shape.number, context.turnaround if shape.uses_turnaround else None, *buffers, *values)
+
+    def find(self, shape: Shape, context: Context) -> Template | None:
+        """The template of a shape in a situation."""
+        return self._known.get(self._key(shape, context))
+
+    def keep(self, pattern: Pattern, context: Context, plan: Plan, calls: Calls) -> Template | None:
+        """Make a template of a step that was decoded, with the calls that it was decoded into; None if it is unfit."""
+        key = self._key(pattern.shape, context)
+        if key in self._known:  # it was found unfit
+            return None
         if len(self._known) >= TEMPLATE_LIMIT:
             self._known.clear()
-        self._known[pattern.key] = self._template(plan, calls, pattern.bindings)
+        template = self._known[key] = self._template(plan, calls, pattern.bindings)
+        return template
 
     def _template(self, plan: Plan, calls: Calls, bindings: Sequence[Binding]) -> Template | None:
-        if plan.before or plan.after or plan.l2bm:
+        if plan.facts.acts:
             return None
         places: dict[int, tuple[int, int]] = {}
         accesses: dict[int, tuple[int, int]] = {}
@@ -170,22 +205,25 @@ class Templates:
                 places.setdefault(id(rows), (number, part))
             for part, access in enumerate(binding.accesses):
                 accesses.setdefault(id(access), (number, part))
-        found: list[tuple[int, int, int]] = []
+        found: list[tuple[int, int, int, int]] = []
         offsets: list[tuple[int, int]] = []
         at = 0
-        for kernel, operands in calls:
-            offsets.append((kernel.address, 8 * at))
+        for number, (_, operands) in enumerate(calls):
+            offsets.append((2 * number + 1, 8 * at))
             for operand in operands:
+                end = at + CYCLES + 1
                 if id(operand) in places:
-                    found.append((at, *places[id(operand)]))
+                    found.append((at, end, *places[id(operand)]))
                 elif any(address in region for address in operand for region in self._regions):
                     return None
-                at += CYCLES + 1
+                at = end
+        facts = plan.facts
         lists = [
             [(i, *accesses[id(access)]) for i, access in enumerate(listed) if id(access) in accesses]
-            for listed in (plan.reads, plan.writes, plan.upper)
+            for listed in (facts.reads, facts.writes, facts.upper)
         ]
-        return Template(plan, offsets, found, *lists)
+        total = len(facts.reads) + len(facts.writes) + len(facts.upper) + len(facts.mask_reads) + len(facts.mask_writes)
+        return Template(plan, offsets, found, *lists, is_bound=sum(map(len, lists)) == total)
 
     # ---- bindings ----
 
@@ -199,7 +237,7 @@ class Templates:
         if operand.memory is Memory.L1BM:
             return self._upper(expression, operand, table is self._sources)
         if operand.memory not in WORDS:
-            made = Binding(operand, self._shape(operand), (), (), ())
+            made = Binding(operand, self._shape(operand))
         elif operand.width == 1 or operand.mask is not None or operand.t_indirect or operand.pe_offset is not None:
             return None
         else:
@@ -213,19 +251,24 @@ class Templates:
         return made
 
     def _source(self, operand: Operand, context: Context) -> Binding:
-        builder = PlanBuilder(self._arena, self._constants.zero)
-        Reader(builder, context, self._constants, self._strict).value(operand, "l")
-        known = self._constants.operand_rows[id(operand)]
+        known = self._constants.operand_rows.get(id(operand))
+        if known is None or known.operand is not operand:
+            check_static(operand, self._strict)
+            known = find_source(operand, context, self._arena.base, self._strict)
+            self._constants.keep_operand(known)
         shape = self._shape("source", operand.memory, operand.width, operand.suffix, operand.negate)
-        return _bind(operand, shape, (known.rows, known.lsb_rows), (known.access,))
+        rows = (known.rows, known.lsb_rows) if operand.width == 4 else (known.rows,)
+        return Binding(operand, shape, rows, (known.access,))
 
     def _store(self, operand: Operand, context: Context) -> Binding:
-        builder, zero = PlanBuilder(self._arena, self._constants.zero), self._constants.zero
-        writer = Writer(builder, context, self._constants, self._strict, suspended=False)
-        writer.store(operand, Value(zero, zero), None)
-        known = self._constants.stores[id(operand)]
+        known = self._constants.stores.get(id(operand))
+        if known is None or known.operand is not operand:
+            check_static(operand, self._strict)
+            known = find_store(operand, context, self._arena.base, self._strict)
+            self._constants.keep_store(known)
         shape = self._shape("store", operand.memory, operand.width, operand.suffix, operand.negate)
-        return _bind(operand, shape, (known.out, known.lsb_out), (known.access,))
+        rows = (known.out, known.lsb_out) if operand.width == 4 else (known.out,)
+        return Binding(operand, shape, rows, (known.access,))
 
     def _upper(self, expression: Expression, operand: Operand, is_source: bool) -> Binding | None:
         key = (expression.opcode, id(operand))
@@ -239,11 +282,6 @@ class Templates:
         except StaticError:
             return None
         shape = self._shape("L1BM", is_source, operand.width, operand.suffix)
-        self._uppers[key] = _bind(operand, shape, found.rows, found.accesses)
+        self._uppers[key] = Binding(operand, shape, found.rows, found.accesses)
         return self._uppers[key]
 
-
-def _bind(
-    operand: Operand, shape: int, parts: tuple[Rows, ...], accesses: tuple[Access | UpperAccess, ...]
-) -> Binding:
-    return Binding(operand, shape, parts, tuple(array("q", rows) for rows in parts), accesses)

@@ -34,9 +34,14 @@ ORIGIN_LONGS = 16
 
 
 class UpperShadow:
-    """`l1bm` has a bit per block for every long word, `l2bm` and `pdm` a truth value per long word: clean."""
+    """`l1bm` has a bit per block for every long word, `l2bm` and `pdm` a truth value per long word: clean.
+
+    `epoch` counts the events that may have poisoned something: what was clean before, and written since by clean steps
+    only, is clean as long as the epoch lasts.
+    """
 
     def __init__(self) -> None:
+        self.epoch = 0
         self.l1bm = np.zeros(L1BM_LONGS, np.uint64)
         self.l2bm = np.zeros((L2BS, L2BM_LONGS), np.bool_)
         self.pdm = np.zeros((GROUPS, PDM_LONGS), np.bool_)
@@ -112,6 +117,7 @@ class UpperShadow:
 
     def settle(self, memory: Memory, at: slice | NDArray[np.int64], origin: Origin | None) -> None:
         """Take over poison bits of long words of every instance that a move changed."""
+        self.epoch += 1
         clean = self.upper(memory)[:, at] == 0
         if memory is Memory.L1BM:
             self.l1bm[at] = np.bitwise_or.reduce(clean.astype(np.uint64) << _BLOCK_BITS, axis=0)

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import onnx
@@ -9,19 +10,22 @@ import pytest
 
 import mnc
 from mnc.mncore_backend.assembly.parser import parse_program
-from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.emulator import Machine
+from mnc.mncore_backend.assembly.records import Memory, Step
+from mnc.mncore_backend.emulator import EmulationError, Machine
+from mnc.mncore_backend.emulator.context import Context, Transition
 from mnc.mncore_backend.emulator.decode import decode_step
-from mnc.mncore_backend.emulator.engine import Engine
-from mnc.mncore_backend.emulator.plan import Plan
+from mnc.mncore_backend.emulator.known_steps import KnownSteps
+from mnc.mncore_backend.emulator.plan import Facts, Plan
 from mnc.mncore_backend.emulator.templates import Templates
 
 
 def same(first: Plan, second: Plan) -> None:
     """Both do and state the same; records lie at different places."""
-    for field in fields(Plan):
-        if field.name != "table":
-            assert getattr(first, field.name) == getattr(second, field.name), field.name
+    for field in fields(Facts):
+        if field.name not in ("reads", "writes", "upper"):
+            assert getattr(first.facts, field.name) == getattr(second.facts, field.name), field.name
+    assert first.accesses() == second.accesses()
+    assert first.records == second.records
     for plan in (first, second):
         assert plan.records.buffer_info()[0] <= min(plan.table[1::2], default=1 << 63)
     base = [plan.records.buffer_info()[0] for plan in (first, second)]
@@ -35,19 +39,17 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Every step that a template makes is decoded as well, and compared; gives the number of steps of each kind."""
     counts = [0, 0]
 
-    def plan(self: Engine, statement: object) -> Plan:
-        decoded, calls = decode_step(self.state.arena, self.context, self.constants, statement, self.strict)  # pyright: ignore
-        pattern = self.templates.pattern(statement.expressions, self.context)  # pyright: ignore
-        found = None if pattern is None else self.templates.find(pattern)
-        counts[found is not None] += 1
-        if found is not None:
-            same(found, decoded)
-            return found
-        if pattern is not None:
-            self.templates.keep(pattern, decoded, calls)
-        return decoded
+    original = KnownSteps.find
 
-    monkeypatch.setattr(Engine, "_plan", plan)
+    def find(self: KnownSteps, statement: Step, context: Context) -> tuple[Plan, Transition]:
+        decoded, _ = decode_step(self._arena, context, self._constants, statement, self._strict)
+        found, transition = original(self, statement, context)
+        counts[found.template is not None] += 1
+        if found.template is not None:
+            same(found, decoded)
+        return found, transition
+
+    monkeypatch.setattr(KnownSteps, "find", find)
     return counts
 
 
@@ -127,8 +129,13 @@ def test_a_step_of_many_addresses_is_decoded_once() -> None:
     machine = prepared()
     decoded = []
     engine = machine.engine
-    original = engine.templates.keep
-    engine.templates.keep = lambda *given: (decoded.append(given), original(*given))  # pyright: ignore
+    original = engine.steps.templates.keep
+
+    def keep(*given: Any) -> Any:
+        decoded.append(given)
+        return original(*given)
+
+    engine.steps.templates.keep = keep  # pyright: ignore
     machine.run("\n".join(f"iadd $lm{8 * i}v $lr{8 * i}v $ln{8 * i}v\nnop" for i in range(30)))
     assert len(decoded) <= 4  # iadd and nop, each with two buffers of latches
 
@@ -139,3 +146,29 @@ def test_wrong_addresses_are_still_found() -> None:
     machine.run()
     with pytest.raises(Exception, match="outside 0"):
         machine.run(parse_program("iadd $lm0v $lr0v $ln0v\nnop/4\niadd $lm4092v $lr0v $ln0v\nnop/4"))
+
+
+@pytest.mark.parametrize(
+    ("step", "poison"),
+    [
+        ("lpassa $lm0v $ln0v", "lpassa $ls64v $lm0v"),
+        ("ladd $lm0v $lr8v $ln0v", "lpassa $ls64v $lr8v"),
+        ("l1bmd $lb0 $ln0v", "l1bmd $ls64v $lb0"),
+        ("l1bmd $lm0v $lb0\nnop/3\nl1bmd $lb0 $ln0v", "lpassa $ls64v $lm0v"),
+        ("lpassa $lm0v $ln0v/$imr1", "ipassa $ls64v $omr1"),
+        ("gmread $lx0 $ln0v", "gmwrite $ls64v $lx0"),
+        ("l2bmb $lc0 $lb0\nnop/9\nl1bmm $lb0 $ln0v", "mvb/n64i01 $p64@0 $lc0\nnop; wait i01"),
+    ],
+)
+def test_what_was_clean_is_looked_at_again_after_poison(step: str, poison: str) -> None:
+    """Steps that met no poison are not checked again before some arises, whether they are repeated or resembled."""
+    machine = Machine("strict")
+    for memory in (Memory.LM0, Memory.GRF0, Memory.L1BM, Memory.L2BM):
+        machine.poke(memory, 0, np.zeros(256, np.uint64))
+    machine.run("ipassa $lm0v $omr1\ngmwrite $lm0v $lx0\nnop\ngmwrite $lm8v $lx4\nlpassa $lm0v $ln0v\nnop/9")
+    program = parse_program(f"{step}\nnop/9\n{step}\nnop/9\nd get $ln0n0c0b0m0p0 4")
+    machine.run(program)
+    machine.run(program)
+    machine.run(f"{poison}\nnop/9")
+    with pytest.raises(EmulationError, match="never written"):
+        machine.run(program)
