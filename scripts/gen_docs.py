@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from generated import main
+
 from mnc.core.pass_base import Pass, option_name, print_value
 from mnc.core.pipeline import load_pass
 from mnc.dialects import DIALECTS
@@ -137,18 +139,5 @@ def documents() -> dict[Path, str]:
     }
 
 
-def main() -> int:
-    """Write, or with --check name what is out of date and return 1."""
-    check = "--check" in sys.argv[1:]
-    made = documents()
-    stale = [p for p, text in made.items() if not p.exists() or p.read_text(encoding="utf-8") != text]
-    for path in stale:
-        if check:
-            print(f"{path} is out of date: run make docs", file=sys.stderr)
-        else:
-            path.write_text(made[path], encoding="utf-8")
-    return 1 if check and stale else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(documents()))

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from generated import main
+
 from mnc.mncore_backend.isa import OPCODES, Unit
 
 PATH = Path(__file__).resolve().parent.parent / "editors" / "vscode" / "syntaxes" / "vsm.tmLanguage.json"
@@ -75,18 +77,5 @@ def grammar() -> dict[str, Any]:
     }
 
 
-def main() -> int:
-    """Write, or with --check return 1 when the file is out of date."""
-    text = json.dumps(grammar(), indent=2) + "\n"
-    if "--check" in sys.argv[1:]:
-        stale = not PATH.exists() or PATH.read_text(encoding="utf-8") != text
-        if stale:
-            print(f"{PATH} is out of date: run make docs", file=sys.stderr)
-        return int(stale)
-    PATH.parent.mkdir(parents=True, exist_ok=True)
-    PATH.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main({PATH: json.dumps(grammar(), indent=2) + "\n"}))

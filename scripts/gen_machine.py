@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+from generated import main
+
 from mnc.mncore_backend.machine_drawing import hierarchy_svg
 from mnc.mncore_backend.machine_report import sections, to_markdown
 
@@ -23,19 +25,5 @@ def documents() -> dict[Path, str]:
     return {DOCS / "machine.md": HEAD + to_markdown(sections()), DOCS / "machine.svg": hierarchy_svg()}
 
 
-def main() -> int:
-    """Write, or with --check name what is out of date and return 1."""
-    check = "--check" in sys.argv[1:]
-    stale = [p for p, text in documents().items() if not p.exists() or p.read_text(encoding="utf-8") != text]
-    if check:
-        for path in stale:
-            print(f"{path} is out of date: run scripts/gen_machine.py", file=sys.stderr)
-        return 1 if stale else 0
-    for path in stale:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(documents()[path], encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(documents(), "scripts/gen_machine.py"))

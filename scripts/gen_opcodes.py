@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+from generated import main
+
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Unit
 from mnc.mncore_backend.opcode_reference.entry import markdown, opcodes_of
@@ -104,17 +106,5 @@ def _reductions() -> str:
     return f"{REDUCTIONS}\n| reduction | result |\n|---|---|{rows}\n"
 
 
-def main() -> int:
-    """Write, or with --check return 1 when the page is out of date."""
-    text = page()
-    if "--check" in sys.argv[1:]:
-        stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
-        if stale:
-            print(f"{PAGE} is out of date: run make docs", file=sys.stderr)
-        return int(stale)
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main({PAGE: page()}))

@@ -6,6 +6,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from generated import main
+
 from mnc.core.bindings import ir
 from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError
@@ -118,17 +120,5 @@ def page() -> str:
     return "\n".join(out)
 
 
-def main() -> int:
-    """Write, or with --check return 1 when the page is out of date."""
-    text = page()
-    if "--check" in sys.argv[1:]:
-        stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
-        if stale:
-            print(f"{PAGE} is out of date: run make docs", file=sys.stderr)
-        return int(stale)
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main({PAGE: page()}))

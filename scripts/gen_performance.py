@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from generated import main
+
 from mnc.mncore_backend.machine import CLOCK_HZ
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -109,17 +111,5 @@ def readme(text: str) -> str:
     return pattern.sub(lambda _: f"{MARKS[0]}\n\n{made}\n{MARKS[1]}", text)
 
 
-def main() -> int:
-    """Write, or with --check return 1 when something is out of date."""
-    made = {PAGE: page(), README: readme(README.read_text(encoding="utf-8"))}
-    stale = [path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
-    for path in stale:
-        if "--check" in sys.argv[1:]:
-            print(f"{path} is out of date: run make docs", file=sys.stderr)
-        else:
-            path.write_text(made[path], encoding="utf-8")
-    return int("--check" in sys.argv[1:] and bool(stale))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main({PAGE: page(), README: readme(README.read_text(encoding="utf-8"))}))

@@ -9,6 +9,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
+from generated import main
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "test/onnx_suite/results.json"
 DOCUMENT = ROOT / "docs/supported-ops.md"
@@ -75,17 +77,5 @@ def document(results: list[dict[str, Any]]) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def main() -> int:
-    """Write or check the page; returns the exit code."""
-    text = document(json.loads(RESULTS.read_text()))
-    if "--check" in sys.argv[1:]:
-        if DOCUMENT.exists() and DOCUMENT.read_text() == text:
-            return 0
-        print(f"{DOCUMENT.name} is out of date: run scripts/gen_supported_ops.py", file=sys.stderr)
-        return 1
-    DOCUMENT.write_text(text)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main({DOCUMENT: document(json.loads(RESULTS.read_text()))}, "scripts/gen_supported_ops.py"))

@@ -5,7 +5,6 @@ every processing element; the reference is numpy in float64. Run ``python script
 the file is out of date.
 """
 
-import argparse
 import math
 import sys
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from generated import main
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.allocation import allocate
@@ -226,15 +226,5 @@ def render() -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
-    text = render()
-    if parser.parse_args().check:
-        return int(not TARGET.exists() or TARGET.read_text() != text)
-    TARGET.write_text(text)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main({TARGET: render()}, "scripts/measure_math.py"))

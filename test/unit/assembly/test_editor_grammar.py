@@ -4,13 +4,13 @@ Tokens are found here as editors do: of the patterns that match in the rest of a
 and of those the first in the list.
 """
 
-import importlib.util
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from project.tree import script
 
 from mnc.mncore_backend.isa import OPCODES
 from mnc.mncore_backend.opcode_reference.examples import example
@@ -54,11 +54,7 @@ def uncoloured(text: str) -> list[str]:
 
 
 def test_grammar_is_up_to_date() -> None:
-    spec = importlib.util.spec_from_file_location("gen_grammar", ROOT / "scripts" / "gen_grammar.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert module.grammar() == GRAMMAR, "run make docs"
+    assert script("gen_grammar").grammar() == GRAMMAR, "run make docs"
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.name)

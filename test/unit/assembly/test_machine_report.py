@@ -1,23 +1,20 @@
 """The printed hardware table and the generated documents."""
 
 import json
-import runpy
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from project.tree import script
 
 from mnc.mncore_backend import machine
 from mnc.mncore_backend.machine_drawing import hierarchy_svg
 from mnc.mncore_backend.machine_report import SECTIONS
 from mnc.tools.commands.machine import command
 
-ROOT = Path(__file__).resolve().parents[3]
-
 
 def test_generated_documents_are_up_to_date() -> None:
-    documents = runpy.run_path(str(ROOT / "scripts" / "gen_machine.py"))["documents"]()
+    documents = script("gen_machine").documents()
     assert {path.name for path in documents} == {"machine.md", "machine.svg"}
     for path, text in documents.items():
         assert path.read_text(encoding="utf-8") == text

@@ -1,11 +1,10 @@
 """The reference of opcodes: complete, up to date, and its example of every opcode runs by the strict rules."""
 
-import importlib.util
 import re
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from project.tree import script
 
 from mnc.mncore_backend.checker import CheckOptions, check_text
 from mnc.mncore_backend.emulator import Machine
@@ -14,15 +13,10 @@ from mnc.mncore_backend.opcode_reference.entry import markdown
 from mnc.mncore_backend.opcode_reference.examples import element, example
 from mnc.mncore_backend.opcode_reference.meanings import MEANINGS, REDUCTION_MEANINGS
 
-ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(scope="module")
 def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gen_opcodes", ROOT / "scripts" / "gen_opcodes.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("gen_opcodes")
 
 
 def test_page_is_up_to_date(generator: ModuleType) -> None:

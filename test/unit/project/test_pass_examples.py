@@ -1,13 +1,12 @@
 """docs/pass-examples.md shows what the passes do today, and shows nearly all of them."""
 
-import importlib.util
 from types import ModuleType
 
 import pytest
 
 from mnc.registry import pass_table
 
-from .tree import ROOT
+from .tree import script
 
 UNCHANGED = {"plan-movements", "verify-schedule", "count-work"}
 """Passes that leave the functions as they are: they plan, check, or note something on the module."""
@@ -15,11 +14,7 @@ UNCHANGED = {"plan-movements", "verify-schedule", "count-work"}
 
 @pytest.fixture(scope="module")
 def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gen_pass_examples", ROOT / "scripts" / "gen_pass_examples.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("gen_pass_examples")
 
 
 def test_page_is_up_to_date(generator: ModuleType) -> None:

@@ -1,10 +1,13 @@
 """The source tree as the tests of this folder see it: files, modules, imports."""
 
 import ast
+import importlib
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ("core", "dialects", "passes", "lowering", "mncore_backend", "tools")
@@ -42,6 +45,17 @@ def python_files(*folders: str) -> list[Path]:
             if not any((ROOT / parent).is_symlink() for parent in inside):
                 found.append(path)
     return found
+
+
+@lru_cache
+def script(name: str) -> ModuleType:
+    """A file of the folder `scripts` as a module, with the others of that folder at hand."""
+    folder = str(ROOT / "scripts")
+    sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(folder)
 
 
 @lru_cache
