@@ -12,6 +12,7 @@ from .lanes import (
     double_to_half,
     double_to_single,
     exponent,
+    is_zero,
     nibbles,
     normalise,
     two_sum_to_odd,
@@ -25,7 +26,7 @@ from .matrix_decode import (
     MABS,
     ROW_BYTES,
     decode_halves,
-    decode_words,
+    halved_words,
     split_words,
 )
 from .moves import word_halves
@@ -66,14 +67,11 @@ def _body(precision: str, reduce: bool) -> Body:
         with step.builder.loop(0, MABS) as mab:
             decoded = step.row("decoded", 0).at(mab * MAB_BYTES)
             if precision == "h":
-                sums = _half_sums(step.builder, decoded, scratch, mab)
+                for cycle, total in enumerate(_half_sums(step.builder, decoded, scratch, mab)):
+                    _finish_half(step, cycle, mab, total, reduce)
             else:
                 sums = _word_sums(step.builder, decoded, scratch, mab, precision)
-            for cycle, total in enumerate(sums):
-                if precision == "h":
-                    _finish_half(step, cycle, mab, total, reduce)
-                else:
-                    _finish_words(step, cycle, mab, total, reduce)
+                _finish_all_words(step, mab, sums, reduce)
 
     return body
 
@@ -87,7 +85,7 @@ def _prepare_pseudo_single(step: Step, cycle: Value, scratch: Value) -> None:
     source, target = step.row("x", cycle), scratch.at(cycle * _G_CYCLE)
     for chunk in range(8):
         words = source.at(chunk * 64).load("i32", 16)
-        target.at(chunk * 128).store(decode_words(words, False))
+        target.at(chunk * 128).store(halved_words(words, False))  # columns are doubled
 
 
 def _prepare_single(step: Step, cycle: Value, scratch: Value) -> None:
@@ -171,14 +169,54 @@ def _store_flags(step: Step, cycle: int, mab: Value, clear: Value) -> None:
         step.row("flags", cycle).at(mab << 2).store(nibbles(clear, 4))
 
 
-def _finish_words(step: Step, cycle: int, mab: Value, total: Value, reduce: bool) -> None:
+def _finish_all_words(step: Step, mab: Value, sums: list[Value], reduce: bool) -> None:
+    """Results of the four cycles; where the quick way may be wrong, they are computed again."""
+    if "z" not in step.operands:
+        for cycle, total in enumerate(sums):
+            _finish_words(step, cycle, mab, total, None, reduce)
+        return
+    addends = [step.row("z", cycle).at(mab << 5).load("i32", 8) for cycle in range(CYCLES)]
+    doubt = step.builder.constant("i1", 0, 1) if reduce else _finish_quickly(step, mab, sums, addends)
+    with step.builder.when(doubt):
+        for cycle, (total, z) in enumerate(zip(sums, addends, strict=True)):
+            _finish_words(step, cycle, mab, total, z, reduce)
+
+
+def _finish_quickly(step: Step, mab: Value, sums: list[Value], addends: list[Value]) -> Value:
+    """Store the sums plus z, rounded twice; returns whether that may be wrong in one of the cycles.
+
+    Rounding to binary64 first is harmless unless it ends halfway between two singles: rounding is monotone, and those
+    points are binary64 numbers. Results at the lower end of the range, where the machine and the host differ, and those
+    that are not finite are in doubt as well.
+    """
+    offset, doubts = mab << 5, []
+    smallest = largest = None
+    for cycle, (total, z) in enumerate(zip(sums, addends, strict=True)):
+        addend = is_zero(z, _SINGLE).select(z.like(0), z)
+        bits = (total + addend.bitcast("f32").to_float("f64")).bitcast("i64")
+        doubts.append((bits & (1 << 29) - 1).compare("eq", 1 << 28))
+        result = bits.bitcast("f64").to_float("f32").bitcast("i32")
+        magnitude = result << 1
+        result = magnitude.compare("eq", 0).select(result.like(0), result)
+        step.row("out", cycle).at(offset).store(result)
+        _store_flags(step, cycle, mab, (result & 1 << 31).compare("eq", 0))
+        below = magnitude - 1  # zero is in no doubt
+        smallest = below if smallest is None else smallest.minimum(below, signed=False)
+        largest = magnitude if largest is None else largest.maximum(magnitude, signed=False)
+    assert smallest is not None and largest is not None
+    doubt = smallest.compare("ult", 1 << 24) | largest.compare("uge", 0xFF << 24)
+    for other in doubts:
+        doubt = doubt | other
+    return doubt.any_lane()
+
+
+def _finish_words(step: Step, cycle: int, mab: Value, total: Value, z: Value | None, reduce: bool) -> None:
     """Add z with one rounding and store 8 words, or 8 halves in the MSB words."""
     offset = mab << 5
     overflowed = total.compare("uno", total)
     bits = total.bitcast("i64")
-    if "z" in step.operands:
-        addend = canonical(step.row("z", cycle).at(offset).load("i32", 8), _SINGLE)
-        bits = two_sum_to_odd(total, addend.bitcast("f32").to_float("f64"))
+    if z is not None:
+        bits = two_sum_to_odd(total, canonical(z, _SINGLE).bitcast("f32").to_float("f64"))
     if reduce:
         result = double_to_half(bits).trunc("i32")
     else:

@@ -44,19 +44,23 @@ def transpose(rows: Sequence[Value]) -> list[Value]:
     return rows
 
 
-def decode_words(words: Value, low_bits_used: bool) -> Value:
-    """Block-float singles (i32 lanes) as binary64 values; an overflowed block gives NaN (OPEN-28).
+def halved_words(words: Value, low_bits_used: bool) -> Value:
+    """Halves of block-float singles (i32 lanes) as binary64 values; an overflowed block gives NaN (OPEN-28).
 
     With the word's sign and exponent alone as z, (1 + f) * 2**e - 2**e = f * 2**e exactly, and the
-    value is twice that. Without `low_bits_used` the five low bits are dropped (pseudo-single).
+    value is twice that. Where the exponent is that of infinities, infinity minus itself, or a NaN minus it, is NaN.
+    Without `low_bits_used` the five low bits are dropped (pseudo-single).
     """
     used = words if low_bits_used else words & ~0x1F
     power = words & (_SINGLE.sign | _SINGLE.infinity)
     field = words & _SINGLE.infinity
     used, power = (field.compare("eq", 0).select(words.like(0), v) for v in (used, power))
-    value = used.bitcast("f32").to_float("f64") - power.bitcast("f32").to_float("f64")
-    overflowed = field.compare("eq", _SINGLE.infinity)
-    return overflowed.select(value.like(float("nan")), value + value)
+    return used.bitcast("f32").to_float("f64") - power.bitcast("f32").to_float("f64")
+
+
+def decode_words(words: Value, low_bits_used: bool) -> Value:
+    """Block-float singles (i32 lanes) as binary64 values, see `halved_words`."""
+    return halved_words(words, low_bits_used) * 2.0
 
 
 def split_words(words: Value) -> tuple[Value, Value, Value]:
@@ -129,7 +133,7 @@ def _decode_word_bank(bank: Value, decoded: Value, precision: str) -> None:
     columns = transpose(rows)
     if precision == "g":
         for lane, column in enumerate(columns):
-            decoded.at(lane * 64).store(decode_words(column, False))
+            decoded.at(lane * 64).store(halved_words(column, False) * 4.0)  # vectors are halved
         return
     for index in range(4):  # f meets the even columns: the MSB words, lanes 1, 3, 5, 7
         for part, value in enumerate(split_words(columns[2 * index + 1])):

@@ -14,11 +14,9 @@ def _power(exponent: int) -> int:
     return (127 + exponent) << 23
 
 
-def _zero_or_between(x: Value, low: int, high: int) -> Value:
-    """Is the pattern a canonical zero, or its magnitude in [2**`low`, 2**`high`)?"""
-    magnitude = x & _ABSOLUTE
-    inside = (magnitude - _power(low)).compare("ult", _power(high) - _power(low))
-    return inside | magnitude.compare("eq", 0)
+def _zero_or_from(x: Value, low: int) -> Value:
+    """Is the pattern a canonical zero, or its magnitude at least 2**`low`, if it is finite?"""
+    return ((x << 1) - 1).compare("uge", 2 * _power(low) - 1)
 
 
 def interval_sum(x: Value, y: Value, z: Value) -> tuple[Value, Value]:
@@ -28,7 +26,8 @@ def interval_sum(x: Value, y: Value, z: Value) -> tuple[Value, Value]:
     machine is s + error(s) + error(p) - q, where q comes from the omitted partial product and
     |q| < 2**-36.5 |p|. Rounding the sum of the errors costs at most 2**-48 (|p| + |s|), adding the
     margin at most 2**-47.9 (|p| + |s|); all three together stay below the margin. Rounding is
-    monotone, so equal ends mean that everything between them rounds alike.
+    monotone, so equal ends mean that everything between them rounds alike. The range has no upper end: an
+    infinite or undefined p or s makes the error of s undefined, and with it both ends.
     """
     a, b, c = (v.bitcast("f32") for v in (x, y, z))
     p = a * b
@@ -40,6 +39,6 @@ def interval_sum(x: Value, y: Value, z: Value) -> tuple[Value, Value]:
     margin = p_size * 2.0**-36 + s_size * 2.0**-46
     low, high = s - (margin - correction), s + (correction + margin)
     bits = low.bitcast("i32")
-    proven = low.compare("oeq", high) & _zero_or_between(bits, -100, 127)
-    proven = proven & _zero_or_between(x, -50, 62) & _zero_or_between(y, -50, 62) & _zero_or_between(z, -100, 125)
+    proven = low.compare("oeq", high) & _zero_or_from(bits, -100)
+    proven = proven & _zero_or_from(x, -50) & _zero_or_from(y, -50) & _zero_or_from(z, -100)
     return low.compare("oeq", 0.0).select(bits.like(0), bits), proven

@@ -38,9 +38,19 @@ def _in_range(rng: random.Random) -> Triple:
     return a, b, addend_to_midpoint(product(SINGLE, a, b), SINGLE, SINGLE, rng)
 
 
+def _large(rng: random.Random) -> Triple:
+    """Around the upper end of the range of singles: factors, products, addends and sums."""
+    high = rng.randint(40, 126)
+    a, b = normal(SINGLE, rng, high - 2, high), normal(SINGLE, rng, 124 - high, 128 - high)
+    if rng.randrange(3) == 0:
+        return a, b, normal(SINGLE, rng, 123, 126)
+    return a, b, addend_to_midpoint(product(SINGLE, a, b), SINGLE, SINGLE, rng)
+
+
 def test_proven_lanes_are_right() -> None:
     rng = random.Random(4)
     cases = triples(SINGLE, count=2000, seed=3) + [_in_range(rng) for _ in range(10000)]
+    cases += [_large(rng) for _ in range(10000)]
     results, proven = _run(cases)
     settled = [index for index, sure in enumerate(proven) if sure]
     assert len(settled) > len(cases) // 10
