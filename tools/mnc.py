@@ -54,8 +54,10 @@ class LazyGroup(click.Group):
 
         if cmd_name in WITHOUT_LINEAR_ALGEBRA:  # threads of numpy's library take as long to start as numpy itself
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        module = importlib.import_module(f"mnc.tools.commands.{COMMANDS[cmd_name][0]}")
-        return with_feedback(module.command, cmd_name)
+        file, summary = COMMANDS[cmd_name]
+        command = importlib.import_module(f"mnc.tools.commands.{file}").command
+        command.short_help = summary  # shells show it beside the name
+        return with_feedback(command, cmd_name)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Propose the nearest command for a name that there is not."""

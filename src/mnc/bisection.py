@@ -7,13 +7,13 @@ import onnx
 
 from mnc.case_check import CaseResult, check_case
 from mnc.case_folders import Case
+from mnc.core import events
 from mnc.model_values import ModelValues
 from mnc.options import Options
 from mnc.reference import Comparison
 from mnc.unit_tests import node_case, prefix_case
 
 Check = Callable[[Case], CaseResult]
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Bisection:
 
 
 def bisect(
-    run: ModelValues, options: Options, target: str, progress: Progress | None = None, check: Check | None = None
+    run: ModelValues, options: Options, target: str, check: Check | None = None
 ) -> Bisection:
     """Judge the nodes in topological order until one leaves its bound.
 
@@ -74,26 +74,23 @@ def bisect(
     """
     fixed = replace(options, shapes={})  # the cases have the shapes that the model was evaluated with
     judge: Check = check or (lambda case: check_case(case, fixed, target))
-    report = progress or (lambda text: None)
     nodes = list(run.nodes())
-    report("the whole model")
-    whole = judge(_whole_case(run, [value.name for value in run.model.graph.output]))
-    report("all intermediate values")
+    with events.span("case", "the whole model"):
+        whole = judge(_whole_case(run, [value.name for value in run.model.graph.output]))
     visible = _accumulated(run, judge, nodes)
     verdicts = []
     for index, node in nodes:
-        report(f"{node.op_type} {node.name}")
         verdict = _verdict(run, index, node, judge, visible)
         verdicts.append(verdict)
         if not verdict.passed:
             return Bisection(whole, tuple(verdicts))
     if not whole.passed:
-        verdicts += _first_bad_prefix(run, nodes, judge, report)
+        verdicts += _first_bad_prefix(run, nodes, judge)
     return Bisection(whole, tuple(verdicts))
 
 
 def judge_nodes(
-    run: ModelValues, options: Options, target: str, progress: Progress | None = None, check: Check | None = None
+    run: ModelValues, options: Options, target: str, check: Check | None = None
 ) -> tuple[NodeVerdict, ...]:
     """Every node alone, fed what the reference computed, and accumulated, whatever those before it did.
 
@@ -102,13 +99,10 @@ def judge_nodes(
     """
     fixed = replace(options, shapes={})
     judge: Check = check or (lambda case: check_case(case, fixed, target))
-    report = progress or (lambda text: None)
     nodes = list(run.nodes())
-    report("all intermediate values")
     visible = _accumulated(run, judge, nodes)
     verdicts = []
     for index, node in nodes:
-        report(f"{node.op_type} {node.name}")
         verdicts.append(_verdict(run, index, node, judge, visible))
     return tuple(verdicts)
 
@@ -129,7 +123,8 @@ def _accumulated(
 ) -> Mapping[str, Comparison] | str:
     """Every computed value of one run of the model; or why it cannot be seen."""
     names = [name for _, node in nodes for name in node.output if name]
-    result = judge(_whole_case(run, list(dict.fromkeys(names))))
+    with events.span("case", "all intermediate values"):
+        result = judge(_whole_case(run, list(dict.fromkeys(names))))
     return result.failure or {comparison.name: comparison for comparison in result.comparisons}
 
 
@@ -137,11 +132,13 @@ def _verdict(
     run: ModelValues, index: int, node: onnx.NodeProto, judge: Check, visible: Mapping[str, Comparison] | str
 ) -> NodeVerdict:
     case = node_case(run, node)
-    alone = judge(case)
+    with events.span("case", f"{node.op_type} {node.name}"):
+        alone = judge(case)
     if isinstance(visible, str):
         # The model does not compile with all values visible: look at the part up to here instead.
         prefix = prefix_case(run, index)
-        accumulated = judge(prefix)
+        with events.span("case", f"everything up to {node.op_type} {node.name}"):
+            accumulated = judge(prefix)
     else:
         rows = tuple(visible[name] for name in node.output if name in visible)
         prefix, accumulated = None, CaseResult(case.name, rows) if rows else None
@@ -152,12 +149,12 @@ def _verdict(
 
 
 def _first_bad_prefix(
-    run: ModelValues, nodes: list[tuple[int, onnx.NodeProto]], judge: Check, report: Progress
+    run: ModelValues, nodes: list[tuple[int, onnx.NodeProto]], judge: Check
 ) -> list[NodeVerdict]:
     for index, node in nodes:
-        report(f"everything up to {node.op_type} {node.name}")
         case = prefix_case(run, index)
-        result = judge(case)
+        with events.span("case", f"everything up to {node.op_type} {node.name}"):
+            result = judge(case)
         if not result.passed:
             return [NodeVerdict(index, node, None, result, case)]
     return []

@@ -37,7 +37,8 @@ def _opcodes(context: click.Context, parameter: click.Parameter, begun: str) -> 
 @command.command(short_help="Check files against the rules of the machine.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
-    "--format", "output_format", type=click.Choice(["text", "json", "sarif"]), default="text", show_default=True
+    "--format", "output_format", type=click.Choice(["text", "json", "sarif"]), default="text", show_default=True,
+    help="sarif: for code hosts and editors.",
 )
 @click.option(
     "--strict", multiple=True, metavar="OPEN-nn|all", help="Findings that hang on this open point are errors."

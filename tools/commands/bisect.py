@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from mnc.core import events
 from mnc.tools.commands.node_table import node_json, node_name, print_verdicts
 from mnc.tools.commands.shared import model_options, parse_shapes, read_arrays
 from mnc.tools.json_output import format_option, print_json
@@ -14,7 +13,8 @@ from mnc.tools.json_output import format_option, print_json
 
 @click.command()
 @click.argument("model", type=click.Path())
-@click.option("--target", type=click.Choice(["mncore", "cpp"]), default="mncore", show_default=True)
+@click.option("--target", type=click.Choice(["mncore", "cpp"]), default="mncore", show_default=True,
+              help="Assembly on the emulator, or C++17 through the compiler of this computer.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/bisect"), show_default=True,
               help="Directory for the unit test that reproduces the error.")  # fmt: skip
 @click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="Value of an input; else random.")
@@ -25,10 +25,10 @@ def command(
     model: str, target: str, output: Path, inputs: tuple[str, ...], seed: int, output_format: str, precision: Any,
     shapes: tuple[str, ...],
 ) -> None:  # fmt: skip
-    """Find the first node of MODEL whose result leaves its bound.
+    """Find the first node of MODEL whose result is wrong: farther from the reference than its bound.
 
-    Every node is judged alone, fed what the reference computed, and accumulated, fed what the target computed before.
-    Exit code 0: all are within their bounds; 1: one is not.
+    Every node is judged twice. Alone: it gets the inputs that the reference computed. Accumulated: it gets what the
+    nodes before it computed on the target. Exit code 0: all are within their bounds; 1: one is not.
     """
     from mnc.bisection import bisect
     from mnc.model_values import evaluate_model, input_names
@@ -38,7 +38,7 @@ def command(
     options = Options(precision, parse_shapes(shapes))
     check_available(target)
     run = evaluate_model(model, options, read_arrays(inputs, input_names(model) if inputs else []), seed)
-    found = bisect(run, options, target, lambda text: events.emit("case", text))
+    found = bisect(run, options, target)
     if output_format == "json":
         _print_json(found, output, target, precision)
         return

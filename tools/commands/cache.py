@@ -48,7 +48,7 @@ def info() -> None:
         click.echo(f"{kind:10} {len(sizes)} entries, {settings.format_size(sum(sizes))}")
 
 
-@command.command("list")
+@command.command("list", short_help="Print every entry, the one used last at the end.")
 def list_entries() -> None:
     """Print every entry: when it was used last, its size, its kind and its key; the one used last comes last."""
     from mnc.cache import settings
@@ -67,7 +67,7 @@ def clear() -> None:
     click.echo(f"removed {number} entries, {settings.format_size(size)}")
 
 
-@command.command()
+@command.command(short_help="Remove what was used longest ago.")
 @click.option("--size", required=True, metavar="SIZE", help="Bytes that may stay, for instance 500M.")
 def trim(size: str) -> None:
     """Remove what was used longest ago until no more than SIZE is held."""

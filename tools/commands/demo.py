@@ -14,11 +14,13 @@ from mnc.tools.commands.shared import cache_option
 
 
 @click.command()
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/digits"), show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/digits"), show_default=True,
+              help="Directory for the model and its program.")  # fmt: skip
 @click.option("--hidden", default=32, show_default=True, help="Units of the hidden layer.")
-@click.option("--epochs", default=40, show_default=True)
-@click.option("--seed", default=0, show_default=True)
-@click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single", show_default=True)
+@click.option("--epochs", default=40, show_default=True, help="Passes over the training images.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the split and the weights.")
+@click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single", show_default=True,
+              help="Precision of matrix products.")  # fmt: skip
 @cache_option
 def command(output: Path, hidden: int, epochs: int, seed: int, precision: str) -> None:
     """Train a digits classifier, compile it, run it on the emulator and compare with the ONNX reference."""

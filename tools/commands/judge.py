@@ -21,7 +21,8 @@ WARNINGS_SHOWN = 10
 @click.command()
 @click.argument("testcase")
 @click.argument("answer")
-@click.option("--mode", type=click.Choice(["strict", "vendor"]), default="vendor", show_default=True)
+@click.option("--mode", type=click.Choice(["strict", "vendor"]), default="vendor", show_default=True,
+              help="How strict the emulator is; vendor is what the contest uses.")  # fmt: skip
 @click.option("--findings/--no-findings", default=True, help="Print what the static checker says about ANSWER.")
 @click.option(
     "--fail-on-findings", is_flag=True, help="Fail on what an assembler would refuse, even if all values are right."
@@ -30,10 +31,12 @@ WARNINGS_SHOWN = 10
 def command(
     testcase: str, answer: str, mode: str, findings: bool, fail_on_findings: bool, output_format: str
 ) -> None:
-    """Run ANSWER where TESTCASE says `# ======= YOUR VSM WILL BE INSERTED HERE =======`, or before its first `d get`,
-    and compare what follows: `d getd ... # expect=[...] / Float @[0],[1] atol=...`.
+    """Run ANSWER inside TESTCASE and compare what it leaves in memory.
 
-    Prints pass or fail with the first mismatches, the score (PE lines and MV lines) and the findings of the checker.
+    ANSWER is put where TESTCASE says `# ======= YOUR VSM WILL BE INSERTED HERE =======`, or before its first `d get`.
+    Lines behind it say what is expected: `d getd ... # expect=[...] / Float @[0],[1] atol=...`.
+
+    Prints pass or fail with the first mismatches, the score (lines of PEs and of MVs) and the findings of the checker.
     Exit code 0: passed; 1: failed; 2: a file cannot be read, is not assembly or cannot be executed.
     """
     from mnc.mncore_backend.assembly.parser import parse_program

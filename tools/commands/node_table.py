@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from mnc.core import events
 from mnc.tools.commands.shared import read_arrays
 from mnc.tools.commands.tables import comparison_table, print_table
 from mnc.tools.json_output import comparison, print_json
@@ -56,7 +55,7 @@ def check_per_node(
 
     check_available(target)
     run = evaluate_model(model, options, read_arrays(inputs, input_names(model) if inputs else []), seed)
-    verdicts = judge_nodes(run, options, target, lambda text: events.emit("case", text))
+    verdicts = judge_nodes(run, options, target)
     passed = all(verdict.passed for verdict in verdicts)
     if output_format == "json":
         print_json({"passed": passed, "nodes": [node_json(verdict) for verdict in verdicts]})

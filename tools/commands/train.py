@@ -24,17 +24,21 @@ _RANGES = (
               help="What to learn; digits-augmented are 60,000 moved copies of the digits.")
 @click.option("--path", type=click.Path(path_type=Path), help="Directory with the IDX files of MNIST.")
 @click.option("--image-size", type=int, help="Scale images to N x N; default what the model takes.")
-@click.option("--model", default="mlp:64-32-10", show_default=True, metavar="mlp:64-32-10|cnn|FILE.onnx")
-@click.option("--epochs", default=3, show_default=True)
+@click.option("--model", default="mlp:64-32-10", show_default=True, metavar="mlp:64-32-10|cnn|FILE.onnx",
+              help="A perceptron of these widths, a small convolutional network, or your own model.")  # fmt: skip
+@click.option("--epochs", default=3, show_default=True,
+              help="Passes over the training images; with --resume the earlier ones count.")  # fmt: skip
 @click.option("--batch", default=64, show_default=True, help="Images per step.")
 @click.option("--lr", "learning_rate", default=0.1, show_default=True, help="Learning rate.")
-@click.option("--optimizer", type=click.Choice(["sgd", "momentum", "adam"]), default="momentum", show_default=True)
+@click.option("--optimizer", type=click.Choice(["sgd", "momentum", "adam"]), default="momentum", show_default=True,
+              help="How parameters are updated.")  # fmt: skip
 @click.option("--momentum", default=0.9, show_default=True, help="Decay of the velocity.")
-@click.option("--weight-decay", default=0.0, show_default=True)
-@click.option("--seed", default=0, show_default=True, help="Of weights, split and order.")
+@click.option("--weight-decay", default=0.0, show_default=True, help="Part of each weight that a step takes off.")
+@click.option("--seed", default=0, show_default=True, help="Seed of weights, of the split of images, of their order.")
 @click.option("--backend", default="emulator", show_default=True, metavar="emulator|cpu|cpp",
               help="Where the steps run.")
-@click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single", show_default=True)
+@click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single", show_default=True,
+              help="Precision of matrix products.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/train"), show_default=True,
               help="Directory for checkpoint.npz, curve.png and the trained model.onnx.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint in the output directory.")

@@ -3,8 +3,10 @@
 import io
 import json
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import onnx
 import pytest
 from onnx import TensorProto, helper
@@ -12,6 +14,7 @@ from rich.console import Console
 
 from mnc.core import events
 from mnc.progress_bar import progress_bar, without_bars
+from mnc.tools.mnc import cli
 from mnc.tools.progress_line import ProgressLine
 
 from .running import Shell
@@ -99,6 +102,8 @@ def test_bisect_as_json(shell: Shell, model: str) -> None:
     found = json.loads(shell("mnc", "bisect", model, "--format", "json").out)
     assert found["passed"] is True and found["culprit"] is None
     assert [(node["name"], node["alone"]["passed"]) for node in found["nodes"]] == [("first", True), ("second", True)]
+    told = shell("mnc", "bisect", model, "-v").err
+    assert all(f"case {name}\n" in told for name in ("the whole model", "all intermediate values", "Exp first"))
 
 
 @pytest.mark.parametrize(("second", "code"), [(2, 0), (3, 1)])
@@ -243,3 +248,19 @@ def test_doctor_tells_what_fails(shell: Shell, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("mnc.self_test._emulate", broken)
     done = shell("mnc", "doctor")
     assert done.code == 1 and "FAIL" in done.out and "OSError: no such library" in done.out
+
+
+def _commands(group: click.Group) -> Iterator[click.Command]:
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        assert command is not None
+        yield command
+        if isinstance(command, click.Group):
+            yield from _commands(command)
+
+
+def test_every_command_and_option_is_explained() -> None:
+    for command in _commands(cli):
+        assert command.help and not command.get_short_help_str(60).endswith("..."), command.name
+        unexplained = [option.name for option in command.params if isinstance(option, click.Option) and not option.help]
+        assert not unexplained, (command.name, unexplained)
