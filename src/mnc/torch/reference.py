@@ -54,15 +54,21 @@ class StepReference:
 
     def copied(self, dtype: torch.dtype) -> "StepReference":
         """An independent copy in the precision `dtype`."""
-        module, loss, optimizer = copy.deepcopy((self.module, self.loss, self.optimizer))
-        module.to(dtype)
-        if isinstance(loss, torch.nn.Module):
-            loss.to(dtype)
-        for state in optimizer.state.values():
+        made = StepReference(*copy.deepcopy((self.module, self.loss, self.optimizer)))
+        made.convert(dtype)
+        return made
+
+    def convert(self, dtype: torch.dtype) -> None:
+        """Go on in the precision `dtype`."""
+        self.dtype = dtype
+        self.module.to(dtype)
+        if isinstance(self.loss, torch.nn.Module):
+            self.loss.to(dtype)
+        state: Any
+        for state in self.optimizer.state.values():
             for slot, value in state.items():
                 if isinstance(value, torch.Tensor) and value.is_floating_point() and slot != "step":
                     state[slot] = value.to(dtype)
-        return StepReference(module, loss, optimizer, dtype)
 
     def disturb(self, generator: torch.Generator) -> None:
         """Add a little noise to what is trained: zeros and ones, as they are initialised, hide mistakes."""
@@ -78,37 +84,40 @@ class StepReference:
         with default_type(self.dtype):
             return self.module(*converted(inputs, self.dtype))
 
-    def step(
-        self, inputs: Sequence[torch.Tensor], labels: Sequence[torch.Tensor], name: str, found: Arrays | None = None
-    ) -> Arrays:
-        """The loss as `name` and gradients, as in the exported graph; parameters and state change. Gradients in `found`
-        take the place of torch's own in the update."""
-        self.optimizer.zero_grad(set_to_none=True)
+    def differentiate(self, inputs: Sequence[torch.Tensor], labels: Sequence[torch.Tensor], name: str) -> Arrays:
+        """The loss as `name` and gradients, as in the exported graph, until the update; buffers change."""
+        self.forget()
         with SingleSpotter() as spotter, default_type(self.dtype):
             loss = self.loss(self.module(*converted(inputs, self.dtype)), *converted(labels, self.dtype))
             loss.backward()
         self.mixes_precision |= spotter.found
-        gradients = {
-            f"{name}.gradient": array_of(value.grad)
-            for name, value in self.module.named_parameters()
-            if value.grad is not None
-        }
-        for label, value in self.module.named_parameters():
-            if found is not None and f"{label}.gradient" in found:
-                value.grad = torch.as_tensor(found[f"{label}.gradient"]).to(value.dtype)
+        gradients = {f"{label}.gradient": _view(value.grad) for label, value in self._differentiated()}
+        return {name: _view(loss), **gradients}
+
+    def update(self, found: Arrays | None = None) -> None:
+        """Let the optimizer change parameters and state. Gradients in `found` take the place of torch's own."""
+        for label, value in self._differentiated() if found else ():
+            if f"{label}.gradient" in found:
+                value.grad.copy_(torch.as_tensor(found[f"{label}.gradient"]))
         self.optimizer.step()
-        return {name: array_of(loss), **gradients}
+
+    def forget(self) -> None:
+        """Free the gradients."""
+        self.module.zero_grad(set_to_none=True)
+
+    def _differentiated(self) -> list[tuple[str, Any]]:
+        return [(name, value) for name, value in self.module.named_parameters() if value.grad is not None]
 
     def values(self) -> Arrays:
-        """Parameters, buffers and optimizer state by the names of the exported graph's inputs."""
-        found = {name: array_of(value) for name, value in self.module.named_parameters()}
-        found |= {name: array_of(value) for name, value in self.module.named_buffers()}
+        """Parameters, buffers and optimizer state by the names of the exported graph's inputs, until they change."""
+        found = {name: _view(value) for name, value in self.module.named_parameters()}
+        found |= {name: _view(value) for name, value in self.module.named_buffers()}
         names: dict[Any, str] = {value: name for name, value in self.module.named_parameters()}
         parameter: Any
         for parameter, state in self.optimizer.state.items():
             for slot, value in state.items():
                 if isinstance(value, torch.Tensor) and parameter in names:
-                    found[f"{names[parameter]}.{slot}"] = array_of(value)
+                    found[f"{names[parameter]}.{slot}"] = _view(value)
         for index, group in enumerate(self.optimizer.param_groups):
             states: list[Any] = [self.optimizer.state.get(parameter, {}) for parameter in group["params"]]
             steps = [state["step"] for state in states if "step" in state]
@@ -118,6 +127,12 @@ class StepReference:
         return found
 
 
+def _view(value: torch.Tensor) -> np.ndarray:
+    """The tensor's own memory as numpy."""
+    return value.detach().cpu().numpy()
+
+
 def array_of(value: torch.Tensor) -> np.ndarray:
-    """A copy as numpy."""
-    return value.detach().cpu().numpy().copy()
+    """A copy as numpy. Zeros, as state begins, take no memory until they are written."""
+    found = _view(value)
+    return found.copy() if found.any() else np.zeros(found.shape, found.dtype)

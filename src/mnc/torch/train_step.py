@@ -1,8 +1,7 @@
 """A whole training step of a PyTorch module as one ONNX graph: forward, loss, backward and update."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,10 @@ import numpy as np
 import onnx
 import torch
 
-from mnc.torch import proof as proving
 from mnc.torch import step_trace
-from mnc.torch.reference import Arrays, StepReference, array_of
+from mnc.torch.proof import Proof
+from mnc.torch.step_proof import prove
 from mnc.torch.translation import to_onnx
-
-STEPS = 3
-_DRAWS = 3
 
 
 @dataclass(frozen=True)
@@ -45,7 +41,7 @@ class TrainStep:
     updates: dict[str, str]
     gradients: dict[str, str]
     initial: dict[str, np.ndarray] = field(repr=False)
-    proof: proving.Proof = field(repr=False)
+    proof: Proof = field(repr=False)
     loss: str = "loss"
 
     @property
@@ -100,76 +96,6 @@ def export_train_step(
         updates=traced.updates,
         gradients=traced.gradients if gradients else {},
         initial=traced.initial,
-        proof=_prove(traced, model, exact),
+        proof=prove(traced, model, exact),
         loss=traced.loss,
     )
-
-
-def _prove(traced: "step_trace.StepTrace", model: onnx.ModelProto, exact: onnx.ModelProto) -> proving.Proof:
-    """Both forms of the graph against torch; raises InternalError.
-
-    In single precision a ReLU or a maximum whose inputs are nearly equal may decide otherwise than torch, which moves
-    single gradients by more than rounding: only what deviates with every draw of data is a mistake.
-    """
-    double = _Trial(traced, seed=0).double(exact)
-    proving.require(double, "double")
-    single: list[proving.Deviation] = []
-    for seed in range(_DRAWS):
-        single = _Trial(traced, seed).single(model)
-        if all(deviation.passed for deviation in single):
-            break
-    proving.require(single, "single")
-    return proving.Proof(tuple(double), tuple(single))
-
-
-class _Trial:
-    """A few steps in torch from one draw of data and disturbed parameters."""
-
-    def __init__(self, traced: "step_trace.StepTrace", seed: int) -> None:
-        self._traced = traced
-        generator = torch.Generator().manual_seed(seed)
-        start = traced.reference.copied(torch.float32)
-        start.disturb(generator)
-        self._start = start
-        drawn = [traced.drawn(generator) for _ in range(STEPS - 1)]
-        # The sample itself comes first: it is what the user knows to be valid.
-        self._batches = [(traced.sample_data, traced.sample_labels), *drawn]
-
-    def _torch(self, reference: StepReference, found: Sequence[Arrays | None] = ()) -> list[dict[str, np.ndarray]]:
-        """What the graph should give in every step; with `found`, from its gradients."""
-        results = []
-        for (data, labels), own in zip_longest(self._batches, found):
-            step = reference.step(data, labels, self._traced.loss, own)
-            after = reference.values()
-            results.append({**step, **{out: after[name] for name, out in self._traced.updates.items()}})
-        return results
-
-    def _graph(self, model: onnx.ModelProto) -> list[dict[str, np.ndarray]]:
-        """What the graph gives when each step gets the results of the one before."""
-        runner = proving.Runner(model)
-        first = self._traced.initial  # has the state that torch makes in its first step only
-        values = {**first, **{name: value for name, value in self._start.values().items() if name in first}}
-        results = []
-        for data, labels in self._batches:
-            feeds = dict(zip((*self._traced.data, *self._traced.labels), map(array_of, (*data, *labels)), strict=True))
-            results.append(runner.run({**values, **feeds}))
-            values = {name: results[-1][out] for name, out in self._traced.updates.items()}
-        return results
-
-    def double(self, model: onnx.ModelProto) -> list[proving.Deviation]:
-        """The graph in double precision. Gradients are compared with torch's, then torch updates with the graph's: what
-        is allowed of a gradient is no bound of what becomes of it. Adam divides by ``sqrt(v) + eps``, so an error of d
-        in a gradient near 0 moves a parameter by up to ``lr * d / eps``, 10**8 times as much."""
-        reference = self._start.copied(torch.float64)
-        found = self._graph(model)
-        exact = self._torch(reference, found)
-        bound = proving.MIXED_BOUND if reference.mixes_precision else proving.DOUBLE_BOUND
-        pairs = zip(exact, found, strict=True)
-        return [d for i, (e, f) in enumerate(pairs) for d in proving.compare_double(e, f, i, bound)]
-
-    def single(self, model: onnx.ModelProto) -> list[proving.Deviation]:
-        """The graph that is returned."""
-        exact = self._torch(self._start.copied(torch.float64))
-        single = self._torch(self._start.copied(torch.float32))
-        triples = zip(exact, single, self._graph(model), strict=True)
-        return [d for i, (e, s, f) in enumerate(triples) for d in proving.compare_single(e, s, f, i)]
