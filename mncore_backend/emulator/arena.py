@@ -15,6 +15,8 @@ from mnc.mncore_backend.emulator.geometry import (
     BLOCKS,
     CYCLES,
     L1BM_LONGS,
+    L2BM_LONGS,
+    L2BS,
     LATCH_UNITS,
     LOCAL_LONGS,
     MASK_ENTRIES,
@@ -65,10 +67,13 @@ BLOCK_BYTES = ROWS * ROW_BYTES
 
 @dataclass(slots=True)
 class Arena:
-    """The rows of all blocks, [block 64, row, PE 64] of uint64, aligned for vector loads."""
+    """The rows of all blocks, [block 64, row, PE 64] of uint64, aligned for vector loads, and the L2BMs beside them,
+    [L2B 8, long word 32768]."""
 
     rows: NDArray[np.uint64]
     base: int  # address of row 0 of block 0
+    l2bm: NDArray[np.uint64]
+    l2bm_base: int
 
     @classmethod
     def allocate(cls) -> "Arena":
@@ -76,8 +81,13 @@ class Arena:
         count = BLOCKS * ROWS * PES
         flat = np.zeros(count + 8, dtype=np.uint64)
         skip = (-flat.ctypes.data % 64) // 8
-        rows = flat[skip : skip + count].reshape(BLOCKS, ROWS, PES)
-        return cls(rows, rows.ctypes.data)
+        return cls.over(flat[skip : skip + count].reshape(BLOCKS, ROWS, PES))
+
+    @classmethod
+    def over(cls, rows: NDArray[np.uint64]) -> "Arena":
+        """An arena of rows that exist, with L2BMs of its own, full of zeros."""
+        l2bm = np.zeros((L2BS, L2BM_LONGS), dtype=np.uint64)
+        return cls(rows, rows.ctypes.data, l2bm, l2bm.ctypes.data)
 
     def region(self, name: str) -> NDArray[np.uint64]:
         """Writable view [block, rows of the region, PE]."""

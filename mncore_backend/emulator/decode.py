@@ -3,7 +3,7 @@
 from functools import cache
 
 from mnc.mncore_backend.assembly.records import Expression, Memory, Step
-from mnc.mncore_backend.emulator.arena import Arena
+from mnc.mncore_backend.emulator.arena import BLOCK_BYTES, CYCLES, Arena
 from mnc.mncore_backend.emulator.constants import Constants
 from mnc.mncore_backend.emulator.context import Context
 from mnc.mncore_backend.emulator.decode_alu import decode_alu
@@ -17,9 +17,11 @@ from mnc.mncore_backend.emulator.decode_mau import (
     decode_vector,
     split_mau,
 )
+from mnc.mncore_backend.emulator.geometry import L2BM_LONGS
 from mnc.mncore_backend.emulator.l2bm import plan_l2bm
 from mnc.mncore_backend.emulator.plan import Calls, Plan
 from mnc.mncore_backend.emulator.step import StepDecoder
+from mnc.mncore_backend.emulator.transfer_kernels import l2bm_run
 
 CONTROL = ("nop", "noforward", "wait")
 
@@ -57,6 +59,23 @@ def _decode_expression(step: StepDecoder, expression: Expression, unit: str) -> 
         decode_alu(step, expression)
 
 
+def _copy_l2bm(step: StepDecoder) -> None:
+    """Let a kernel do the L2BM transfer of a step: it takes from L1BM ahead of all stores, and stores there last."""
+    builder, copy = step.builder, step.builder.l2bm[0].copy
+    if copy is None:
+        return
+    near = builder.arena.row_address("lb", 0) + 8 * copy.near
+    far = builder.arena.l2bm_base + 8 * copy.far
+    operands = {
+        "near": (*(near + 8 * copy.near_rate * cycle for cycle in range(CYCLES)), BLOCK_BYTES),
+        "far": (*(far + 8 * copy.far_rate * cycle for cycle in range(CYCLES)), 8 * L2BM_LONGS),
+        "members": (sum(1 << member for member in copy.members),) * CYCLES,
+    }
+    kernel = l2bm_run(copy.near_rate, copy.share, copy.l1bs, up=copy.up)
+    (builder.carry if copy.up else builder.store_late)(kernel, **operands)
+    builder.copies_l2bm = True
+
+
 def decode_step(
     arena: Arena, context: Context, constants: Constants, statement: Step, strict: bool
 ) -> tuple[Plan, Calls]:
@@ -74,6 +93,8 @@ def decode_step(
     step.keeps_turnaround = keeps_turnaround or "noforward" in units
     for expression, unit in zip(statement.expressions, units, strict=True):
         _decode_expression(step, expression, unit)
+    if len(step.builder.l2bm) == 1:
+        _copy_l2bm(step)
     waits = [e.tag for e in statement.expressions if e.opcode == "wait"]
     is_nop = "nop" in units
     plan = step.builder.finish(

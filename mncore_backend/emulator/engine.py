@@ -131,11 +131,15 @@ class Engine:
     def _act(self, plan: Plan) -> None:
         """A step with work of the host before or after its kernels."""
         facts = plan.facts
-        if facts.before or facts.l2bm:
+        by_host = () if facts.copies_l2bm else facts.l2bm
+        if facts.before or by_host:
             self.flush()
             for action in facts.before:
                 action(self)
-        fetched = [(l2bm, l2bm.read(self.state)) for l2bm in facts.l2bm]
+        if facts.copies_l2bm:
+            self.runner.claim(facts.l2bm[0])
+            self._count_l2bm(facts.l2bm[0])
+        fetched = [(l2bm, l2bm.read(self.state)) for l2bm in by_host]
         self.runner.add_plan(plan)
         if facts.after or fetched:
             self.flush()
@@ -255,7 +259,8 @@ class Engine:
             message = f"tag i{statement.tag:02x} is asserted again before a wait for it"
             raise EmulationError(message, self.line, self.file_name, rule="tag-reused")
         move_poison = self.checker.check_transfer(plan) if self.strict else None
-        self.flush()
+        if self.runner.uses(plan):
+            self.flush()
         plan.execute(self.state)
         if move_poison is not None:
             move_poison()

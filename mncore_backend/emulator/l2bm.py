@@ -30,12 +30,39 @@ class L2bmPlan(NamedTuple):
     l1bm      list of (L1Bs, first long word, count, is a write), the same in every L2B
     read      takes the values before the step
     write     puts them after the step
+    copy      how a kernel does the same, None if none does
     """
 
     l2bm: tuple[int, int, bool] | None
     l1bm: list[tuple[tuple[int, ...], int, int, bool]]
     read: "Callable[[State], U64]"
     write: "Callable[[State, U64], None]"
+    copy: "L2bmCopy | None" = None
+
+
+class L2bmCopy(NamedTuple):
+    """A transfer that moves long words in every L1B by itself: see `transfer_kernels.l2bm_run`.
+
+    `far` and `near` are first long words in L2BM and L1BM, `far_rate` and `near_rate` what they advance by in a cycle.
+    """
+
+    far: int
+    near: int
+    far_rate: int
+    near_rate: int
+    share: int
+    l1bs: int
+    members: tuple[int, ...]
+    up: bool
+
+
+def _copy(family: str, far: int, near: int, members: tuple[int, ...], *, up: bool) -> L2bmCopy | None:
+    """The copy of a transfer that does not wrap around."""
+    facts = L2BM_FAMILIES[family]
+    if far + CYCLES * facts.l2bm_rate > L2BM_LONGS or near + CYCLES * facts.l1bm_rate > L1BM_LONGS:
+        return None
+    share, l1bs = {"l2bmd": (8, 1), "l2bmb2": (16, 2)}.get(family, (0, 1))
+    return L2bmCopy(far, near, facts.l2bm_rate, facts.l1bm_rate, share, l1bs, members, up)
 
 
 def _ring(array: U64, first: int, count: int, size: int) -> U64:
@@ -86,7 +113,8 @@ def _down(expression: Expression, family: str) -> L2bmPlan:
             _put(l1bm[:, member], b, values[:, index], L1BM_LONGS)
 
     l1bm = [(members, b, CYCLES * facts.l1bm_rate, True)]
-    return L2bmPlan((a, CYCLES * facts.l2bm_rate, False), l1bm, read, write)
+    copy = _copy(family, a, b, members, up=False)
+    return L2bmPlan((a, CYCLES * facts.l2bm_rate, False), l1bm, read, write, copy)
 
 
 def _up_map(expression: Expression, family: str, members: tuple[int, ...], block: U64) -> U64:
@@ -128,7 +156,8 @@ def _up(expression: Expression, family: str) -> L2bmPlan:
         _put(state.l2bm, a, values, L2BM_LONGS)
 
     l1bm = [(members, b, CYCLES * facts.l1bm_rate, False)]
-    return L2bmPlan((a, CYCLES * facts.l2bm_rate, True), l1bm, read, write)
+    copy = _copy(family, a, b, members, up=True) if family in ("l2bmd", "l2bm") else None
+    return L2bmPlan((a, CYCLES * facts.l2bm_rate, True), l1bm, read, write, copy)
 
 
 def _multicast(expression: Expression) -> L2bmPlan:

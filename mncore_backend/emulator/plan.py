@@ -75,6 +75,7 @@ class Facts:
     units: tuple[str, ...]
     l2bm: list[L2bmPlan]
     checks_block_float: bool
+    copies_l2bm: bool  # a kernel does the one L2BM transfer of the step
 
     @property
     def acts(self) -> bool:
@@ -121,7 +122,7 @@ class PlanBuilder:
     __slots__ = (
         *("arena", "zero", "compute", "carries", "stores", "late_stores", "before", "after", "reads", "writes"),
         *("upper", "results", "turnaround", "bank_writes", "bank_reads", "mask_reads", "mask_writes", "l2bm"),
-        *("checks_block_float", "_scratch", "_base"),
+        *("checks_block_float", "copies_l2bm", "_scratch", "_base"),
     )
 
     def __init__(self, arena: Arena, zero: Rows) -> None:
@@ -145,6 +146,7 @@ class PlanBuilder:
         self.mask_writes: list[tuple[int, tuple[int, ...]]] = []
         self.l2bm: list[L2bmPlan] = []
         self.checks_block_float = False
+        self.copies_l2bm = False
         self._scratch = 0
 
     def rows(self, region: str, rows: Sequence[int]) -> Rows:
@@ -214,5 +216,6 @@ class PlanBuilder:
             units,
             self.l2bm,
             self.checks_block_float,
+            self.copies_l2bm,
         )
         return Plan(table, records, facts)

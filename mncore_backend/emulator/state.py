@@ -11,7 +11,6 @@ from mnc.mncore_backend.emulator.geometry import (
     DAR_ENTRIES,
     GROUPS,
     L1BS_PER_L2B,
-    L2BM_LONGS,
     L2BS,
     MABS,
     PDM_LONGS,
@@ -28,7 +27,7 @@ class State:
 
     def __init__(self) -> None:
         self.arena = Arena.allocate()
-        self.l2bm: U64 = np.zeros((L2BS, L2BM_LONGS), np.uint64)
+        self.l2bm: U64 = self.arena.l2bm
         self.pdm: U64 = np.zeros((GROUPS, PDM_LONGS), np.uint64)
         self.dram = [Dram() for _ in range(GROUPS)]
         self.dar = np.zeros((GROUPS, DAR_ENTRIES), np.uint32)

@@ -4,11 +4,15 @@ import os
 from array import array
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator import kernels
-from mnc.mncore_backend.emulator.geometry import BLOCKS
+from mnc.mncore_backend.emulator.geometry import BLOCKS, L2BS
+from mnc.mncore_backend.emulator.l2bm import L2bmPlan
+from mnc.mncore_backend.emulator.mv import MvPlan
 from mnc.mncore_backend.emulator.plan import Plan
 
 SMALLEST_SHARED_TABLE = 24
@@ -18,14 +22,30 @@ SEGMENT_ROWS = 4000
 LARGEST_BACKLOG = 4
 
 
+_UNIT = 16
+"""Long words of L2BM that are told apart."""
+
+
+def _units(first: int, count: int) -> int:
+    """A bit for every unit of L2BM that a range touches."""
+    low, high = first // _UNIT, (first + count - 1) // _UNIT
+    return ((1 << (high - low + 1)) - 1) << low
+
+
 class TableRunner:
-    """Pending kernel calls. A segment of calls is handed to one worker per share of the blocks; blocks are independent
-    and every worker runs its segments in order, so nothing is waited for until somebody needs results (`flush`)."""
+    """Pending kernel calls. A segment of calls is handed to one worker per share of the blocks; every worker runs its
+    segments in order, so nothing is waited for until somebody needs results (`flush`).
+
+    Blocks are independent but for L2BM, which the eight blocks of an L2B share. They belong to the same worker, which
+    takes one after the other through a segment. So within a segment nothing of L2BM is both written and otherwise used.
+    """
 
     def __init__(self, threads: int | None = None) -> None:
-        threads = threads or min(2, os.cpu_count() or 1)
-        share = BLOCKS // threads
-        self._ranges = [(i * share, BLOCKS if i == threads - 1 else (i + 1) * share) for i in range(threads)]
+        threads = min(threads or min(2, os.cpu_count() or 1), L2BS)
+        bounds = [i * L2BS // threads * (BLOCKS // L2BS) for i in range(threads + 1)]
+        self._ranges = list(pairwise(bounds))
+        self._read = self._written = 0  # of L2BM in the segment
+        self._read_before = self._written_before = 0  # and in segments that may not have been run
         self._workers = [ThreadPoolExecutor(1, f"emulator-{i}") for i in range(threads)] if threads > 1 else []
         self._backlog: deque[tuple[list[Future[None]], object]] = deque()
         self._pending = array("q")
@@ -43,7 +63,31 @@ class TableRunner:
         if len(self._pending) >= 2 * SEGMENT_ROWS:
             self._hand_over()
 
+    def claim(self, copy: L2bmPlan) -> None:
+        """Note what the plan to be added next reads or writes of L2BM."""
+        assert copy.l2bm is not None  # a kernel copies from there or to there
+        first, count, write = copy.l2bm
+        units = _units(first, count)
+        if units & (self._written | self._read if write else self._written) and self._pending:
+            self._hand_over()
+        if write:
+            self._written |= units
+        else:
+            self._read |= units
+
+    def uses(self, transfer: MvPlan) -> bool:
+        """May pending calls use long words of L2BM that a transfer changes, or change those that it uses?"""
+        written = self._written | self._written_before
+        used = written | self._read | self._read_before
+        for runs, units in ((transfer.reads, written), (transfer.writes, used)):
+            if units and any(memory is Memory.L2BM and units & _units(at, n) for memory, _, at, n in runs):
+                return True
+        return False
+
     def _hand_over(self) -> None:
+        self._read_before |= self._read
+        self._written_before |= self._written
+        self._read = self._written = 0
         table = np.frombuffer(self._pending, np.int64).reshape(-1, 2)
         alive, self._pending, self._alive = self._alive, array("q"), []
         if not self._workers:
@@ -75,3 +119,4 @@ class TableRunner:
         if self._pending:
             self._hand_over()
         self._drain()
+        self._read_before = self._written_before = 0

@@ -92,8 +92,12 @@ class Step:
 
     def row(self, name: str, cycle: "Value | int") -> Value:
         """Pointer to the row of operand `name` in `cycle` (0..3) of the current block."""
+        return self.row_of(name, cycle, self.block)
+
+    def row_of(self, name: str, cycle: "Value | int", number: Value) -> Value:
+        """The same of another block, or of whatever the stride of the operand counts."""
         stride = self._word(name, CYCLES).load("i64")
-        return self._word(name, cycle).load("ptr").at(stride * self.block)
+        return self._word(name, cycle).load("ptr").at(stride * number)
 
     def scalar(self, name: str, cycle: "Value | int") -> Value:
         """The integer of a scalar operand in `cycle`."""

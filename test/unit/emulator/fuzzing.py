@@ -51,7 +51,7 @@ class GuardedArena:
         self.flat = np.full(count + 2 * GUARD_LONGS + 8, GUARD, np.uint64)
         skip = (-self.flat.ctypes.data % 64) // 8 + GUARD_LONGS
         rows = self.flat[skip : skip + count].reshape(BLOCKS, ROWS, PES)
-        self.arena = Arena(rows, rows.ctypes.data)
+        self.arena = Arena.over(rows)
         self.first, self.last = skip, skip + count
         self.template = _contents()
         rows[:] = self.template
@@ -88,7 +88,7 @@ def prepared(mode: str, seed: int) -> tuple[Machine, GuardedArena]:
     seed % 4: 0 base registers 0 and small even T; 1 hostile T and base registers; 2 equal base registers in all PEs;
     3 as 0 with T in multiples of 4."""
     guarded = ARENAS.get(mode) or ARENAS.setdefault(mode, GuardedArena())
-    original, Arena.allocate = Arena.allocate, classmethod(lambda cls: guarded.arena)  # pyright: ignore
+    original, Arena.allocate = Arena.allocate, classmethod(lambda cls: cls.over(guarded.arena.rows))  # pyright: ignore
     try:
         machine = Machine(mode, threads=1 + (seed >> 2) % 2)
     finally:

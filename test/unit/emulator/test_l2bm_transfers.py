@@ -1,5 +1,7 @@
 """Address mapping of every L2BM transfer against the formulas of SDM 3.6.7, written out per element."""
 
+import random
+
 import numpy as np
 import pytest
 
@@ -169,3 +171,57 @@ def test_indirect_destination_and_reduction():
         assert machine.read_dram(2, 16 * (23 - block), 16).tolist() == list(range(16 * block, 16 * block + 16))
     for group in range(4):
         assert machine.read_dram(group, 16 * 1023, 16).tolist() == [int(16 * group + r > 0) for r in range(16)]
+
+
+def _transfers(seed: int) -> str:
+    """Random transfers at few addresses, so that they often meet, and steps of PEs in between."""
+    rng = random.Random(seed)
+
+    def line() -> str:
+        near, other = (64 * rng.randrange(4) for _ in range(2))
+        far, wide = 64 * rng.randrange(8), 256 * rng.randrange(2)
+        group = rng.choice(list(SETS))
+        return rng.choice(
+            [
+                f"l2bmb{group} $lc{far} $lb{near}",
+                f"l2bmd{group} $lc{wide} $lb{near}",
+                f"l2bmb2 $lc{wide} $lb{near}",
+                f"l2bmd $lb{near} $lc{wide}",
+                f"l2bm@{rng.randrange(8)} $lb{near} $lc{far}",
+                f"l2bmrliadd{group} $lb{near} $lc{far}",
+                f"l2bmi@0/3 $lb{near} $lb{other}",
+                f"l1bmd $lb0 $ln{8 * rng.randrange(8)}v; l2bmb $lc{far} $lb{near}",
+                f"l1bmm@3 $ln{8 * rng.randrange(8)}v $lb{near}; l2bm@5 $lb{other} $lc{far}",
+                f"ladd $ln{8 * rng.randrange(8)}v $lr0v $ls0v",
+                f"mvp/n64 $p{64 * rng.randrange(4)}@{rng.randrange(4)} $lc{far}@1.0",
+                f"mvb/n64 $p{64 * rng.randrange(4)}@0 $lc{far}",
+                f"mvp/n64 $lc{far}@2.1 $p{64 * rng.randrange(4)}@1",
+            ]
+        )
+
+    return "\n".join(line() for _ in range(300))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_long_segments_keep_the_order_of_transfers(threads: int):
+    """What runs block by block in long segments ends as what is finished step by step."""
+    for seed in range(6):
+        machines = [Machine("vendor", threads=threads), Machine("vendor", threads=1)]
+        for machine in machines:
+            for number, memory in enumerate((L1BM, L2BM, Memory.PDM, Memory.LM1, Memory.GRF0)):
+                pattern(memory, machine, 512 if memory is not Memory.GRF0 else 64, seed=number)
+            machine.load_text(_transfers(100 * threads + seed))
+        machines[0].run()
+        while machines[1].step() is not None:
+            pass
+        assert machines[0].compare(machines[1].snapshot()) == []
+
+
+def test_transfers_by_kernels_do_not_wait_for_each_other():
+    """Reads of L2BM are put off together; transfers beside them run at once, those that change it wait."""
+    machine = Machine("vendor")
+    flushed: list[int] = []
+    flush = machine.engine.flush
+    machine.engine.flush = lambda: (flushed.append(machine.engine.line), flush())[1]
+    machine.run("l2bmb $lc0 $lb0\nl2bmd $lc256 $lb64\nmvp/n64 $p0@0 $lc512@0.0\nmvp/n64 $p0@0 $lc256@0.0")
+    assert flushed[:1] == [4]
