@@ -70,13 +70,19 @@ def _joined(slices: Sequence[Slice], width: int) -> Iterator[Slice]:
 
 def write_trace(path: Path, text: str, record: dict[str, Any] | None, most: int = MOST) -> None:
     """Write a trace of a program; `record` names nodes and fills the counters. Raises CompileError."""
+    builder = trace_builder()
+    with whole_file(path, "choose another file") as file:
+        _Writer(file, builder).write(tracks(text, record, most), record)
+
+
+def trace_builder() -> Any:
+    """The class that writes traces; raises CompileError where its package is not installed."""
     try:
         from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
     except ImportError:
         hint = "pip install 'mnc[trace]'"
         raise CompileError("traces need the package 'perfetto', which is not installed", hint=hint) from None
-    with whole_file(path, "choose another file") as file:
-        _Writer(file, StreamingTraceProtoBuilder).write(tracks(text, record, most), record)
+    return StreamingTraceProtoBuilder
 
 
 class _Writer:

@@ -16,6 +16,8 @@ OPTIONAL = {
     "scikit-learn": "digits of mnc demo and mnc train: pip install 'mnc[demo]'",
     "matplotlib": "curves of mnc train: pip install 'mnc[train]'",
     "onnxruntime": "a second reference for mnc check: pip install 'mnc[onnxruntime]'",
+    "perfetto": "traces of mnc compile --trace and mnc run --trace: pip install 'mnc[trace]'",
+    "ai-edge-model-explorer": "mnc explore: pip install ai-edge-model-explorer model-explorer-onnx",
 }
 """Distribution -> what it is for."""
 

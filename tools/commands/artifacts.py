@@ -28,6 +28,14 @@ def artifact_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return page(notes(trace(graph(command))))
 
 
+def check_artifacts(chosen: Mapping[str, Any]) -> None:
+    """Say before the model is compiled what would be missing afterwards; raises CompileError."""
+    if chosen["trace"] is not None:
+        from mnc.perfetto_trace import trace_builder
+
+        trace_builder()
+
+
 def wants_complete_record(chosen: Mapping[str, Any]) -> bool:
     """Whether any artifact was asked for that needs addresses and loop nests."""
     return any(value for name, value in chosen.items() if name != "dump_onnx")

@@ -10,6 +10,7 @@ import click
 from mnc.core.diagnostics import CompileError
 from mnc.tools.commands.artifacts import (
     artifact_options,
+    check_artifacts,
     refuse_artifacts,
     wants_complete_record,
     write_artifacts,
@@ -78,6 +79,7 @@ def command(
         return
     if example:
         raise CompileError("--example belongs to --target cpp", hint="leave it out, or add --target cpp")
+    check_artifacts(artifacts)
     from mnc.build_directory import save
     from mnc.cached_compilation import report_of
     from mnc.record.compiling import compile_recorded

@@ -21,12 +21,12 @@ def command(output_format: str) -> None:
         print_json({"passed": found.passed, "versions": found.versions, "parts": found.parts, "self_test": found.tests})
     else:
         for name, version in found.versions.items():
-            click.echo(f"{name:16} {version}")
+            click.echo(f"{name:23} {version}")
         for name, state in found.parts.items():
-            click.echo(f"{name:16} {state}")
+            click.echo(f"{name:23} {state}")
         for test in found.tests:
             result = "pass" if test["passed"] else "FAIL"
-            click.echo(f"{test['name']:16} {result}  {test['seconds']:.2f} s  {test['text']}")
+            click.echo(f"{test['name']:23} {result}  {test['seconds']:.2f} s  {test['text']}")
         click.echo("everything works" if found.passed else "something does not work, see above")
     if not found.passed:
         sys.exit(1)

@@ -119,6 +119,17 @@ def test_costs_for_model_explorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert isinstance(done.exception, CompileError) and "not installed" in done.exception.message
 
 
+def test_a_missing_package_is_told_before_the_model_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(perceptron(), "model.onnx")
+    monkeypatch.setitem(sys.modules, "perfetto.trace_builder.proto_builder", None)
+    done = CliRunner().invoke(cli, ["compile", "model.onnx", "-o", "build", "--trace", "t.pftrace"])
+    assert isinstance(done.exception, CompileError) and "mnc[trace]" in str(done.exception.hint)
+    assert done.output == "" and not Path("build").exists()
+
+
 def test_costs_belong_to_the_model_that_was_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     other = perceptron()
