@@ -1,8 +1,9 @@
 """Addresses within one memory: buffers that live at the same time get disjoint ranges.
 
-First attempt: in order of first use, each buffer behind the one placed before it (round robin), so that reuse comes
-late and does not order operations that are otherwise independent. If that fragments too much: largest first, each at
-the lowest address that is free during its life.
+Reuse of an address orders operations that are otherwise independent, so it should come late. First attempt: in order of
+first use, each buffer behind the one placed before it (round robin). If that fragments too much, large buffers are
+placed first, and the others round robin between them; the fewer are placed first, the later is reuse. Last: all,
+largest first, each at the lowest address that is free during its life.
 """
 
 from bisect import insort
@@ -11,14 +12,24 @@ from mnc.mncore_backend.allocation.lifetimes import Life
 
 Placed = dict[Life, int]
 _PERIODS = 512
+_LARGE = (4, 8, 16, 32)
+"""Parts of a memory from which on a buffer counts as large, as they are tried."""
 
 
 def pack(lives: list[Life], capacity: int) -> Placed | None:
     """Base address (long words) for every buffer, or None if this packing does not fit. Buffers that already have a
     base keep it."""
-    fixed = [life for life in lives if life.buffer.base is not None]
+    fixed = {life: life.buffer.base for life in lives if life.buffer.base is not None}
     free = [life for life in lives if life.buffer.base is None]
-    return _round_robin(fixed, free, capacity) or _largest_first(fixed, free, capacity)
+    placed = _round_robin(fixed, free, capacity)
+    for part in _LARGE if placed is None else ():
+        large = [life for life in free if life.buffer.size * part > capacity]
+        standing = _largest_first(fixed, large, capacity)
+        if standing is not None and large:
+            placed = _round_robin(standing, [life for life in free if life not in standing], capacity)
+        if placed is not None:
+            return placed
+    return placed or _largest_first(fixed, free, capacity)
 
 
 def _aligned(address: int, alignment: int) -> int:
@@ -37,13 +48,10 @@ def _gap(blocked: list[tuple[int, int]], size: int, alignment: int, start: int, 
     return at if at + size <= end else None
 
 
-def _fixed_places(fixed: list[Life]) -> Placed:
-    return {life: life.buffer.base for life in fixed if life.buffer.base is not None}
-
-
-def _round_robin(fixed: list[Life], free: list[Life], capacity: int) -> Placed | None:
-    """Long-lived buffers (pinned) at the bottom, then the others in order of first use, behind one another."""
-    placed = _fixed_places(fixed)
+def _round_robin(fixed: Placed, free: list[Life], capacity: int) -> Placed | None:
+    """Long-lived buffers (pinned) at the bottom, then the others in order of first use, behind one another and around
+    those that are `fixed`."""
+    placed = dict(fixed)
     standing = list(placed)
     pointer = 0
     active: list[tuple[int, int, Life]] = []  # sorted by end of life
@@ -72,9 +80,9 @@ def _expired(active: list[tuple[int, int, Life]], life: Life) -> bool:
     return bool(active) and active[0][0] <= life.first
 
 
-def _largest_first(fixed: list[Life], free: list[Life], capacity: int) -> Placed | None:
+def _largest_first(fixed: Placed, free: list[Life], capacity: int) -> Placed | None:
     """Greedy by size: each buffer at the lowest address free during its life."""
-    placed = _fixed_places(fixed)
+    placed = dict(fixed)
     width = 1 + max((life.last for life in (*fixed, *free)), default=0) // _PERIODS
     periods: dict[int, list[Life]] = {}  # so that only buffers of about the same time are looked at
 

@@ -300,8 +300,12 @@ def _tiling_steps(extents: Sequence[int], operand: Operand, plan: ContractionPla
     return moved + plan.left.local_size / 2 + halo_steps(operand.windows, extents, digits, plan.left.local_size)
 
 
+def _sums(problem: Contraction, plan: ContractionPlan) -> float:
+    return reduce_steps(plan.result, plan.partial, spread=Axis.L2B in problem.policy.axes)
+
+
 def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], price: Price) -> float:
-    steps = problem.policy.work * compute_steps(counts, problem.precision) + reduce_steps(plan.result, plan.partial)
+    steps = problem.policy.work * compute_steps(counts, problem.precision) + _sums(problem, plan)
     factors = (problem.left, plan.left, plan.right), (problem.right, plan.right, plan.left)
     for operand, layout, other in factors:
         if operand.layout is None and operand.kept:
@@ -395,6 +399,6 @@ def plan_contraction(
 def _compared(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], cost: float) -> Compared:
     """A plan with its cost, and the parts of that."""
     work = problem.policy.work * compute_steps(counts, problem.precision)
-    sums = reduce_steps(plan.result, plan.partial)
+    sums = _sums(problem, plan)
     parts = {"matrix unit": work, "sums": sums, "movements and what follows": cost - work - sums}
     return replace(plan, cost=cost), parts

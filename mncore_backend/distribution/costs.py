@@ -113,19 +113,21 @@ def _changes(source: Layout, target: Layout, axis: Axis) -> bool:
     return bool(before) and before != after
 
 
-def reduce_steps(result: Layout, partial: Sequence[Axis]) -> float:
-    """Steps to add partial sums and give the total to everyone who held a part."""
+def reduce_steps(result: Layout, partial: Sequence[Axis], *, spread: bool = True) -> float:
+    """Steps to add partial sums and give the total to everyone who held a part. `spread`: what follows is split over
+    the L2Bs, so that a total that all of them hold is divided among them once more, and DRAM saves nothing."""
     local = result.local_size
     in_l1bm = local * 4 * _distinct_mabs(result)
     in_l2bm = in_l1bm * (1 << result.selected_bits(Axis.L1B).bit_count())
     mabs = result.replicated_bits(Axis.MAB)
     # All MABs, or those of quads, are added on the way up; others exchange bit by bit, four long words at a time.
     climbing = local / 4 + 12 if mabs in (3, 15) else 2 + mabs.bit_count() * (local + 3)
+    # Two transfers of 8 long words per cycle by PDM, or of 32 by the DRAMs, and the way to them.
+    by_pdm, by_dram = in_l2bm / 12 + 300, in_l2bm / 48 + 340
     prices = {
         Axis.MAB: climbing,
         Axis.L1B: local / 2 + in_l1bm / 32 + 40,
-        # Two transfers of 8 long words per cycle by PDM, or of 32 by the DRAMs, and the way to them.
-        Axis.L2B: local / 2 + min(in_l2bm / 12 + 300, in_l2bm / 48 + 340),
+        Axis.L2B: local / 2 + (by_pdm if spread else min(by_pdm, by_dram)),
     }
     return sum(prices[axis] for axis in partial)
 

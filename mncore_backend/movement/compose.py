@@ -89,10 +89,13 @@ def granules(origin: Origin, codes: Index, shared: tuple[int, ...]) -> NDArray[n
     return found
 
 
-def fill(builder: Builder, source: Buffer, l1bm: Buffer, wanted: NDArray[np.int64], size: int) -> None:
+def fill(
+    builder: Builder, source: Buffer, l1bm: Buffer, wanted: NDArray[np.int64], size: int, copied: int = 0
+) -> None:
     """Write an L1BM image. `wanted[i]` is mab * size + address of granule i (or ANY), `size` the granule numbers of
-    one MAB. The buffer must be as long as the image rounded up to 256 long words."""
-    if _rows(wanted, size):
+    one MAB; MABs that differ in bits of `copied` only are alike, and the first is meant. The buffer must be as long as
+    the image rounded up to 256 long words."""
+    if _rows(wanted, size, copied):
         _fill_rows(builder, source, l1bm, wanted, size)
         return
     mab, address = np.divmod(_without_gaps(wanted), size)
@@ -120,12 +123,12 @@ def _without_gaps(wanted: NDArray[np.int64]) -> NDArray[np.int64]:
     return wanted[before]
 
 
-def _rows(wanted: NDArray[np.int64], size: int) -> bool:
+def _rows(wanted: NDArray[np.int64], size: int, copied: int) -> bool:
     """Whether the image consists of whole l1bmd rows: granule i from MAB i mod 16, one address per row."""
     if len(wanted) % MABS:
         return False
     table = wanted.reshape(-1, MABS)
-    fits = (table == ANY) | (table // size == np.arange(MABS))
+    fits = (table == ANY) | (table // size == np.arange(MABS) & ~copied)
     address = np.where(table == ANY, table.max(axis=1, keepdims=True) % size, table % size)
     return bool(fits.all() and (address == address[:, :1]).all())
 

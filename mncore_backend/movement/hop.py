@@ -1,8 +1,9 @@
 """One trip from the PEs to the lowest memory that the exchange needs, and down again as a load comes down."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +36,13 @@ Emit = Callable[[Builder, Buffer, Buffer], None]
 
 @dataclass(frozen=True, slots=True)
 class _Hop:
-    """The pieces of one slice: long words per PE of the source and the way down."""
+    """The pieces of one slice: long words per PE of the source and the way down. `runs`: whether L2Bs exchange in the
+    order in which the pieces lie."""
 
     source: Layout
     path: Path
     part: list[PeStep]
+    runs: bool = False
 
     @property
     def longs(self) -> int:
@@ -63,10 +66,10 @@ def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[
     rows = _by_rows(source, held, addresses)
     choices += [(path, turns) for path, _ in choices if path.sets == (0,) and turns is not None]
     choices += [(path, rows) for path in paths(target, upward=False) if rows is not None]
-    for path, order in choices:
+    for (path, order), runs in product(choices, (True, False)):
         parts = slices(path, order, two_long=True)
         try:
-            emitters = [_slice(_Hop(source, path, part), held) for part in parts]
+            emitters = [_slice(_Hop(source, path, part, runs), held) for part in parts]
         except NoWay:
             continue
 
@@ -81,13 +84,16 @@ def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[
 def _by_rows(source: Layout, held: Index, addresses: list[int]) -> list[int] | None:
     """Target addresses in the order of what they hold in the source: L1Bs one after the other, of each the addresses,
     of each address the MABs. So l1bmd collects them, which takes four addresses of all MABs in one step, and who wants
-    them in the order of the target sorts them on the way down. None where that is the order of the target anyway."""
+    them in the order of the target sorts them on the way down; what several MABs hold comes down as often, to the same
+    address. None where that is the order of the target anyway."""
     first = held.reshape(-1, held.shape[-1] // 2, 2)[0, addresses, 0]
-    if source.replicated_bits(Axis.MAB) or (first < 0).any():
+    replicas = [mab for mab in range(AXIS_SIZE[Axis.MAB]) if mab & ~source.replicated_bits(Axis.MAB) == 0]
+    if len(replicas) == AXIS_SIZE[Axis.MAB] or (first < 0).any():
         return None
     where = locate(source)
-    keys = [where[axis][first] for axis in (Axis.PE, Axis.MAB, Axis.ADDRESS, Axis.L1B)]
-    order = [addresses[i] for i in np.lexsort(keys)]
+    taken, mab = np.repeat(first, len(replicas)), np.add.outer(where[Axis.MAB][first], replicas).reshape(-1)
+    keys = [where[Axis.PE][taken], mab, where[Axis.ADDRESS][taken], where[Axis.L1B][taken]]
+    order = np.repeat(addresses, len(replicas))[np.lexsort(keys)].tolist()
     return order if order != addresses else None
 
 
@@ -116,6 +122,8 @@ def _slice(own: _Hop, held: Index) -> Emit:
     origin = origins(own.source, l1bm, l1b_axis=True)
     same_l2b = not (origin.wanted & (origin.at(Axis.L2B) != np.arange(8).reshape(8, 1, 1))).any()
     same_l1b = not (origin.wanted & (origin.at(Axis.L1B) != np.arange(8).reshape(1, 8, 1))).any()
+    if same_l2b and own.runs:
+        raise NoWay("nothing is exchanged between L2Bs")
     if same_l2b and same_l1b:
         # Also fails when L1Bs take different parts of a replicated source: then they part in L2BM.
         with suppress(NoWay):
@@ -136,17 +144,20 @@ def _within_l1b(own: _Hop, wanted: Granules) -> Emit:
 
     def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
         l1bm = staging(builder, Memory.L1BM, slack(len(image)), "hop")
-        fill(builder, source, l1bm, image, own.longs)
+        fill(builder, source, l1bm, image, own.longs, own.source.replicated_bits(Axis.MAB))
         for offset, step in placed(own.part):
             emit_down(builder, step, l1bm, offset, target)
 
     return emit
 
 
-def _down(builder: Builder, own: _Hop, l2bm: Buffer, size: int, target: Buffer) -> None:
+def _down(
+    builder: Builder, own: _Hop, l2bm: Buffer, size: int, target: Buffer, places: Sequence[int] | None = None
+) -> None:
+    """`places`: where in `l2bm` each of its blocks is; None: one behind the other."""
     extent = l1bm_extent(own.path, own.part)
     l1bm = staging(builder, Memory.L1BM, max(extent, size), "hop")
-    emit_l2bm_down(builder, own.path, l2bm, l1bm, size, extent)
+    emit_l2bm_down(builder, own.path, l2bm, l1bm, size, extent, places=places)
     for offset, step in placed(own.part):
         emit_down(builder, step, l1bm, offset, target)
 
@@ -175,7 +186,7 @@ def _collect_l2bm(own: _Hop, wanted: Granules) -> Callable[[Builder, Buffer], Bu
 
     def emit(builder: Builder, source: Buffer) -> Buffer:
         l1bm = staging(builder, Memory.L1BM, slack(len(inner)) + MV_UNIT, "hop")
-        fill(builder, source, l1bm, inner, own.longs)
+        fill(builder, source, l1bm, inner, own.longs, own.source.replicated_bits(Axis.MAB))
         l2bm = staging(builder, Memory.L2BM, len(wanted) * PES + MV_UNIT, "hop")
         if moves is None:
             for block in range(len(inner) // 8):
@@ -229,15 +240,50 @@ def _across_l2b(own: _Hop, wanted: Granules, size: int) -> Emit:
     if not ((owners == top) | (owners == ANY)).all():
         raise NoWay("L2Bs alternate faster than a transfer can follow")
     recipes = np.where(blocks == ANY, ANY, blocks % span).reshape(-1, BLOCK)
-    distinct, slot = np.unique(recipes, axis=0, return_inverse=True)
+    distinct, slot = _merged(recipes)
     lefts, rank = np.unique(np.maximum(0, top[:, :, 0]), return_inverse=True)
     units = rank.reshape(L2BS, -1) * len(distinct) + slot.reshape(L2BS, -1)
     collect = _collect_l2bm(own, distinct.reshape(-1))
+    together = 4 if own.path.sets is None else 1
+    brought, places = _in_runs(units, (blocks != ANY).any(axis=(0, 2)), together) if own.runs else (units, None)
 
     def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
         l2bm = collect(builder, source)
-        back = staging(builder, Memory.L2BM, units.shape[1] * MV_UNIT, "hop")
-        exchange(builder, l2bm, len(distinct) * MV_UNIT, lefts.tolist(), units, back)
-        _down(builder, own, back, size, target)
+        back = staging(builder, Memory.L2BM, brought.shape[1] * MV_UNIT, "hop")
+        exchange(builder, l2bm, len(distinct) * MV_UNIT, lefts.tolist(), brought, back)
+        _down(builder, own, back, size, target, places)
 
     return emit
+
+
+def _merged(recipes: Granules) -> tuple[Granules, NDArray[np.int64]]:
+    """The distinct rows, and which of them stands for each row: one that agrees with it wherever it is not ANY."""
+    distinct, which = np.unique(recipes, axis=0, return_inverse=True)
+    known = (distinct != ANY).sum(axis=1)
+    kept: list[int] = []
+    stands = np.zeros(len(distinct), np.int64)
+    for row in np.argsort(-known, kind="stable").tolist():
+        own = distinct[row]
+        agrees = ((distinct[kept] == own) | (own == ANY)).all(axis=1)
+        if not agrees.any():
+            kept.append(row)
+        stands[row] = np.flatnonzero(agrees)[0] if agrees.any() else len(kept) - 1
+    order = np.argsort(kept)  # as they were sorted
+    return distinct[np.array(kept)[order]], np.argsort(order)[stands[which.reshape(-1)]]
+
+
+def _in_runs(
+    units: NDArray[np.int64], wanted: NDArray[np.bool_], together: int
+) -> tuple[NDArray[np.int64], list[int]]:
+    """Units [L2B, i] in the order in which they lie where they come from, each once and only if `wanted` [i], so that
+    few MVs bring them; and the place of every unit among them. `together` units stay in one block."""
+    count = units.shape[1]
+    blocks = units.reshape(L2BS, count // together, together)
+    needed = wanted.reshape(-1, together).any(axis=1)
+    found, which = np.unique(blocks[:, needed].swapaxes(0, 1).reshape(-1, L2BS * together), axis=0, return_inverse=True)
+    place = np.zeros(len(needed), np.int64)
+    place[needed] = which.reshape(-1)
+    brought = found.reshape(-1, L2BS, together).swapaxes(0, 1).reshape(L2BS, -1)
+    if np.array_equal(units, brought):
+        raise NoWay("units lie in the order in which they are wanted")
+    return brought, place.tolist()

@@ -67,20 +67,26 @@ def selects(form: Form) -> bool:
 
 
 def emit_l2bm_down(
-    builder: Builder, path: Path, source: Buffer, destination: Buffer, data: int, extent: int, start: int = 0
-) -> None:
+    builder: Builder, path: Path, source: Buffer, destination: Buffer, data: int, extent: int, start: int = 0,
+    places: Sequence[int] | None = None,
+) -> None:  # fmt: skip
     """L2BM (from offset `start`) -> L1BM for `data` long words per L1B; blocks up to `extent` repeat the last one, so
-    that nothing that the following step touches is left unwritten."""
+    that nothing that the following step touches is left unwritten. `places` are the numbers of the blocks in L2BM, as
+    they follow each other set by set; None: 0, 1, 2 ..."""
     last = data // path.unit - 1
+
+    def block_at(number: int) -> int:
+        return number if places is None else places[number]
+
     for block in range(extent // path.unit):
         taken = min(block, last)
         target = upper(destination, block * path.unit)
         if path.sets is None:
-            builder.emit("l2bmd", [upper(source, start + taken * 256)], [target])
+            builder.emit("l2bmd", [upper(source, start + block_at(taken) * 256)], [target])
             continue
         for number, representative in enumerate(path.sets):
-            modifier = path.set_modifier(representative)
-            builder.emit("l2bmb", [upper(source, start + number * data + taken * 64)], [target], modifier=modifier)
+            origin = start + block_at(number * data // MV_UNIT + taken) * MV_UNIT
+            builder.emit("l2bmb", [upper(source, origin)], [target], modifier=path.set_modifier(representative))
 
 
 def emit_l2bm_up(

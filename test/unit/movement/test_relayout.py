@@ -68,6 +68,26 @@ def test_known(name: str) -> None:
     assert cost.steps + cost.mv_cycles // CYCLES_PER_STEP <= bound
 
 
+def test_few_mvs_bring_uneven_rows() -> None:
+    """What lies together where it comes from comes in one MV per L2B, whatever order it is wanted in, although the last
+    row makes one L2B different from the others."""
+    shape = (65, 4, 32)
+    source = parse("((9:1, 8_L2B:1), (4_L1B:2,), (2_L1B:1, 2_MAB:8, 4_PE:1, 2_W:1))", shape)
+    target = parse("((8_MAB:1, 2:8, 8:1), (4_L1B:2,), (2_L1B:1, 2_MAB:8, 4_PE:1, 2_W:1))", shape)
+    program = check(source, target, emulated=True)
+    assert sum(op.is_transfer for op in program.operations) <= 12
+
+
+def test_copies_in_mabs_climb_in_rows() -> None:
+    """Two MABs hold the same columns: four addresses of all MABs climb in one step all the same."""
+    shape = (9, 64)
+    source = parse("((9:1,), (8_MAB:2, 4_PE:1, 2_W:1))", shape)
+    target = parse("((9:8,), (8:1, 4_PE:1, 2_W:1))", shape)
+    program = check(source, target, emulated=True)
+    assert sum(op.opcode == "l1bmd" for op in program.operations) == 3  # nine rows
+    assert len(program.operations) <= 40
+
+
 @given(st.data())
 @settings(max_examples=5, deadline=None, phases=UNSHRUNK)
 def test_random(data: st.DataObject) -> None:
