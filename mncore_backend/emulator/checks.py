@@ -174,6 +174,8 @@ class Checker:
         first, count, write = plan.l2bm
         if first + count > L2BM_LONGS:
             self._fail(f"the transfer wraps around at the end of L2BM ({first} + {count})", "wrap-around")
+        if not self.engine.timeline.may_conflict(Memory.L2BM, first, count, write):
+            return
         for instance in range(L2BS):
             self._in_flight(Memory.L2BM, instance, first, count, write)
 

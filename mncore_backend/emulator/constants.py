@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
-from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Rows
-from mnc.mncore_backend.emulator.geometry import BLOCKS, PES
+from mnc.mncore_backend.emulator.arena import BLOCK_BYTES, CYCLES, ROW_BYTES, Arena, Rows
+from mnc.mncore_backend.emulator.geometry import BLOCKS, L2BM_LONGS, PES
 from mnc.mncore_backend.emulator.kernels.jit import Kernel
+from mnc.mncore_backend.emulator.l2bm import L2bmCopy
 from mnc.mncore_backend.emulator.plan import Access, UpperAccess
 
 OPERAND_LIMIT = 1 << 15
@@ -60,6 +61,8 @@ class Constants:
         """Checked destinations, likewise."""
         self.uppers: dict[tuple[str, bool, int, bool], KnownUpper] = {}
         """Checked accesses to L1BM: family, whether 2-long, address, whether written."""
+        self.l2bm_rows: dict[L2bmCopy, tuple[Rows, Rows]] = {}
+        """Rows in L1BM and in L2BM of transfers between them."""
 
     def keep_store(self, store: KnownStore) -> None:
         """Remember where a destination with unchanging addresses lies."""
@@ -72,6 +75,17 @@ class Constants:
         if len(self.operand_rows) >= OPERAND_LIMIT:
             self.operand_rows.clear()
         self.operand_rows[id(source.operand)] = source
+
+    def rows_of_copy(self, copy: L2bmCopy, arena: Arena) -> tuple[Rows, Rows]:
+        """Rows of a transfer in L1BM, and in L2BM, where the stride is that between L2Bs."""
+        if copy not in self.l2bm_rows:
+            if len(self.l2bm_rows) >= OPERAND_LIMIT:
+                self.l2bm_rows.clear()
+            near = arena.row_address("lb", 0) + 8 * copy.near
+            far, pace = arena.l2bm_base + 8 * copy.far, 8 * copy.far_rate
+            near_rows = (near, *(near + 8 * copy.near_rate * cycle for cycle in (1, 2, 3)), BLOCK_BYTES)
+            self.l2bm_rows[copy] = near_rows, (far, far + pace, far + 2 * pace, far + 3 * pace, 8 * L2BM_LONGS)
+        return self.l2bm_rows[copy]
 
     def at(self, address: int, stride: int) -> NDArray[np.uint64]:
         """Contents [block or 1, PE] of constant rows by their address."""

@@ -8,7 +8,7 @@ from mnc.mncore_backend.emulator.arena import CYCLES
 from mnc.mncore_backend.emulator.plan import Plan, PlanBuilder, Value
 
 if TYPE_CHECKING:
-    from mnc.mncore_backend.emulator.templates import Template
+    from mnc.mncore_backend.emulator.template import Template
 
 UNITS = ("mau", "alu", "l1bm", "mread")
 LATCH_OF = {Memory.MAUF: "mau", Memory.ALUF: "alu", Memory.LBF: "l1bm", Memory.MREADF: "mread"}

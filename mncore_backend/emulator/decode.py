@@ -3,7 +3,7 @@
 from functools import cache
 
 from mnc.mncore_backend.assembly.records import Expression, Memory, Step
-from mnc.mncore_backend.emulator.arena import BLOCK_BYTES, CYCLES, Arena
+from mnc.mncore_backend.emulator.arena import CYCLES, Arena
 from mnc.mncore_backend.emulator.constants import Constants
 from mnc.mncore_backend.emulator.context import Context
 from mnc.mncore_backend.emulator.decode_alu import decode_alu
@@ -17,7 +17,6 @@ from mnc.mncore_backend.emulator.decode_mau import (
     decode_vector,
     split_mau,
 )
-from mnc.mncore_backend.emulator.geometry import L2BM_LONGS
 from mnc.mncore_backend.emulator.l2bm import plan_l2bm
 from mnc.mncore_backend.emulator.plan import Calls, Plan
 from mnc.mncore_backend.emulator.step import StepDecoder
@@ -64,13 +63,8 @@ def _copy_l2bm(step: StepDecoder) -> None:
     builder, copy = step.builder, step.builder.l2bm[0].copy
     if copy is None:
         return
-    near = builder.arena.row_address("lb", 0) + 8 * copy.near
-    far = builder.arena.l2bm_base + 8 * copy.far
-    operands = {
-        "near": (*(near + 8 * copy.near_rate * cycle for cycle in range(CYCLES)), BLOCK_BYTES),
-        "far": (*(far + 8 * copy.far_rate * cycle for cycle in range(CYCLES)), 8 * L2BM_LONGS),
-        "members": (sum(1 << member for member in copy.members),) * CYCLES,
-    }
+    near, far = step.constants.rows_of_copy(copy, builder.arena)
+    operands = {"near": near, "far": far, "members": (sum(1 << member for member in copy.members),) * CYCLES}
     kernel = l2bm_run(copy.near_rate, copy.share, copy.l1bs, up=copy.up)
     (builder.carry if copy.up else builder.store_late)(kernel, **operands)
     builder.copies_l2bm = True

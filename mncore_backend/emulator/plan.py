@@ -17,7 +17,7 @@ from mnc.mncore_backend.emulator.l2bm import L2bmPlan
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.engine import Engine
-    from mnc.mncore_backend.emulator.templates import Binding, Template
+    from mnc.mncore_backend.emulator.template import Binding, Template
 
 HostAction = Callable[["Engine"], None]
 Calls = Sequence[tuple[Kernel, tuple[Sequence[int], ...]]]

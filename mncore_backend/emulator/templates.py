@@ -6,118 +6,26 @@ and, through nothing but the rows and accesses of its operands, on addresses. A 
 the places of those rows and accesses are known; `fill` puts others there.
 
 Whether a template is complete is checked, not assumed: an address inside PE memory or L1BM that no operand accounts for
-makes a step unfit. Steps with masks, base registers, indirect addresses, single words or L2BM transfers are always
-decoded.
+makes a step unfit. Steps with masks, base registers, indirect addresses, single words or L2BM transfers that no kernel
+does are always decoded.
 """
 
-from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
-from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, ROW_BYTES, Arena, Rows
+from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, ROW_BYTES, Arena
 from mnc.mncore_backend.emulator.constants import OPERAND_LIMIT, Constants
 from mnc.mncore_backend.emulator.context import LATCH_OF, UNITS, Context
 from mnc.mncore_backend.emulator.decode import unit_of
 from mnc.mncore_backend.emulator.decode_l1bm import known_upper
 from mnc.mncore_backend.emulator.destinations import find_store
+from mnc.mncore_backend.emulator.l2bm import plan_l2bm
 from mnc.mncore_backend.emulator.operands import WORDS, StaticError, check_static, find_source
-from mnc.mncore_backend.emulator.plan import Access, Calls, Plan, UpperAccess
+from mnc.mncore_backend.emulator.plan import Calls, Plan
+from mnc.mncore_backend.emulator.template import Binding, Pattern, Shape, Template
 
 TEMPLATE_LIMIT = SHAPE_LIMIT = 1 << 14
 _RELOCATED = ("m", "n", "r", "s", "lb")
-
-
-class Binding:
-    """An operand with an address: what a template may be filled with where another one stood.
-
-    operand   kept, because its identity names the binding
-    shape     everything that counts of it but the address
-    parts     rows; `packed` has the same as records hold them
-    accesses  what a step reads or writes through it
-    verified  the epoch of the shadow in which it was read clean, or written by a clean step (see `checks`)
-    """
-
-    __slots__ = ("accesses", "operand", "packed", "parts", "shape", "verified")
-
-    def __init__(
-        self,
-        operand: Operand,
-        shape: int,
-        parts: tuple[Rows, ...] = (),
-        accesses: tuple[Access | UpperAccess, ...] = (),
-    ) -> None:
-        self.operand = operand
-        self.shape = shape
-        self.parts = parts
-        self.packed = tuple([array("q", rows) for rows in parts])
-        self.accesses = accesses
-        self.verified = -1
-
-
-class Shape(NamedTuple):
-    """What steps have in common that differ in addresses only: the units whose buffers count, the latches that are
-    read, and whether the turnaround register counts. `number` names it."""
-
-    number: int
-    units: tuple[str, ...]
-    latches: tuple[str, ...]
-    uses_turnaround: bool
-
-
-class Pattern(NamedTuple):
-    """A step as templates see it: equal shapes in equal situations differ in their bindings only."""
-
-    shape: Shape
-    bindings: list[Binding]
-
-
-@dataclass(slots=True)
-class Template:
-    """A decoded step with the places of its bindings: (place in the records, its end, binding, part), and for every
-    access the place in its list, binding and number. `calls` are places in the table and in the records, in bytes.
-
-    `is_bound` says that it accesses nothing but through bindings; `verified` is the epoch in which the matrix rows it
-    uses were found written."""
-
-    plan: Plan
-    calls: list[tuple[int, int]]
-    rows: list[tuple[int, int, int, int]]
-    reads: list[tuple[int, int, int]]
-    writes: list[tuple[int, int, int]]
-    upper: list[tuple[int, int, int]]
-    is_bound: bool = False
-    verified: int = -1
-
-    def fill(self, bindings: Sequence[Binding]) -> Plan:
-        """The plan of the same step with other addresses."""
-        known = self.plan
-        records, table = known.records[:], known.table[:]
-        for place, end, binding, part in self.rows:
-            records[place:end] = bindings[binding].packed[part]
-        first = records.buffer_info()[0]
-        for place, at in self.calls:
-            table[place] = first + at
-        return Plan(table, records, known.facts, self, bindings)
-
-    def accesses(self, bindings: Sequence[Binding]) -> tuple[list[Any], list[Any], list[Any]]:
-        """What the step reads and writes with these bindings (see `Plan.accesses`)."""
-        facts = self.plan.facts
-        return (
-            _put(facts.reads, self.reads, bindings),
-            _put(facts.writes, self.writes, bindings),
-            _put(facts.upper, self.upper, bindings),
-        )
-
-
-def _put(known: list[Any], places: list[tuple[int, int, int]], bindings: Sequence[Binding]) -> list[Any]:
-    if not places:
-        return known
-    filled = known[:]
-    for place, binding, number in places:
-        filled[place] = bindings[binding].accesses[number]
-    return filled
 
 
 class Templates:
@@ -134,6 +42,7 @@ class Templates:
         self._sources: dict[int, Binding] = {}
         self._stores: dict[int, Binding] = {}
         self._uppers: dict[tuple[str, int], Binding] = {}
+        self._transfers: dict[int, Binding] = {}
         self._regions = [
             range(arena.base + first * ROW_BYTES, arena.base + (first + count) * ROW_BYTES)
             for first, count in (LAYOUT[name] for name in _RELOCATED)
@@ -147,7 +56,12 @@ class Templates:
         for expression in expressions:
             opcode = expression.opcode
             if unit_of(opcode) == "l2bm":
-                return None
+                binding = self._transfer(expression)
+                if binding is None:
+                    return None
+                parts += (opcode, expression.modifier, binding.shape)
+                bindings.append(binding)
+                continue
             parts += (opcode, expression.modifier, expression.tag, expression.zero_flush, expression.literal)
             for operands, known in ((expression.sources, self._sources), (expression.destinations, self._stores)):
                 for operand in operands:
@@ -196,7 +110,7 @@ class Templates:
         return template
 
     def _template(self, plan: Plan, calls: Calls, bindings: Sequence[Binding]) -> Template | None:
-        if plan.facts.acts:
+        if plan.facts.before or plan.facts.after or (plan.facts.l2bm and not plan.facts.copies_l2bm):
             return None
         places: dict[int, tuple[int, int]] = {}
         accesses: dict[int, tuple[int, int]] = {}
@@ -223,7 +137,8 @@ class Templates:
             for listed in (facts.reads, facts.writes, facts.upper)
         ]
         total = len(facts.reads) + len(facts.writes) + len(facts.upper) + len(facts.mask_reads) + len(facts.mask_writes)
-        return Template(plan, offsets, found, *lists, is_bound=sum(map(len, lists)) == total)
+        is_bound = sum(map(len, lists)) == total and not facts.l2bm
+        return Template(plan, offsets, found, *lists, is_bound=is_bound)
 
     # ---- bindings ----
 
@@ -269,6 +184,24 @@ class Templates:
         shape = self._shape("store", operand.memory, operand.width, operand.suffix, operand.negate)
         rows = (known.out, known.lsb_out) if operand.width == 4 else (known.out,)
         return Binding(operand, shape, rows, (known.access,))
+
+    def _transfer(self, expression: Expression) -> Binding | None:
+        """The binding of a transfer between L2BM and L1BM that a kernel does."""
+        known = self._transfers.get(id(expression))
+        if known is not None and known.operand is expression:
+            return known
+        try:
+            plan = plan_l2bm(expression)
+        except ValueError:  # decoding says what is wrong
+            return None
+        if plan.copy is None:
+            return None
+        if len(self._transfers) >= OPERAND_LIMIT:
+            self._transfers.clear()
+        shape = self._shape("L2BM", plan.copy._replace(far=0, near=0))
+        rows = self._constants.rows_of_copy(plan.copy, self._arena)
+        made = self._transfers[id(expression)] = Binding(expression, shape, rows, l2bm=plan)
+        return made
 
     def _upper(self, expression: Expression, operand: Operand, is_source: bool) -> Binding | None:
         key = (expression.opcode, id(operand))

@@ -25,6 +25,23 @@ class InFlight:
     reads: list[Run]
     writes: list[Run]
     ports: set[Port]
+    spans: dict[tuple[Memory, bool], tuple[int, int]] = field(init=False)
+    """First long word, and the one behind the last, of what is read or written of a memory, whatever the instance."""
+
+    def __post_init__(self) -> None:
+        self.spans = {}
+        for runs, write in ((self.reads, False), (self.writes, True)):
+            for memory, _, first, count in runs:
+                low, high = self.spans.get((memory, write), (first, first))
+                self.spans[memory, write] = min(low, first), max(high, first + count)
+
+    def may_meet(self, memory: Memory, first: int, count: int, write: bool) -> bool:
+        """False if no run can meet the given one."""
+        for kind in (True, False) if write else (True,):
+            span = self.spans.get((memory, kind))
+            if span is not None and span[0] < first + count and first < span[1]:
+                return True
+        return False
 
     def shares_path(self, other: "InFlight") -> bool:
         """Whether both move between the same kinds of memory and use an instance of one of them in common: such
@@ -90,10 +107,16 @@ class Timeline:
     def conflict(self, memory: Memory, instance: int, first: int, count: int, write: bool) -> InFlight | None:
         """The transfer in flight that writes the run, or (for a write) reads it."""
         for transfer in self.in_flight:
+            if not transfer.may_meet(memory, first, count, write):
+                continue
             for run in (*transfer.writes, *(transfer.reads if write else ())):
                 if run[0] is memory and run[1] == instance and run[2] < first + count and first < run[2] + run[3]:
                     return transfer
         return None
+
+    def may_conflict(self, memory: Memory, first: int, count: int, write: bool) -> bool:
+        """False if no transfer is in flight that `conflict` could find in any instance."""
+        return any(transfer.may_meet(memory, first, count, write) for transfer in self.in_flight)
 
     @property
     def cycles(self) -> int:

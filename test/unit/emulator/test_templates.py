@@ -22,9 +22,11 @@ from mnc.mncore_backend.emulator.templates import Templates
 def same(first: Plan, second: Plan) -> None:
     """Both do and state the same; records lie at different places."""
     for field in fields(Facts):
-        if field.name not in ("reads", "writes", "upper"):
+        if field.name not in ("reads", "writes", "upper", "l2bm"):
             assert getattr(first.facts, field.name) == getattr(second.facts, field.name), field.name
     assert first.accesses() == second.accesses()
+    transfers = [[(one.l2bm, one.l1bm, one.copy) for one in plan.facts.l2bm] for plan in (first, second)]
+    assert transfers[0] == transfers[1]
     assert first.records == second.records
     for plan in (first, second):
         assert plan.records.buffer_info()[0] <= min(plan.table[1::2], default=1 << 63)
@@ -72,6 +74,10 @@ def line(rng: random.Random) -> str:
             f"fvadd $lm[{m},{m},{n},{n}] $lr{r} $ls{s}v",
             f"l1bmd $lb{up} $ln{n}v",
             f"l1bmm $lb{up} $ln{n}v",
+            f"l2bmb $lc{up} $lb{up}; l1bmd $lb{up} $ln{n}v",
+            f"l2bmd@{n // 8 % 2} $lc{up} $lb{up}; iadd $lm{m}v $lr{r}v $ls{s}v",
+            f"l2bm@{n // 8 % 2} $lb{up} $lc{up}",
+            f"l2bmriiadd $lb{up} $lc{up}",
             f"l1bmp $llb{up} $lln{2 * n}v",
             f"l1bmrffadd $lm{m}v $lb{4096 + up // 4}",
             f"l1bmd $lm{m}v $lb{up}",
