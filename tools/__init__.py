@@ -25,9 +25,11 @@ def _interrupt(_number: int, frame: FrameType | None) -> None:
 
 
 def install() -> None:
-    """Take over Ctrl-C where Python's own handler has it; in other threads and programs nothing changes."""
+    """Take over Ctrl-C where Python's own handler or that of the start (`mnc_command`) has it; in other threads and
+    programs nothing changes."""
+    before = signal.getsignal(signal.SIGINT)
     try:
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        if before is signal.default_int_handler or getattr(before, "__module__", None) == "mnc_command":
             signal.signal(signal.SIGINT, _interrupt)
     except ValueError:  # not the main thread
         pass

@@ -52,6 +52,31 @@ def test_ctrl_c_while_a_module_loads(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("module", ["mnc", "mnc.tools", "mnc.tools.mnc", "click", "mnc.core.command_line"])
+def test_ctrl_c_while_a_command_starts(tmp_path: Path, module: str) -> None:
+    """Ctrl-C in the moment in which a module is looked for, from the package to the command itself."""
+    script = f"""
+import os, signal, sys
+class Interrupting:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting)
+sys.argv = ["mnc", "--help"]
+from mnc_command import mnc
+mnc()
+"""
+    done = _run(script, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+def test_the_start_of_commands_loads_nothing_above_its_handler(tmp_path: Path) -> None:
+    script = "import sys; before = set(sys.modules); import mnc_command; print(*sorted({*sys.modules} - before))"
+    assert set(_run(script, tmp_path).stdout.split()) <= {"_signal", "mnc_command"}
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_in_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as leaving, errors_to_exit_codes():
         signal.raise_signal(signal.SIGINT)
