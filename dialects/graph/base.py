@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from mnc.core.bindings import ext, ir
+from mnc.dialects.counts import check_counts
 from mnc.dialects.graph.attributes import to_attribute
 
 Attributes = Mapping[str, ir.Attribute]
@@ -67,6 +68,7 @@ class GraphOp(Graph.Operation):
         operands = [value.type for value in operation.operands]
         results = [value.type for value in operation.results]
         try:
+            check_counts(self)
             for type_ in (*operands, *results):
                 check_tensor_type(type_)
             required = (field.name for field in self._fields if isinstance(field, ext.AttributeDef))

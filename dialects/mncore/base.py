@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mnc.core.bindings import ext, ir
+from mnc.dialects.counts import check_counts
 
 
 class Mncore(ext.Dialect, name="mncore"):
@@ -19,6 +20,7 @@ def verifier(check: Callable[[Any], None]) -> Callable[[Any], bool]:
 
     def verify_invariants(self: Any) -> bool:
         try:
+            check_counts(self)
             check(self)
         except (KeyError, IndexError, AttributeError, TypeError, ValueError) as error:
             self.operation.location.emit_error(f"'{self.operation.name}' op {error}")

@@ -9,7 +9,7 @@ import onnx
 
 from mnc.core import events
 from mnc.core.bindings import func, ir
-from mnc.core.context import onnx_location
+from mnc.core.context import make_context, onnx_location
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
@@ -29,7 +29,7 @@ ENTRY = "main"
 
 def import_model(
     path_or_model: str | os.PathLike[str] | onnx.ModelProto,
-    context: ir.Context,
+    context: ir.Context | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     file_name: str | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
@@ -38,7 +38,7 @@ def import_model(
 
     Args:
         path_or_model: a file, or a model in memory, which is not changed.
-        context: a context with the graph dialect loaded.
+        context: a context with the graph dialect loaded; default a new one.
         shapes: shapes of inputs that have dynamic extents.
         constants: values of inputs that are fixed when compiling; these are no arguments any more.
         file_name: how messages and locations call the model; default the path.
@@ -52,7 +52,7 @@ def import_model(
         CompileError: the file or model is unusable, has dynamic extents, or needs what is not supported.
     """
     model = load_model(path_or_model, shapes, file_name, constants, expand_functions)
-    with context, onnx_location(model.graph.name or ENTRY, model.file_name):
+    with context or make_context(), onnx_location(model.graph.name or ENTRY, model.file_name):
         return GraphImporter(model).run()
 
 

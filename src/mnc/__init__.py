@@ -67,7 +67,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     """Everything that `__getattr__` resolves, too."""
-    return sorted({*globals(), *__all__})
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__})
 
 
 if not TYPE_CHECKING:  # type checkers would take every name for a public one

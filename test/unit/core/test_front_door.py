@@ -35,11 +35,15 @@ def program() -> mnc.Executable:
 
 
 def test_everything_public_can_be_listed_and_found() -> None:
-    assert set(mnc.__all__) <= set(dir(mnc))
+    assert {name for name in dir(mnc) if not name.startswith("__")} == set(mnc.__all__) - {"__version__"}
     assert all(getattr(mnc, name) is not None for name in mnc.__all__)
     assert re.fullmatch(r"\d+\.\d+.*", mnc.__version__)
     assert mnc.torch.__name__ == "mnc.torch"
     assert (Path(mnc.__file__).parent / "py.typed").exists()
+
+
+def test_a_model_is_imported_into_a_context_of_its_own() -> None:
+    assert "graph.relu" in str(mnc.import_model(relu_model()))
 
 
 def test_type_checkers_see_what_is_public() -> None:

@@ -125,3 +125,27 @@ func.func @condition(%x: tensor<2xf32>) {
   %0 = "graph.where"(%x, %x, %x) : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @counts(%x: tensor<2xf32>) {
+  // expected-error @+1 {{'graph.relu' op expects 1 operands, found 2}}
+  %0 = "graph.relu"(%x, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @counts_of_an_optional_operand(%x: tensor<2xf32>) {
+  // expected-error @+1 {{'graph.gemm' op expects 2 to 3 operands, found 1}}
+  %0 = "graph.gemm"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @counts_of_results(%x: tensor<2xf32>) {
+  // expected-error @+1 {{'graph.relu' op expects 1 results, found 0}}
+  "graph.relu"(%x) : (tensor<2xf32>) -> ()
+  return
+}

@@ -45,3 +45,11 @@ func.func @reduce_axis(%a: memref<1x2xf32, #mncore.placed<"LM", "8", "((4_PE:1, 
   "mncore.reduce"(%a, %a) {kind = "sum", axes = ["GROUP"], bits = array<i64: 3>} : (memref<1x2xf32, #mncore.placed<"LM", "8", "((4_PE:1, 2_W:1),)">>, memref<1x2xf32, #mncore.placed<"LM", "8", "((4_PE:1, 2_W:1),)">>) -> ()
   return
 }
+
+// -----
+
+func.func @counts(%x: memref<2xf32>) {
+  // expected-error @+1 {{'mncore.dl' op expects 2 operands, found 1}}
+  "mncore.dl"(%x) : (memref<2xf32>) -> ()
+  return
+}
