@@ -137,7 +137,7 @@ class NestReader:
         combine = next(op for op in self.nest.operations if any(operand in carried for operand in op.operands))
         new = next(operand for operand in combine.operands if operand not in carried)
         name = _SCALAR_NAMES.get(combine.name, combine.name.partition(".")[2])
-        return Output(access, self.values[new], name, self._initial(carried))
+        return Output(access, self._operand(new), name, self._initial(carried))
 
     def _initial(self, carried: dict[Any, Any]) -> float | int:
         for start in carried.values():

@@ -276,6 +276,9 @@ REGRESSIONS = {
     "what stands before the only element": """g (float[1] x) => (float[1] y) <int64 a = {0}> {
         y = CumSum <exclusive = 1> (x, a)
     }""",
+    "running sum of constants": """g (float[5, 8, 1] x) => (float[5, 8, 1] y) <int64 a = {2}, int64 b = {0}> {
+        s = CumSum <exclusive = 1> (x, a) y = CumSum <reverse = 1> (s, b)
+    }""",
     "a few elements padded to a large tensor": """g (float[2,7] x) => (float[3,9,7,4,7] y)
     <int64[1] a = {1}, int64[5] n = {1, 1, 2, 1, 1}, float z = {0}, int64[10] p = {0, 2, 0, 1, 1, 1, 2, 2, 1, 2},
      int64[10] q = {0, 2, 2, 1, 1, 1, 2, 1, 0, 2}> {
