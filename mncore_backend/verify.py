@@ -39,7 +39,8 @@ class VerifySchedule(Pass):
                 raise error_at(statement, message, first.hint)
             if first.rule.endswith("-alignment") and (buffer := _written_buffer(module, program, first.line)):
                 hint = "write an alignment that is a multiple of what the instruction takes"
-                raise error_at(buffer, f"is placed at {ir.IntegerAttr(buffer.attributes['base']).value}, but {first.message}", hint)
+                place = ir.IntegerAttr(buffer.attributes["base"]).value
+                raise error_at(buffer, f"is placed at {place}, but {first.message}", hint)
             raise InternalError(message)
 
 

@@ -1,12 +1,14 @@
 """What only the text shows: columns of expressions, and a spelling that the assembler may not take (OPEN-05)."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from mnc.mncore_backend.checker.findings import CheckOptions, Finding, Severity
 from mnc.mncore_backend.checker.rules import RULES
 
 
-def columns(line: str) -> list[int]:
+@lru_cache(4)  # a line of thousands of expressions may have as many findings
+def columns(line: str) -> tuple[int, ...]:
     """Columns, from 1, at which the expressions of a line start."""
     text = line.split("#", 1)[0].split("!", 1)[0]
     starts: list[int] = []
@@ -14,7 +16,7 @@ def columns(line: str) -> list[int]:
     for part in text.split(";"):
         starts.append(offset + len(part) - len(part.lstrip()) + 1)
         offset += len(part) + 1
-    return starts
+    return tuple(starts)
 
 
 def spelling_findings(source: str, options: CheckOptions) -> Iterator[Finding]:
