@@ -30,9 +30,9 @@ PREFERENCES: tuple[Preference, ...] = typing.get_args(Preference)
 """In the order in which they are changed: the first gains most."""
 ALIKE: Preference = "alike"
 STARTS: tuple[tuple[Preference, ...], ...] = (), ("tensor-parallel",), ("cyclic",), ("tensor-parallel", "cyclic")
+"""Preferences of which the cheapest by its price is compiled first, and alone where the program is long."""
 ROUGH = 1.2
 """Factor by which each preference has to make a program cheaper: prices are rough."""
-"""Preferences of which the cheapest by its price is compiled first, and alone where the program is long."""
 FIRST_STAGE, DECISION = "spmd", "assign-layouts"
 MOST_STATEMENTS = 3000
 """Programs that are longer without preferences are compiled once: several compilations would take too long."""

@@ -33,8 +33,8 @@ from mnc.tools.json_output import format_option, print_json
 @click.option("--update", "updates", multiple=True, metavar="INPUT=OUTPUT",
               help="With --resident: this output is the value of this input in the next run.")  # fmt: skip
 @click.option("--layouts", default=SHORTEST, show_default=True, metavar="shortest|plain|NAME,...",
-              help="What decides where tensors lie: 'shortest' tries several preferences on small programs, 'plain' "
-                   f"has none; or preferences by name, of {', '.join(PREFERENCES)}.")  # fmt: skip
+              help="Rules for layouts: 'shortest' tries several on small programs and keeps the shortest program, "
+                   f"'plain' uses none; or rules by name, of {', '.join(PREFERENCES)}.")  # fmt: skip
 @click.option("--schedule", type=click.Path(path_type=Path), help="Decisions from a file, as mnc tune writes it.")
 @click.option("--dump-dir", type=click.Path(path_type=Path), help="Write the IR after each stage here.")
 @artifact_options

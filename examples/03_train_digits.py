@@ -1,4 +1,4 @@
-"""Train a digits classifier with compiled steps: python examples/train_digits.py [epochs]
+"""Train a digits classifier with compiled steps: python examples/03_train_digits.py [epochs]
 
 Every step (forward, loss, backward, update) is one MN-Core 2 program, run on the emulator.
 """
