@@ -1,5 +1,7 @@
 """Memory and address of every buffer of a program."""
 
+import math
+
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.mncore_backend.allocation.choose import choose_memories
 from mnc.mncore_backend.allocation.lifetimes import Life, lives_of
@@ -38,13 +40,25 @@ class CapacityError(CompileError):
         how = f"{needed} long words are needed at once" if needed > available else f"{needed} long words do not pack"
         super().__init__(
             f"{holds} {available} long words, but {how}, by {shown}{rest}",
-            hint="use a smaller batch, or split the largest tensor over more of the chip",
+            hint=_way_out(needed, available, buffers),
             location=location,
         )
         self.memories = memories
         self.needed = needed
         self.available = available
         self.buffers = buffers
+
+
+def _way_out(needed: int, available: int, buffers: list[tuple[str, int]]) -> str:
+    """What has to change, by how much: one tensor, all that are needed at once, or only their sizes."""
+    name, size = buffers[0] if buffers else ("the largest tensor", needed)
+    if needed <= available:
+        return "there is room, but not in one piece: a batch, image or sequence of another size may pack"
+    if size > available:
+        factor = math.ceil(10 * size / available) / 10
+        return f"{name} alone takes {factor:,} times what there is: take a batch, image or sequence so much smaller"
+    factor = math.ceil(10 * needed / available) / 10
+    return f"take a batch, image or sequence {factor:,} times smaller, or split {name} into several nodes"
 
 
 def allocate(program: Program, *, pinned_first: bool = True) -> None:

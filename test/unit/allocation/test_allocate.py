@@ -208,6 +208,18 @@ def test_too_large_names_nodes() -> None:
     assert "by 'softmax' (3001), 'dense' (3000), b2 (3000)" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("needed", "buffers", "hint"),
+    [
+        (4000, [("'a'", 3000), ("'b'", 1000)], "there is room, but not in one piece"),
+        (4608, [("'a'", 3072), ("'b'", 1536)], "1.2 times smaller, or split 'a' into several nodes"),
+        (500_000, [("'a'", 500_000)], "'a' alone takes 122.1 times what there is"),
+    ],
+)
+def test_hints_follow_from_the_numbers(needed: int, buffers: list[tuple[str, int]], hint: str) -> None:
+    assert hint in (CapacityError(LOCAL_MEMORY, needed, 4096, buffers).hint or "")
+
+
 def test_given_places_are_kept() -> None:
     program = Program()
     builder = Builder(program)
