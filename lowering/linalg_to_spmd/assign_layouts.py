@@ -57,8 +57,9 @@ from mnc.mncore_backend.distribution import (
     project,
     roomy_iteration,
 )
-from mnc.mncore_backend.distribution.contraction import WHOLE, least_cost
+from mnc.mncore_backend.distribution.contraction import least_cost
 from mnc.mncore_backend.distribution.costs import outlook, relayout_steps
+from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.distribution.reshapes import reshaped
 from mnc.mncore_backend.distribution.space import reduce_inside, resized, scattered
 from mnc.mncore_backend.layout import Axis, Layout, LayoutError, parse, permute, reshape
@@ -332,7 +333,8 @@ class _Assignment:
         return source not in self.layouts and not self.homes.is_kept(source)
 
     def rearrangement(self, op: Any) -> None:
-        """Keep the places of the first source where extents allow: then most elements stay in their PE."""
+        """Keep the places of the first source where extents allow: then most elements stay in their PE. A few elements
+        may stand where little fits."""
         if (op.name == "tensor.pad" and is_read_through(op)) or self.is_view_of_dram(op) or is_stored_in_parts(op):
             return
         shape = shape_of(op.results[0])
@@ -340,8 +342,7 @@ class _Assignment:
         first = next((self.layouts[s] for s in sources if s in self.layouts and len(shape_of(s)) == len(shape)), None)
         digits: list[Digits] = resized(first, shape) if first else default_digits(shape, self.axes, cyclic=self.cyclic)
         identity = tuple(range(len(shape)))
-        room = 4 * ROOM  # a few elements may stand where little fits
-        digits = roomy_iteration(digits, shape, [identity] * 2, room, axes=self.axes, cyclic=self.cyclic)
+        digits = roomy_iteration(digits, shape, [identity] * 2, 4 * ROOM, axes=self.axes, cyclic=self.cyclic)
         for source in sources:
             if len(shape_of(source)) == len(shape):
                 own = resized(project(shape, digits, identity), shape_of(source))

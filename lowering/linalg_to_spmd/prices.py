@@ -4,7 +4,7 @@ import functools
 from typing import Any
 
 from mnc.mncore_backend.distribution import same_places
-from mnc.mncore_backend.distribution.contraction import relayout_steps
+from mnc.mncore_backend.distribution.costs import relayout_steps
 from mnc.mncore_backend.layout import Layout, canonical
 from mnc.mncore_backend.movement.relayout import DEAR, find_chain
 from mnc.mncore_backend.movement.transfers import CYCLES

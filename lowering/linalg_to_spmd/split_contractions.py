@@ -25,7 +25,8 @@ from mnc.lowering.linalg_to_spmd.reading import Generic, Input, read_generic, sh
 from mnc.lowering.linalg_to_spmd.split_tables import pieces_of_table, read_in_pieces
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan, plan_contraction
-from mnc.mncore_backend.distribution.contraction import WHOLE, arrival_steps
+from mnc.mncore_backend.distribution.costs import arrival_steps
+from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.distribution.space import LANE_COUNT
 from mnc.mncore_backend.layout import AXIS_SIZE
 from mnc.mncore_backend.machine import MEMORIES

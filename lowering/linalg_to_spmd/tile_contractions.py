@@ -24,7 +24,7 @@ from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic, splat_val
 from mnc.lowering.linalg_to_spmd.slices import joined, slice_of
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
 from mnc.mncore_backend.distribution import Contraction, TilePlan, plan_contraction, plan_tiles, tile_ranges
-from mnc.mncore_backend.distribution.contraction import WHOLE
+from mnc.mncore_backend.distribution.problem import WHOLE
 
 LEAST = 1 << 24
 """Multiply-adds of a product below which tiles would cost more in latencies than they hide."""

@@ -19,7 +19,7 @@ from mnc.lowering.linalg_to_spmd.demand import PARTABLE, needs, whole
 from mnc.lowering.linalg_to_spmd.reading import read_generic, shape_of, splat_value
 from mnc.lowering.linalg_to_spmd.rearranging import padding_low
 from mnc.lowering.linalg_to_spmd.slices import Ranges, joined, slice_of
-from mnc.mncore_backend.distribution.contraction import WHOLE
+from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.distribution.space import LANE_COUNT
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis
 from mnc.mncore_backend.machine import MEMORIES

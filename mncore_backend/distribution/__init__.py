@@ -4,9 +4,10 @@ An iteration dimension gets a string of digits, like a dimension of a layout; th
 projecting the iteration space onto the dimensions that the operand is indexed with.
 """
 
-from mnc.mncore_backend.distribution.contraction import Contraction, ContractionPlan, Operand, plan_contraction
+from mnc.mncore_backend.distribution.contraction import plan_contraction
 from mnc.mncore_backend.distribution.pointwise import choose_iteration, roomy_iteration
 from mnc.mncore_backend.distribution.policy import Policy, Preference, policy_of
+from mnc.mncore_backend.distribution.problem import Contraction, ContractionPlan, Operand
 from mnc.mncore_backend.distribution.space import (
     Access,
     Digits,

@@ -8,7 +8,7 @@ from mnc.mncore_backend.distribution import (
     source_layout,
     with_addresses,
 )
-from mnc.mncore_backend.distribution.contraction import WHOLE
+from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.distribution.tiles import aligned_digits, straddling_steps
 from mnc.mncore_backend.distribution.windows import follow
 from mnc.mncore_backend.layout import Axis, Digit, Layout, parse
