@@ -89,8 +89,7 @@ class _Assignment:
     def __init__(self, precision: str, homes: Homes, whole: int, policy: Policy) -> None:
         self.precision = precision
         self.policy, self.axes, self.cyclic = policy, policy.axes, policy.cyclic
-        self.whole = whole
-        self.homes = homes
+        self.whole, self.homes = whole, homes
         self.strides = StridesAfter()
         self.layouts: dict[Any, Layout] = {}
         self.waiting: dict[Any, Any] = {}  # result -> element-wise operation on free operands

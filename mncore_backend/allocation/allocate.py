@@ -1,7 +1,5 @@
 """Memory and address of every buffer of a program."""
 
-import math
-
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.mncore_backend.allocation.choose import choose_memories
 from mnc.mncore_backend.allocation.lifetimes import Life, lives_of
@@ -55,10 +53,15 @@ def _way_out(needed: int, available: int, buffers: list[tuple[str, int]]) -> str
     if needed <= available:
         return "there is room, but not in one piece: a batch, image or sequence of another size may pack"
     if size > available:
-        factor = math.ceil(10 * size / available) / 10
+        factor = _times(size, available)
         return f"{name} alone takes {factor:,} times what there is: take a batch, image or sequence so much smaller"
-    factor = math.ceil(10 * needed / available) / 10
+    factor = _times(needed, available)
     return f"take a batch, image or sequence {factor:,} times smaller, or split {name} into several nodes"
+
+
+def _times(wanted: int, available: int) -> float:
+    """How many times as much, to one decimal, rather too large than too small."""
+    return round(wanted / available + 0.05, 1)
 
 
 def allocate(program: Program, *, pinned_first: bool = True) -> None:
