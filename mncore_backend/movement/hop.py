@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +35,11 @@ Emit = Callable[[Builder, Buffer, Buffer], None]
 
 @dataclass(frozen=True, slots=True)
 class _Hop:
-    """The pieces of one slice: long words per PE of the source and the way down. `runs`: whether L2Bs exchange in the
-    order in which the pieces lie."""
+    """The pieces of one slice: long words per PE of the source and the way down."""
 
     source: Layout
     path: Path
     part: list[PeStep]
-    runs: bool = False
 
     @property
     def longs(self) -> int:
@@ -66,19 +63,22 @@ def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[
     rows = _by_rows(source, held, addresses)
     choices += [(path, turns) for path, _ in choices if path.sets == (0,) and turns is not None]
     choices += [(path, rows) for path in paths(target, upward=False) if rows is not None]
-    for (path, order), runs in product(choices, (True, False)):
+    for path, order in choices:
         parts = slices(path, order, two_long=True)
         try:
-            emitters = [_slice(_Hop(source, path, part, runs), held) for part in parts]
+            found = [_slice(_Hop(source, path, part), held) for part in parts]
         except NoWay:
             continue
-
-        def run(builder: Builder, a: Buffer, b: Buffer, emitters: list[Emit] = emitters) -> None:
-            for emit in emitters:
-                emit(builder, a, b)
-
-        ways.append(run)
+        ways += [_in_turn([own[min(n, len(own) - 1)] for own in found]) for n in range(max(map(len, found)))]
     return ways
+
+
+def _in_turn(emitters: list[Emit]) -> Emit:
+    def run(builder: Builder, a: Buffer, b: Buffer) -> None:
+        for emit in emitters:
+            emit(builder, a, b)
+
+    return run
 
 
 def _by_rows(source: Layout, held: Index, addresses: list[int]) -> list[int] | None:
@@ -116,25 +116,24 @@ def _taking_turns(source: Layout, held: Index, addresses: list[int]) -> list[int
     return [own[i + half][2] for i in pairs for own in columns for half in range(2)]
 
 
-def _slice(own: _Hop, held: Index) -> Emit:
+def _slice(own: _Hop, held: Index) -> list[Emit]:
+    """The ways of a slice: two where L2Bs may exchange in another order than is wanted. Raises NoWay."""
     size = l1bm_size(own.path, own.part)
     l1bm = l1bm_index(held, own.part, size)
     origin = origins(own.source, l1bm, l1b_axis=True)
     same_l2b = not (origin.wanted & (origin.at(Axis.L2B) != np.arange(8).reshape(8, 1, 1))).any()
     same_l1b = not (origin.wanted & (origin.at(Axis.L1B) != np.arange(8).reshape(1, 8, 1))).any()
-    if same_l2b and own.runs:
-        raise NoWay("nothing is exchanged between L2Bs")
     if same_l2b and same_l1b:
         # Also fails when L1Bs take different parts of a replicated source: then they part in L2BM.
         with suppress(NoWay):
-            return _within_l1b(own, granules(origin, origin.granule % own.span, (0, 1)))
+            return [_within_l1b(own, granules(origin, origin.granule % own.span, (0, 1)))]
     image = l2bm_index(own.path, l1bm)
     padding = np.full((L2BS, -image.shape[1] % MV_UNIT, 2), -1, image.dtype)
     image = np.concatenate([image, padding], axis=1)
     origin = origins(own.source, image, l1b_axis=False)
     if same_l2b:
         with suppress(NoWay):
-            return _within_l2b(own, granules(origin, origin.granule % (own.span * 8), (0,)), size)
+            return [_within_l2b(own, granules(origin, origin.granule % (own.span * 8), (0,)), size)]
     return _across_l2b(own, granules(origin, origin.granule, ()), size)
 
 
@@ -231,8 +230,9 @@ def _slots(wanted: Granules, span: int, unit: int) -> tuple[Granules, list[tuple
     return np.concatenate([image, tail]), moves
 
 
-def _across_l2b(own: _Hop, wanted: Granules, size: int) -> Emit:
-    """`wanted` is [L2B, granule]. Every L2B collects all blocks that anybody wants from an L2B; PDM exchanges them."""
+def _across_l2b(own: _Hop, wanted: Granules, size: int) -> list[Emit]:
+    """`wanted` is [L2B, granule]. Every L2B collects all blocks that anybody wants from an L2B; PDM exchanges them, in
+    the order in which they lie, or in that in which they are wanted. Raises NoWay."""
     span = own.span * 8
     blocks = wanted.reshape(L2BS, -1, BLOCK)
     owners = np.where(blocks == ANY, ANY, blocks // span)
@@ -245,15 +245,19 @@ def _across_l2b(own: _Hop, wanted: Granules, size: int) -> Emit:
     units = rank.reshape(L2BS, -1) * len(distinct) + slot.reshape(L2BS, -1)
     collect = _collect_l2bm(own, distinct.reshape(-1))
     together = 4 if own.path.sets is None else 1
-    brought, places = _in_runs(units, (blocks != ANY).any(axis=(0, 2)), together) if own.runs else (units, None)
+    orders = (_in_runs(units, (blocks != ANY).any(axis=(0, 2)), together), (units, None))
 
-    def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
-        l2bm = collect(builder, source)
-        back = staging(builder, Memory.L2BM, brought.shape[1] * MV_UNIT, "hop")
-        exchange(builder, l2bm, len(distinct) * MV_UNIT, lefts.tolist(), brought, back)
-        _down(builder, own, back, size, target, places)
+    def way(brought: NDArray[np.int64], places: list[int] | None) -> Emit:
+        def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
+            l2bm = collect(builder, source)
+            back = staging(builder, Memory.L2BM, brought.shape[1] * MV_UNIT, "hop")
+            exchange(builder, l2bm, len(distinct) * MV_UNIT, lefts.tolist(), brought, back)
+            _down(builder, own, back, size, target, places)
 
-    return emit
+        return emit
+
+    alike = np.array_equal(orders[0][0], units)
+    return [way(*order) for order in orders[alike:]]
 
 
 def _merged(recipes: Granules) -> tuple[Granules, NDArray[np.int64]]:
@@ -284,6 +288,4 @@ def _in_runs(
     place = np.zeros(len(needed), np.int64)
     place[needed] = which.reshape(-1)
     brought = found.reshape(-1, L2BS, together).swapaxes(0, 1).reshape(L2BS, -1)
-    if np.array_equal(units, brought):
-        raise NoWay("units lie in the order in which they are wanted")
     return brought, place.tolist()

@@ -49,6 +49,8 @@ REGIONS = (36, 24, 16)
 one operation, as it is laid out, finds no room in a PE."""
 ROOMS = (100, 88, 75, 62, 50)
 """Percent of local memory that values take at once: less is tried where kernels find no room beside them."""
+SLACK = 12
+"""Percent of local memory by which what is needed at once may be reckoned too large."""
 SPILLS = "spill-buffers"
 
 
@@ -124,17 +126,20 @@ class _Search:
         Raises CapacityError if the least is still too much.
         """
         start = position()
+        most = options.room
         for room in ROOMS:
             rewind(start)
-            if room > options.room:
+            if room > max(most, ROOMS[-1]):
                 continue
             trial = _copy(module)
             entries = _entries(replace(options, room=room))
             try:
                 Pipeline(tuple(entries[[entry.name for entry in entries].index(SPILLS) :])).run(trial)
-            except CapacityError:
+            except CapacityError as error:
                 if room == ROOMS[-1]:
                     raise
+                # Nothing much above what the numbers say would do: every trial takes as long as the first.
+                most = room * error.available // error.needed + SLACK
             else:
                 return trial
         raise AssertionError("there is a last room")
