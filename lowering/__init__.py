@@ -12,6 +12,7 @@ PASSES: dict[str, str] = {
     "keep-resident": "mnc.lowering.linalg_to_spmd.keep_resident:KeepResident",
     "tile-contractions": "mnc.lowering.linalg_to_spmd.tile_contractions:TileContractions",
     "tensor-to-memref": "mnc.lowering.tensor_to_memref:TensorToMemref",
+    "loop-over-parts": "mnc.lowering.linalg_to_spmd.loop_over_parts:LoopOverParts",
     "tile-regions": "mnc.lowering.linalg_to_spmd.tile_regions:TileRegions",
 }
 """Pass name -> import path ``package.module:ClassName``."""

@@ -1,6 +1,7 @@
 """The program model <-> mncore operations in a module, so that selection, allocation and scheduling are passes."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
@@ -10,10 +11,12 @@ import numpy as np
 from mnc.core.bindings import func, ir
 from mnc.core.context import error_at
 from mnc.core.diagnostics import InternalError, node_name
+from mnc.dialects.mncore.trips import SLICE, TRIPS, read_slice, slice_attribute
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.movement import DramImage
 from mnc.mncore_backend.program import Buffer, MachineOp, Origin, Program, kernel_of_origin
 from mnc.mncore_backend.program_text import parse_operation, print_operation
+from mnc.mncore_backend.trips import Slice, Trips
 
 _I64 = "i64"
 
@@ -24,6 +27,7 @@ class _HostTensor(Protocol):
     dtype: str
     image: DramImage
     value: np.ndarray | None
+    part: Slice | None
 
 
 @dataclass
@@ -85,6 +89,7 @@ def _write_image(tensor: _HostTensor) -> None:
         segments=ir.DenseI64ArrayAttr.get([number for segment in image.segments for number in segment]),
         index=ir.DenseElementsAttr.get(np.ascontiguousarray(image.index, dtype=np.int32)),
         value=None if value is None else ir.DenseElementsAttr.get(value),  # equal to the model's: shares its storage
+        **{} if tensor.part is None else {SLICE: slice_attribute(tensor.part)},
     )
 
 
@@ -114,6 +119,8 @@ def replace_function(function: Any, selection: Any) -> None:
     with function.location, ir.InsertionPoint(function):
         new = func.FuncOp(ir.StringAttr(name).value, ir.FunctionType.get([], []))
         block = new.add_entry_block()
+        if TRIPS in function.attributes:
+            new.attributes[TRIPS] = function.attributes[TRIPS]
     locations: dict[tuple[str, int | None], Any] = {}
     with ir.InsertionPoint(block):
         for buffer in selection.program.buffers:
@@ -200,6 +207,7 @@ class Image:
     dtype: str
     image: DramImage
     value: np.ndarray | None
+    part: Slice | None = None
 
 
 @dataclass
@@ -256,5 +264,14 @@ def read_images(module: Any, buffers: dict[str, Buffer]) -> list[Image]:
             )
             value = np.asarray(attributes["value"]) if "value" in attributes else None
             name, role, dtype = (_string(operation, key) for key in ("sym_name", "role", "dtype"))
-            result.append(Image(name, role, dtype, image, value))
+            result.append(Image(name, role, dtype, image, value, read_slice(attributes)))
     return result
+
+
+def read_trips(module: Any, buffers: dict[str, Buffer], images: Sequence[Image]) -> Trips | None:
+    """The trips of a program that is repeated; None if it is not."""
+    counts = [f.operation.attributes[TRIPS] for f in module.body.operations if TRIPS in f.operation.attributes]
+    if not counts:
+        return None
+    parts = [(image.image, image.part) for image in images]
+    return Trips(ir.IntegerAttr(counts[0]).value, list(buffers.values()), parts)

@@ -22,10 +22,12 @@ class VerifySchedule(Pass):
     name = "verify-schedule"
 
     def run(self, module: Any) -> None:
-        """Raises InternalError with the first finding: a broken rule here is a mistake of the compiler. Of statements
+        """Of a program that is repeated the first two trips are checked: others differ in addresses in DRAM only.
+
+        Raises InternalError with the first finding: a broken rule here is a mistake of the compiler. Of statements
         that were read from a file it is a mistake there: raises CompileError with the place."""
         try:
-            program = parse_program(emit_module(module))
+            program = parse_program(emit_module(module, most=2))
         except AsmSyntaxError as error:
             if (statement := _statement(module, error.line)) is None:
                 raise

@@ -41,6 +41,14 @@ def _memories(value: Any) -> bool:
     return _string(value) and all(name in Memory.__members__ for name in value.value.split(","))
 
 
+def _slice(value: Any) -> bool:
+    if not isinstance(value, ir.DictAttr) or not all(name in value and _integers(value[name]) for name in _SLICE):
+        return False
+    shape, starts = (list(ir.DenseI64ArrayAttr(value[name])) for name in _SLICE)
+    return len(starts) % len(shape) == 0 if shape else not starts
+
+
+_SLICE = ("shape", "starts")
 ANYWHERE: dict[str, tuple[Check, str]] = {
     "onnx.name": (_string, "a string"),
     "mncore.role": (_string, "a string"),
@@ -48,6 +56,8 @@ ANYWHERE: dict[str, tuple[Check, str]] = {
     "mncore.operands": (_layouts, 'a list of layouts in quotes, such as ["((4_PE:1, 2_W:1))"]'),
     "mncore.chosen": (_integer, "an integer"),
     "mncore.parts": (_integers, "array<i64: NUMBER, LONGS>"),
+    "mncore.trips": (_integer, "an integer"),
+    "mncore.slice": (_slice, "{shape = array<i64: ...>, starts = array<i64: ...>}, a start per dimension and trip"),
 }
 """By name, on any operation, argument or result."""
 OF_OPERATION: dict[str, dict[str, tuple[Check, str]]] = {

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from mnc.core.bindings import ir
-from mnc.lowering.linalg_to_spmd.reading import dims_in, extents_of, linear_form, maps_of, shape_of
+from mnc.lowering.linalg_to_spmd.reading import dims_in, extents_of, is_tensor, linear_form, maps_of, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import has_constant_padding, padding_low
 from mnc.lowering.linalg_to_spmd.slices import Ranges
 
@@ -22,7 +22,8 @@ def whole(value: Any) -> Ranges:
 
 
 def needs(op: Any, ranges: Ranges) -> Needs | None:
-    """The parts of the operands from which `ranges` of the result follow; None if that cannot be said in boxes."""
+    """The parts of the operands from which `ranges` of the result follow, () for scalars; None if that cannot be said
+    in boxes."""
     handler = _HANDLERS.get(op.name)
     return handler(op, ranges) if handler is not None else None
 
@@ -34,13 +35,20 @@ def _generic(op: Any, ranges: Ranges) -> Needs | None:
     iteration = iteration_ranges(op, ranges)
     if iteration is None:
         return None
+    extents = extents_of(op, maps, list(op.operands), maps[0].n_dims)
     found: Needs = []
     for map_, value in zip(maps, op.operands, strict=True):
         box = []
+        if not is_tensor(value):
+            found.append(())
+            continue
         for expression, extent in zip(map_.results, shape_of(value), strict=True):
             form = linear_form(expression)
             if form is None or form[1] != 0 or any(factor < 1 for factor in form[0].values()):
                 return None
+            if all(iteration[d] == (0, extents[d]) for d in form[0]):
+                box.append((0, extent))  # strides may leave out the end, but a whole tensor needs no cutting
+                continue
             start = sum(factor * iteration[d][0] for d, factor in form[0].items())
             size = 1 + sum(factor * (iteration[d][1] - 1) for d, factor in form[0].items())
             box.append((start, min(size, extent - start)))

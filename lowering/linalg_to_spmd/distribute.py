@@ -19,6 +19,7 @@ from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Constant, Ul
 from mnc.dialects.mncore.attributes import memory_attribute
+from mnc.dialects.mncore.trips import TRIPS
 from mnc.lowering.linalg_to_spmd.assign_layouts import OPERANDS, RESULT
 from mnc.lowering.linalg_to_spmd.generics import GenericWriter
 from mnc.lowering.linalg_to_spmd.homes import Homes
@@ -252,6 +253,8 @@ def distribute_function(old: Any, kept: Container[Any] = ()) -> None:
     with old.location, ir.InsertionPoint(old):
         new = func.FuncOp(name, ir.FunctionType.get(types, []), visibility=None)
         new.attributes["arg_attrs"] = _argument_attributes(old, list(block.arguments), outputs)
+        if TRIPS in old.attributes:
+            new.attributes[TRIPS] = old.attributes[TRIPS]
         entry = new.add_entry_block()
     writer = _Writer()
     for argument, buffer in zip(block.arguments, entry.arguments, strict=False):

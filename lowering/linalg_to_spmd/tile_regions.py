@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from math import ceil, prod
 from typing import Any
 
-from mnc.core.bindings import ir, tensor
+from mnc.core.bindings import ir
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.demand import PARTABLE, needs, whole
+from mnc.lowering.linalg_to_spmd.part_writing import part_of, write_part
 from mnc.lowering.linalg_to_spmd.reading import read_generic, shape_of, splat_value
-from mnc.lowering.linalg_to_spmd.rearranging import padding_low
-from mnc.lowering.linalg_to_spmd.slices import Ranges, joined, slice_of
+from mnc.lowering.linalg_to_spmd.slices import Ranges, joined
 from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.distribution.space import LANE_COUNT
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis
@@ -71,7 +71,7 @@ def _filled(size: int) -> float:
     return size / (ceil(size / l2bs) * l2bs)
 
 
-def _round(size: int) -> int:
+def rounded(size: int) -> int:
     """Up to a number with few factors but two: parts fill the places of the chip, which come in powers of two."""
     granule = 1 << max(0, size.bit_length() - 3)
     return ceil(size / granule) * granule
@@ -161,7 +161,7 @@ class _Region:
         once = self._work(result, whole(result), {})
         previous = 0
         for count in range(2, min(extent, MOST_PARTS) + 1):
-            size = _round(ceil(extent / count))
+            size = rounded(ceil(extent / count))
             if size >= (previous or extent):
                 continue
             previous = size
@@ -204,7 +204,7 @@ class _Region:
             # One that a MAB cannot hold comes in pieces to each product, which is its only reader then.
             return value.owner.clone().results[0] if is_weight and _elements(value) > LARGEST_WEIGHT else value
         if value not in self.large:
-            return self._cut(value, box)
+            return part_of(value, box)
         key = value, box
         if key not in self.made:
             op = value.owner
@@ -212,45 +212,8 @@ class _Region:
             assert parts is not None  # `_work` has asked
             operands = [self._make(v, part) for v, part in zip(op.operands, parts, strict=False)]
             with op.location:
-                self.made[key] = _WRITERS.get(op.name, _clone)(op, operands, box)
+                self.made[key] = write_part(op, operands, box)
         return self.made[key]
-
-    @staticmethod
-    def _cut(value: Any, box: Ranges) -> Any:
-        if not isinstance(value.owner, ir.Block) and value.owner.name in ("tensor.empty", "linalg.fill"):
-            element = ir.RankedTensorType(value.type).element_type
-            if splat_value(value) is None:
-                return tensor.EmptyOp([size for _, size in box], element).result
-        return slice_of(value, box)
 
 
 _NO_ROOM = ("arith.constant", "tensor.empty", "linalg.fill")
-
-
-def _clone(op: Any, operands: list[Any], box: Ranges) -> Any:
-    made = op.clone()
-    for number, operand in enumerate(operands):
-        made.operands[number] = operand
-    element = ir.RankedTensorType(op.results[0].type).element_type
-    made.results[0].set_type(ir.RankedTensorType.get([size for _, size in box], element))
-    return made.results[0]
-
-
-def _pad(op: Any, operands: list[Any], box: Ranges) -> Any:
-    lows = [max(0, low - start) for low, (start, _) in zip(padding_low(op), box, strict=True)]
-    sizes = shape_of(operands[0])
-    highs = [size - low - own for low, own, (_, size) in zip(lows, sizes, box, strict=True)]
-    made = _clone(op, operands, box).owner
-    made.attributes["static_low"] = ir.DenseI64ArrayAttr.get(lows)
-    made.attributes["static_high"] = ir.DenseI64ArrayAttr.get(highs)
-    return made.results[0]
-
-
-def _reshape(op: Any, operands: list[Any], box: Ranges) -> Any:
-    made = _clone(op, operands, box).owner
-    if "static_output_shape" in op.attributes:
-        made.attributes["static_output_shape"] = ir.DenseI64ArrayAttr.get([size for _, size in box])
-    return made.results[0]
-
-
-_WRITERS = {"tensor.pad": _pad, "tensor.expand_shape": _reshape, "tensor.collapse_shape": _reshape}

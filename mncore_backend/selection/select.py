@@ -21,6 +21,7 @@ from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.dialects.mncore import reduced_axes, summed_axes
 from mnc.dialects.mncore.attributes import memory_attribute, placed_attribute, placement_of
+from mnc.dialects.mncore.trips import read_slice
 from mnc.mncore_backend.allocation import load_again
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.kernels.matmul import emit_matmul
@@ -47,6 +48,7 @@ from mnc.mncore_backend.selection.matmul import matmul_specs
 from mnc.mncore_backend.selection.nests import NestReader
 from mnc.mncore_backend.selection.order import ordered_kernels
 from mnc.mncore_backend.selection.owners import name_transfers, reader_names
+from mnc.mncore_backend.trips import Slice
 
 SILENT = (
     "func.return", "arith.constant", "memref.alloc", "memref.memory_space_cast", "mncore.resident", "mncore.scratch",
@@ -65,6 +67,7 @@ class HostTensor:
     dtype: str
     image: DramImage
     value: np.ndarray | None = None
+    part: Slice | None = None
 
 
 @dataclass
@@ -104,6 +107,7 @@ class _Selector:
         self.buffers: dict[Any, Buffer] = {}
         self.sources: dict[Any, HostTensor | tuple[str, np.ndarray]] = {}
         self.names = self._argument_names()
+        self.parts = self._argument_parts()
         self.loads: dict[Any, Any] | None = None
         self.stores: dict[Any, DramImage] = {}
         self.spilled: dict[Any, Spilled] = {}
@@ -129,6 +133,12 @@ class _Selector:
             own = ir.DictAttr(ir.ArrayAttr(attributes)[i]) if attributes is not None else {}
             names[argument] = ir.StringAttr(own["onnx.name"]).value if "onnx.name" in own else f"arg{i}"
         return names
+
+    def _argument_parts(self) -> dict[Any, Slice | None]:
+        """Which part of an argument each trip takes."""
+        given = self.function.attributes.get("arg_attrs")
+        entries = [ir.DictAttr(own) for own in given] if given is not None else [{} for _ in self.names]
+        return dict(zip(self.names, map(read_slice, entries), strict=True))
 
     def run(self) -> Selection:
         operations = [op.operation for op in self.function.regions[0].blocks[0].operations]
@@ -225,7 +235,7 @@ class _Selector:
         if "index_map" in op.attributes:
             image = _rearranged(image, op)
         if source in self.names:
-            tensor = HostTensor(self.names[source], "input", _dtype(target.type), image)
+            tensor = HostTensor(self.names[source], "input", _dtype(target.type), image, part=self.parts[source])
         else:
             name, value = self.sources[source]  # pyright: ignore[reportGeneralTypeIssues]
             tensor = HostTensor(name, "constant", _dtype(target.type), image, machine_words(value))
@@ -247,7 +257,8 @@ class _Selector:
         if "index_map" in op.attributes:
             elements = np.append(to_numpy(op.attributes["index_map"]).astype(np.int64), -1)
             image = replace(image, shape=tuple(target.type.shape), index=elements[image.index])
-        self.selection.tensors.append(HostTensor(self.names[target], "output", _dtype(source.type), image))
+        dtype, part = _dtype(source.type), self.parts[target]
+        self.selection.tensors.append(HostTensor(self.names[target], "output", dtype, image, part=part))
 
     def _plan_stores(self, first: Any) -> None:
         """Plan the stores that follow each other together, so that small ones share transfers."""

@@ -18,7 +18,7 @@ from mnc.executable import Executable, HostTensor
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.mncore_backend.emit import emit_unit, line_nodes
 from mnc.mncore_backend.ideal import Ideal
-from mnc.mncore_backend.program_ir import read_images, read_unit
+from mnc.mncore_backend.program_ir import read_images, read_trips, read_unit
 from mnc.options import Options
 from mnc.passes.autodiff.signature import Signature, find_main
 from mnc.passes.graph.count_work import WORK
@@ -69,8 +69,11 @@ def _run_stages(module: Any, options: Options) -> None:
 
 def _program(module: Any, initialise: Executable | None = None, read_back: Executable | None = None) -> Executable:
     unit = read_unit(module)
-    tensors = tuple(HostTensor(i.name, i.role, i.dtype, i.image, i.value) for i in read_images(module, unit.buffers))
-    text, nodes = emit_unit(unit, module), tuple(line_nodes(unit))
+    images = read_images(module, unit.buffers)
+    trips = read_trips(module, unit.buffers, images)
+    places = [image.image if trips is None else trips.image(image.image, image.part) for image in images]
+    tensors = tuple(HostTensor(i.name, i.role, i.dtype, at, i.value) for i, at in zip(images, places, strict=True))
+    text, nodes = emit_unit(unit, module, trips), tuple(line_nodes(unit, trips))
     return Executable(text, tensors, nodes, initialise=initialise, read_back=read_back)
 
 

@@ -62,7 +62,7 @@ def _entries(options: Options) -> list[Any]:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A scheduled module, the preferences that led to it, and its text."""
+    """A scheduled module, the preferences that led to it, and its text; one trip of a program that is repeated."""
 
     module: Any
     preferences: tuple[Preference, ...]
@@ -117,7 +117,7 @@ class _Search:
         with events.span("stage", f"layouts: {', '.join(ordered) or 'plain'}"):
             Pipeline(tuple(entries[decided:spills])).run(module)
             finished = self._with_room(module, options)
-            return Compiled(finished, ordered, emit_module(finished))
+            return Compiled(finished, ordered, emit_module(finished, most=1))
 
     @staticmethod
     def _with_room(module: Any, options: Options) -> Any:

@@ -33,6 +33,7 @@ LINALG = ("graph-to-linalg", "fuse-elementwise", "canonicalize", "cse")
 SPMD = (
     "drop-empty",
     "expand-indices",
+    "loop-over-parts{{resident={resident}}}",  # before all that knows about memory: a part may need no other care
     "tile-regions{{percent={region}}}",  # before products get tiles of their own
     "tile-contractions{{precision={precision} resident={resident}}}",  # of what is in DRAM as a whole
     "split-contractions",  # before layouts, which are of whole tensors

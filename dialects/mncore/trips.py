@@ -1,0 +1,25 @@
+"""Attributes of programs that are repeated, each time on other parts of tensors in DRAM."""
+
+from typing import Any
+
+from mnc.core.bindings import ir
+from mnc.mncore_backend.trips import Slice
+
+SLICE, TRIPS = "mncore.slice", "mncore.trips"
+"""On an argument, result or image: which part of a tensor each trip takes. On a function: the number of trips."""
+
+
+def slice_attribute(part: Slice) -> Any:
+    """``{shape = array<i64: 8, 3>, starts = array<i64: 0, 0, 2, 0, ...>}``, to be read by `read_slice`."""
+    starts = [start for own in part.starts for start in own]
+    return ir.DictAttr.get({"shape": ir.DenseI64ArrayAttr.get(part.whole), "starts": ir.DenseI64ArrayAttr.get(starts)})
+
+
+def read_slice(attributes: Any) -> Slice | None:
+    """Inverse of `slice_attribute`, for the attributes of an image or argument; None where all is taken."""
+    if SLICE not in attributes:
+        return None
+    given = ir.DictAttr(attributes[SLICE])
+    whole, starts = (tuple(ir.DenseI64ArrayAttr(given[name])) for name in ("shape", "starts"))
+    rank = len(whole)
+    return Slice(whole, tuple(starts[i : i + rank] for i in range(0, len(starts), rank)))
