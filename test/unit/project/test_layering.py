@@ -31,6 +31,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "cost": (*_BASE, "attribution", "ideal", "scheduling"),
     "checker": _BASE,
     "residency.plan": (),
+    "trips": (*_BASE, "dram_image", "movement", "program"),
 }
 """Plain algorithms of the backend -> what else of the backend they may import. None of them may touch MLIR."""
 
