@@ -25,7 +25,7 @@ def movement_steps(source: Layout, target: Layout) -> float:
     largest = max(source.local_size, target.local_size)
     if padded or largest > LARGEST_PLANNED:
         return rough  # padding rules out most short cuts, and the search for them is long
-    chain = find_chain(canonical(source), canonical(target), detours=largest <= LARGEST_DETOURED)
+    chain = find_chain(canonical(source), canonical(target), detours=largest <= LARGEST_DETOURED, limit=rough)
     steps = sum(move[0] for move in chain) if chain is not None else rough
     return float(steps if steps <= DEAR else min(steps, rough))
 

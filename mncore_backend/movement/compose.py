@@ -45,28 +45,43 @@ class Origin:
         return self.place >> self.code.shift(Axis.ADDRESS)
 
 
-def origins(source: Layout, image: Index, *, l1b_axis: bool) -> Origin:
-    """Where the long words of an image [L2B, (L1B,) long word, word of 2] come from. Of replicas the one in the own L2B
-    and L1B is taken. Raises NoWay when a long word is not one long word of the source."""
+TORN = -2
+"""What a long word that is put together from two has for its place."""
+
+
+def long_words(source: Layout, held: Index) -> Index:
+    """Places in the source of the long words that hold these elements [..., two words per long word]: those of the
+    first replicas, with -1 where nothing is held, and TORN where there is no such long word."""
     code, places = place_codes(source)
-    held = image >= 0
-    both = held[..., 0] & held[..., 1]
-    first, second = places[image[..., 0]], places[image[..., 1]]
+    pairs = held.reshape(*held.shape[:-1], -1, 2)
+    first, second = pairs[..., 0], pairs[..., 1]
+    other = (second >= 0) & (first < 0)
+    result = np.where(other, places[second], places[first])
+    both = (first >= 0) & (second >= 0)
     if source.replicated_bits(Axis.W):
-        if (both & (image[..., 0] != image[..., 1])).any():
-            raise NoWay("two elements of a long word are replicated words of the source")
+        torn = both & (first != second)
     else:
         word = code.field(Axis.W)
-        wrong = held[..., 0] & (first & word != 0) | held[..., 1] & (second & word == 0)
-        if wrong.any() or (both & ((first ^ second) & ~word != 0)).any():
-            raise NoWay("a long word is put together from two")
-    own = {Axis.L2B: _along(0, image.ndim - 1), Axis.PE: np.arange(image.shape[-2]) % PES}
+        torn = both & (result ^ places[second] != word) | (result & word != 0) != other
+    result[torn] = TORN
+    result[(first < 0) & (second < 0)] = -1
+    return result
+
+
+def origins(source: Layout, longs: Index, *, l1b_axis: bool) -> Origin:
+    """Where the long words of an image [L2B, (L1B,) long word], places as of `long_words`, come from. Of replicas the
+    one in the own L2B and L1B is taken. Raises NoWay when one is not one long word of the source."""
+    if longs.min(initial=0) == TORN:
+        raise NoWay("a long word is put together from two, or from replicated words")
+    code = place_codes(source)[0]
+    own = {Axis.L2B: _along(0, longs.ndim), Axis.PE: np.arange(longs.shape[-1]) % PES}
     if l1b_axis:
-        own[Axis.L1B] = _along(1, image.ndim - 1)
-    place = np.where(held[..., 0], first, second)
+        own[Axis.L1B] = _along(1, longs.ndim)
+    place = longs
     for axis, coordinate in own.items():
-        place |= (coordinate & source.replicated_bits(axis)).astype(place.dtype) << code.shift(axis)
-    return Origin(held[..., 0] | held[..., 1], code, place)
+        if bits := source.replicated_bits(axis):
+            place = place | (coordinate & bits).astype(longs.dtype) << code.shift(axis)
+    return Origin(longs >= 0, code, place)
 
 
 def _along(position: int, ndim: int) -> Index:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout
@@ -44,13 +45,37 @@ def estimate(plan: Callable[[Builder], object]) -> Cost:
     return count(program.operations)
 
 
-def move_steps(way: Callable[[Builder, Buffer, Buffer], None], source: Layout, target: Layout) -> int:
-    """Steps of a move that `way` emits between local memories."""
-    program = Program()
+def move_steps(
+    way: Callable[[Builder, Buffer, Buffer], None], source: Layout, target: Layout, *, limit: float = inf
+) -> int | None:
+    """Steps of a move that `way` emits between local memories; None if they are more than `limit`."""
+    program = Program(operations=_UpTo(limit))
     a = program.buffer("a", source.local_size, (Memory.LM0,))
     b = program.buffer("b", target.local_size, (Memory.LM1,))
-    way(Builder(program), a, b)
-    return count(program.operations).total_steps
+    try:
+        way(Builder(program), a, b)
+    except _TooMany:
+        return None
+    steps = count(program.operations).total_steps
+    return steps if steps <= limit else None
+
+
+class _TooMany(Exception):
+    """There are more operations than anybody wants to know of."""
+
+
+class _UpTo(list[MachineOp]):
+    """Operations, each of which takes a step at least."""
+
+    def __init__(self, most: float) -> None:
+        super().__init__()
+        self._most = most
+
+    def append(self, op: MachineOp) -> None:
+        """One more. Raises _TooMany."""
+        super().append(op)
+        if len(self) > self._most:
+            raise _TooMany
 
 
 def count(operations: list[MachineOp]) -> Cost:

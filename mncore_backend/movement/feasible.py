@@ -1,6 +1,7 @@
 """Cheap necessary conditions on the digits of two layouts of a tensor: which single moves are worth working out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from math import prod
 
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Digit, Layout
@@ -25,9 +26,10 @@ def atoms(layout: Layout) -> list[list[Digit]]:
     return result
 
 
-def places(layout: Layout) -> dict[Place, Bit]:
+@lru_cache(maxsize=4096)
+def places(layout: Layout) -> Mapping[Place, Bit]:
     """The index bit that each bit of a hardware coordinate holds; bits that hold replicas are missing."""
-    found = {}
+    found: dict[Place, Bit] = {}
     for dim, digits in enumerate(atoms(layout)):
         for i, digit in enumerate(digits):
             if digit.axis is not Axis.ADDRESS:
@@ -35,7 +37,7 @@ def places(layout: Layout) -> dict[Place, Bit]:
     return found
 
 
-def _stay(source: dict[Place, Bit], target: dict[Place, Bit], axes: Iterable[Axis]) -> bool:
+def _stay(source: Mapping[Place, Bit], target: Mapping[Place, Bit], axes: Iterable[Axis]) -> bool:
     """Whether nothing has to move along the axes: every coordinate bit is replicated before or the same after."""
     return all(bit == target.get(place) for place, bit in source.items() if place[0] in axes)
 
@@ -43,6 +45,11 @@ def _stay(source: dict[Place, Bit], target: dict[Place, Bit], axes: Iterable[Axi
 def may_copy(source: Layout, target: Layout) -> bool:
     """Whether copies inside the PEs can do."""
     return _stay(places(source), places(target), (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE))
+
+
+def may_stay_in_l2b(source: Layout, target: Layout) -> bool:
+    """Whether moves inside the L2Bs can do."""
+    return _stay(places(source), places(target), (Axis.L2B,))
 
 
 def may_transpose(source: Layout, target: Layout) -> bool:

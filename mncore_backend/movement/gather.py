@@ -2,12 +2,15 @@
 relayout that has no cheaper way."""
 
 import hashlib
+from contextlib import suppress
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, addresses_in_use
+from mnc.mncore_backend.movement.compose import NoWay
 from mnc.mncore_backend.movement.crossing import SCRATCH, crossing
 from mnc.mncore_backend.movement.estimate import count, move_steps
 from mnc.mncore_backend.movement.feasible import may_copy, may_hop, may_transpose
@@ -74,17 +77,22 @@ def _plan(
     return _collect_and_pick(builder, source_layout, source, need, longs, target, padding)
 
 
-def single_move(source: Layout, target: Layout, index_map: Index | None = None) -> tuple[int, Emit] | None:
-    """The cheapest single move: a copy in the PEs, a transpose in the MABs or one trip; (cost in steps, way)."""
+def single_move(
+    source: Layout, target: Layout, index_map: Index | None = None, *, limit: float = inf
+) -> tuple[int, Emit] | None:
+    """The cheapest single move: a copy in the PEs, a transpose in the MABs or one trip; (cost in steps, way). None if
+    there is none of at most `limit` steps."""
     ways: list[Emit] = []
     for may, way in ((may_copy, local_copy), (may_transpose, transpose), (may_hop, hop)):
         if not ways and (index_map is not None or may(source, target)):
             ways = way(source, target, index_map)
-    priced = [(move_steps(way, source, target), i) for i, way in enumerate(ways)]
-    if not priced:
-        return None
-    cost, chosen = min(priced)
-    return cost, ways[chosen]
+    best: tuple[int, Emit] | None = None
+    for way in ways:
+        with suppress(NoWay):
+            cost = move_steps(way, source, target, limit=limit)
+            if cost is not None and (best is None or cost < best[0]):
+                best, limit = (cost, way), cost
+    return best
 
 
 def _static_padding(need: Need, longs: list[int]) -> list[int] | None:

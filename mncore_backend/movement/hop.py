@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, locate
-from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, fill, granules, origins, slack
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout
+from mnc.mncore_backend.movement.collecting import by_rows, taking_turns
+from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, fill, granules, long_words, origins, slack
 from mnc.mncore_backend.movement.paths import (
     Path,
     l1bm_extent,
@@ -19,13 +20,14 @@ from mnc.mncore_backend.movement.paths import (
     paths,
     slices,
 )
-from mnc.mncore_backend.movement.scope import Index, filled_addresses, mapped
+from mnc.mncore_backend.movement.scope import LEVELS, Index, filled_addresses, mapped
 from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, exchange, staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT, PeStep, placed
 from mnc.mncore_backend.program import Buffer, Builder, upper
 
 BLOCK = MV_UNIT // PES  # granules of one l2bm@k and of one MV unit
 CHUNK = 4  # granules of one cycle of l2bm@k
+ORDERS = 2  # in which L2Bs may exchange
 L2BS = AXIS_SIZE[Axis.L2B]
 MOST_L1BM, MOST_L2BM = 4096, 16384  # long words of one staging buffer: half of the memory
 
@@ -52,83 +54,79 @@ class _Hop:
         return AXIS_SIZE[Axis.MAB] * self.longs
 
 
+@dataclass(slots=True)
+class _Trip:
+    """All slices, which are worked out when they are wanted: who finds the first ones too dear does not pay for the
+    rest."""
+
+    source: Layout
+    path: Path
+    longs: Index | None
+    parts: list[list[PeStep]]
+    found: list[list[Emit]] = field(default_factory=list)
+
+    def slice(self, number: int) -> list[Emit]:
+        """The ways of a slice. Raises NoWay."""
+        if len(self.found) == number:
+            assert self.longs is not None
+            self.found.append(_slice(_Hop(self.source, self.path, self.parts[number]), self.longs))
+            if len(self.found) == len(self.parts):
+                self.longs = None  # it is large, and ways are remembered
+        return self.found[number]
+
+    def way(self, order: int) -> Emit:
+        """Every slice in this one of its ways, or in the last; raises NoWay when it is emitted, also where it is the
+        same as that of the order before."""
+
+        def run(builder: Builder, a: Buffer, b: Buffer) -> None:
+            other = order == 0
+            for number in range(len(self.parts)):
+                ways = self.slice(number)
+                ways[min(order, len(ways) - 1)](builder, a, b)
+                other |= order < len(ways)
+            if not other:
+                raise NoWay("there is one order only")
+
+        return run
+
+
 def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[Emit]:
-    """Every way to turn `source` into `target` by one trip; empty if lanes have to move first. The result of a way is
-    emitted slice by slice; words that pad the target or that the map sends nowhere get copies of something."""
+    """Ways to turn `source` into `target` by one trip; lanes do not move. What a way emits it emits slice by slice;
+    words that pad the target or that the map sends nowhere get copies of something. A way may raise NoWay."""
     held = mapped(target, index_map)
     addresses = filled_addresses(target, index_map, held >= 0)
-    ways = []
     choices = [(path, addresses) for path in paths(target, upward=False)]
-    turns = _taking_turns(source, held, addresses)
-    rows = _by_rows(source, held, addresses)
+    turns = taking_turns(source, held, addresses)
+    rows = by_rows(source, held, addresses)
     choices += [(path, turns) for path, _ in choices if path.sets == (0,) and turns is not None]
     choices += [(path, rows) for path in paths(target, upward=False) if rows is not None]
-    for path, order in choices:
-        parts = slices(path, order, two_long=True)
-        try:
-            found = [_slice(_Hop(source, path, part), held) for part in parts]
-        except NoWay:
-            continue
-        ways += [_in_turn([own[min(n, len(own) - 1)] for own in found]) for n in range(max(map(len, found)))]
-    return ways
+    longs = _long_words(source, target, held)
+    trips = [_Trip(source, path, longs, slices(path, order, two_long=True)) for path, order in choices]
+    return [trip.way(order) for trip in trips for order in range(ORDERS)]
 
 
-def _in_turn(emitters: list[Emit]) -> Emit:
-    def run(builder: Builder, a: Buffer, b: Buffer) -> None:
-        for emit in emitters:
-            emit(builder, a, b)
-
-    return run
-
-
-def _by_rows(source: Layout, held: Index, addresses: list[int]) -> list[int] | None:
-    """Target addresses in the order of what they hold in the source: L1Bs one after the other, of each the addresses,
-    of each address the MABs. So l1bmd collects them, which takes four addresses of all MABs in one step, and who wants
-    them in the order of the target sorts them on the way down; what several MABs hold comes down as often, to the same
-    address. None where that is the order of the target anyway."""
-    first = held.reshape(-1, held.shape[-1] // 2, 2)[0, addresses, 0]
-    replicas = [mab for mab in range(AXIS_SIZE[Axis.MAB]) if mab & ~source.replicated_bits(Axis.MAB) == 0]
-    if len(replicas) == AXIS_SIZE[Axis.MAB] or (first < 0).any():
-        return None
-    where = locate(source)
-    taken, mab = np.repeat(first, len(replicas)), np.add.outer(where[Axis.MAB][first], replicas).reshape(-1)
-    keys = [where[Axis.PE][taken], mab, where[Axis.ADDRESS][taken], where[Axis.L1B][taken]]
-    order = np.repeat(addresses, len(replicas))[np.lexsort(keys)].tolist()
-    return order if order != addresses else None
+def _long_words(source: Layout, target: Layout, held: Index) -> Index:
+    """`long_words` of what the target holds; coordinates that hold replicas are looked at once."""
+    alike = [target.replicated_bits(axis) == AXIS_SIZE[axis] - 1 for axis in LEVELS]
+    once = held[tuple(slice(1) if same else slice(None) for same in alike)]
+    longs = long_words(source, once)
+    return np.broadcast_to(longs, (*held.shape[:-1], longs.shape[-1]))
 
 
-def _taking_turns(source: Layout, held: Index, addresses: list[int]) -> list[int] | None:
-    """Target addresses such that the L1Bs they come from take turns as in a block of l2bmd, which collects from all at
-    once: two granules of each L1B, the same of all. None where they do not give alike."""
-    first = held.reshape(-1, held.shape[-1] // 2, 2)[0, addresses, 0]
-    if source.replicated_bits(Axis.L1B) or len(addresses) % 16 or (first < 0).any():
-        return None
-    where = locate(source)
-    given: list[list[tuple[int, int, int]]] = [[] for _ in range(AXIS_SIZE[Axis.L1B])]
-    for address, element in zip(addresses, first, strict=True):
-        mab, own = int(where[Axis.MAB][element]), int(where[Axis.ADDRESS][element])
-        given[int(where[Axis.L1B][element])].append((mab, own, address))
-    columns = [sorted(own) for own in given]
-    alike = {tuple((mab, address) for mab, address, _ in own) for own in columns}
-    if len(alike) != 1 or len(columns[0]) % 2:
-        return None
-    pairs = range(0, len(columns[0]), 2)
-    return [own[i + half][2] for i in pairs for own in columns for half in range(2)]
-
-
-def _slice(own: _Hop, held: Index) -> list[Emit]:
-    """The ways of a slice: two where L2Bs may exchange in another order than is wanted. Raises NoWay."""
+def _slice(own: _Hop, longs: Index) -> list[Emit]:
+    """The ways of a slice: two where L2Bs may exchange in another order than is wanted. `longs`: places of the long
+    words of the target. Raises NoWay."""
     size = l1bm_size(own.path, own.part)
-    l1bm = l1bm_index(held, own.part, size)
-    origin = origins(own.source, l1bm, l1b_axis=True)
+    l1bm = l1bm_index(longs, own.part, size, words=1)
+    origin = origins(own.source, l1bm[..., 0], l1b_axis=True)
     same_l2b = not (origin.wanted & (origin.at(Axis.L2B) != np.arange(8).reshape(8, 1, 1))).any()
     same_l1b = not (origin.wanted & (origin.at(Axis.L1B) != np.arange(8).reshape(1, 8, 1))).any()
     if same_l2b and same_l1b:
         # Also fails when L1Bs take different parts of a replicated source: then they part in L2BM.
         with suppress(NoWay):
             return [_within_l1b(own, granules(origin, origin.granule % own.span, (0, 1)))]
-    image = l2bm_index(own.path, l1bm)
-    padding = np.full((L2BS, -image.shape[1] % MV_UNIT, 2), -1, image.dtype)
+    image = l2bm_index(own.path, l1bm)[..., 0]
+    padding = np.full((L2BS, -image.shape[1] % MV_UNIT), -1, image.dtype)
     image = np.concatenate([image, padding], axis=1)
     origin = origins(own.source, image, l1b_axis=False)
     if same_l2b:

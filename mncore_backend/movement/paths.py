@@ -102,20 +102,20 @@ def l1bm_extent(path: Path, steps: list[PeStep]) -> int:
     return -(-(offset + last.form.block) // path.unit) * path.unit
 
 
-def l1bm_index(held: Index, steps: list[PeStep], size: int) -> Index:
-    """What a slice holds in each L1BM: [L2B, L1B, long word, word]."""
-    result = np.full((8, 8, size, 2), -1, np.int32)
+def l1bm_index(held: Index, steps: list[PeStep], size: int, words: int = 2) -> Index:
+    """What a slice holds in each L1BM: [L2B, L1B, long word, word]. `words`: numbers that `held` has per long word."""
+    result = np.full((8, 8, size, words), -1, held.dtype)
     for form, run in groupby(placed(steps), key=lambda item: item[1].form):
         alike = list(run)
-        blocks = _blocks(held, form, [step for _, step in alike])
+        blocks = _blocks(held, form, [step for _, step in alike], words)
         for number, (offset, step) in enumerate(alike):
             result[:, :, offset : offset + step.data] = blocks[:, :, number, : step.data]
     return result
 
 
-def _blocks(held: Index, form: Form, steps: list[PeStep]) -> Index:
+def _blocks(held: Index, form: Form, steps: list[PeStep], words: int) -> Index:
     """Blocks of steps of one form [L2B, L1B, step, long word, word]: lower axes renamed into the fields of the form."""
-    longs = held.reshape(8, 8, 4, 4, 4, -1, 2)
+    longs = held.reshape(8, 8, 4, 4, 4, -1, words)
     names = [name for name in ("q", "r", "p") if name in form.names]
     first = tuple(slice(None) if name in names else 0 for name in ("q", "r", "p"))
     halves = range(2 if form.two_long else 1)
@@ -129,16 +129,16 @@ def _blocks(held: Index, form: Form, steps: list[PeStep]) -> Index:
         picked = picked[..., 0, :]
         names.remove("h")
     order = ["L", "B", "step", *form.names, "w"]
-    return np.transpose(picked, [names.index(n) for n in order]).reshape(8, 8, len(steps), -1, 2)
+    return np.transpose(picked, [names.index(n) for n in order]).reshape(8, 8, len(steps), -1, words)
 
 
 def l2bm_index(path: Path, l1bm: Index) -> Index:
     """What a slice holds in each L2BM: [L2B, long word, word], before rounding to MV units."""
-    size = l1bm.shape[2]
+    size, words = l1bm.shape[2:]
     if path.sets is None:
-        blocks = l1bm.reshape(8, 8, size // 32, CYCLES, 8, 2).transpose(0, 2, 3, 1, 4, 5)
-        return blocks.reshape(8, size * 8, 2)
-    return l1bm[:, list(path.sets)].reshape(8, -1, 2)
+        blocks = l1bm.reshape(8, 8, size // 32, CYCLES, 8, words).transpose(0, 2, 3, 1, 4, 5)
+        return blocks.reshape(8, size * 8, words)
+    return l1bm[:, list(path.sets)].reshape(8, -1, words)
 
 
 def l2bm_size(path: Path, steps: list[PeStep]) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout, addresses_in_use, place
-from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, granules, origins
+from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, granules, long_words, origins
 from mnc.mncore_backend.movement.paths import Path, l1bm_extent, l1bm_index, l1bm_size, l2bm_index, paths, slices
 from mnc.mncore_backend.movement.pick import Plan
 from mnc.mncore_backend.movement.reduce import KINDS, climbing_form, plan_reduce
@@ -74,7 +74,7 @@ def _slice(kind: str, layout: Layout, mabs: int, path: Path, part: list[PeStep],
     size = l1bm_size(path, part)
     image = l2bm_index(path, l1bm_index(held, part, size))
     image = np.concatenate([image, np.full((len(image), -image.shape[1] % MV_UNIT, 2), -1, image.dtype)], axis=1)
-    origin = origins(layout, image, l1b_axis=False)
+    origin = origins(layout, long_words(layout, image.reshape(len(image), -1)), l1b_axis=False)
     wanted = granules(origin, origin.at(Axis.ADDRESS), (0,))
     if len(wanted) * PES > MOST:
         raise NoWay("more data than the staging memory holds")

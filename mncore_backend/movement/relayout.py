@@ -6,16 +6,19 @@ together, so layouts whose lanes differ need a transpose before or after the tri
 ends with other lanes.
 """
 
-from collections.abc import Iterator
+import threading
+from collections import OrderedDict
 from functools import lru_cache
 from heapq import heappop, heappush
+from math import inf
 
 import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, canonical, equivalent
+from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
 from mnc.mncore_backend.movement.estimate import count, move_steps
-from mnc.mncore_backend.movement.feasible import may_copy
+from mnc.mncore_backend.movement.feasible import may_copy, may_stay_in_l2b
 from mnc.mncore_backend.movement.gather import plan_gather, single_move
 from mnc.mncore_backend.movement.hop import Emit
 from mnc.mncore_backend.movement.lanes import collected, variants
@@ -29,6 +32,8 @@ Move = tuple[int, Layout, Emit]  # cost in steps, where it leads, how
 MOVES = 4  # longest chain that is looked for
 EXPANDED = 40  # layouts from which the search goes on before it gives up
 DEAR = 250  # steps above which detours and gathers are looked at as well
+
+THROUGH_PDM = 2 * (MV_LATENCY_STEPS + MV_ISSUE_INTERVAL_STEPS)  # steps of the least exchange between L2Bs
 
 IN_REGISTERS = 64  # long words up to which what lies between two moves is in a register file
 
@@ -69,8 +74,8 @@ def _plan(
     ends = canonical(source_layout), canonical(target_layout)
     chain = find_chain(*ends) if padding is None or not padded else None
     if chain is not None and picks:
-        chain = _picked(*ends, sum(move[0] for move in chain)) or chain
-    cost = sum(move[0] for move in chain) if chain is not None else None
+        chain = _picked(*ends, _steps(chain)) or chain
+    cost = _steps(chain) if chain is not None else None
     if cost is None or cost > DEAR:  # what a PE picks from all that passes by may be less than what chains carry
         trial = Builder(Program(), builder.location, builder.keep)
         index_map = np.arange(source_layout.size)
@@ -94,8 +99,8 @@ def _picked(source: Layout, target: Layout, cost: int) -> tuple[Move] | None:
     """A pick of what every PE holds itself, if that takes fewer than `cost` steps. As a part of longer chains it does
     not pay: it keeps the ALU from other work and its source in LM0, where that could pass by in a register file."""
     picks = own_part(source, target) if may_copy(source, target) else []
-    priced = move_steps(picks[0], source, target) if picks else cost
-    return ((priced, target, picks[0]),) if priced < cost else None
+    priced = move_steps(picks[0], source, target, limit=cost - 1) if picks else None
+    return ((priced, target, picks[0]),) if priced is not None else None
 
 
 def _between(layout: Layout) -> tuple[Memory, ...]:
@@ -104,25 +109,34 @@ def _between(layout: Layout) -> tuple[Memory, ...]:
     return REGISTER_FILE if layout.local_size <= IN_REGISTERS else LOCAL_MEMORY
 
 
-@lru_cache(maxsize=256)
-def find_chain(source: Layout, target: Layout, *, detours: bool = True) -> tuple[Move, ...] | None:
-    """The cheapest chain of moves over the intermediate layouts, None if there is none; with `detours`, over layouts
-    that collect an axis in every PE too, where the chain is dear."""
+@lru_cache(maxsize=1024)
+def find_chain(
+    source: Layout, target: Layout, *, detours: bool = True, limit: float = inf
+) -> tuple[Move, ...] | None:
+    """The cheapest chain of moves over the intermediate layouts; with `detours`, over layouts that collect an axis in
+    every PE too, where the chain is dear. None if there is none, or none of at most `limit` steps and all are dear."""
+    limit = max(limit, DEAR)
     stops = [*variants(source, target), *variants(target, source)]
-    found = _search(source, target, stops)
-    if detours and (found is None or sum(move[0] for move in found) > DEAR):
+    found = _search(source, target, stops, limit)
+    if detours and (found is None or _steps(found) > DEAR):
         # A detour: an axis collected in every PE, and spread again.
         for end, other in ((source, target), (target, source)):
             for detour in collected(end):
                 stops += [detour, *variants(detour, other)]
-        found = _search(source, target, stops)
+        found = _search(source, target, stops, limit if found is None else _steps(found)) or found
     return found
 
 
-def _search(source: Layout, target: Layout, stops: list[Layout]) -> tuple[Move, ...] | None:
+def _steps(chain: tuple[Move, ...]) -> int:
+    return sum(move[0] for move in chain)
+
+
+def _search(source: Layout, target: Layout, stops: list[Layout], limit: float) -> tuple[Move, ...] | None:
+    """Of chains that are as cheap, the one that was found first; those of more than `limit` steps are not followed."""
     queue: list[tuple[int, int, Layout, tuple[Move, ...]]] = [(0, 0, source, ())]
     best: dict[Layout, int] = {}
     number = 0
+    least = {there: least_steps(there, target) for there in (*stops, target)}
     while queue:
         cost, _, here, chain = heappop(queue)
         if here == target and chain:
@@ -130,19 +144,44 @@ def _search(source: Layout, target: Layout, stops: list[Layout]) -> tuple[Move, 
         if here in best or len(chain) == MOVES or len(best) == EXPANDED:
             continue
         best[here] = cost
-        for move in _moves(here, stops, target, set(best)):
-            number += 1
-            heappush(queue, (cost + move[0], number, move[1], (*chain, move)))
+        onward = [there for there in dict.fromkeys((*stops, target)) if there == target or there not in best]
+        for there in sorted(onward, key=lambda there: there != target):  # first what lowers the limit
+            move = KNOWN_MOVES.find(here, there, limit - cost - least[there])
+            if move is not None:
+                limit = min(limit, cost + move[0]) if there == target else limit
+                heappush(queue, (cost + move[0], number + onward.index(there), there, (*chain, move)))
+        number += len(onward)
     return None
 
 
-def _moves(here: Layout, stops: list[Layout], target: Layout, done: set[Layout]) -> Iterator[Move]:
-    for there in dict.fromkeys((*stops, target)):
-        if (there in done or there == here) and there != target:
-            continue
-        found = _known_move(here, there)
-        if found is not None:
-            yield found[0], there, found[1]
+def least_steps(here: Layout, there: Layout) -> int:
+    """Steps that every chain from here to there takes at least."""
+    return 0 if may_stay_in_l2b(here, there) else THROUGH_PDM
 
 
-_known_move = lru_cache(maxsize=1024)(single_move)
+class _KnownMoves:
+    """Single moves by their ends; of those that were found to be too dear, what they cost at least."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: OrderedDict[tuple[Layout, Layout], Move | float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, here: Layout, there: Layout, limit: float) -> Move | None:
+        """The cheapest move, None if there is none of at most `limit` steps."""
+        if limit < least_steps(here, there):
+            return None
+        ends = here, there
+        with self._lock:
+            found = self._known.pop(ends, -1.0)
+        if isinstance(found, float) and found < limit:
+            made = single_move(here, there, limit=limit)
+            found = float(limit) if made is None else (made[0], there, made[1])
+        with self._lock:
+            self._known[ends] = found
+            if len(self._known) > self._most:
+                self._known.popitem(last=False)
+        return None if isinstance(found, float) or found[0] > limit else found
+
+
+KNOWN_MOVES = _KnownMoves(4096)

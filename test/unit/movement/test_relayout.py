@@ -10,7 +10,8 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, pack, parse, place
 from mnc.mncore_backend.machine import CYCLES_PER_STEP
 from mnc.mncore_backend.movement.estimate import count
-from mnc.mncore_backend.movement.relayout import find_chain, plan_relayout
+from mnc.mncore_backend.movement.gather import single_move
+from mnc.mncore_backend.movement.relayout import DEAR, find_chain, least_steps, plan_relayout
 from mnc.mncore_backend.program import Builder, Program
 
 from .chips import ready
@@ -66,6 +67,34 @@ def test_known(name: str) -> None:
     assert find_chain(a, b) is not None
     cost = count(program.operations)
     assert cost.steps + cost.mv_cycles // CYCLES_PER_STEP <= bound
+
+
+def test_limits_prune_what_is_dearer_and_nothing_else() -> None:
+    dear = 0
+    for source, target, _ in KNOWN.values():
+        a, b = parse(source), parse(target)
+        found = find_chain(a, b)
+        assert found is not None
+        cost = sum(move[0] for move in found)
+        alike = find_chain(a, b, limit=cost)
+        assert alike is not None and [move[:2] for move in alike] == [move[:2] for move in found]
+        if cost > DEAR:
+            dear += 1
+            assert find_chain(a, b, limit=cost - 1) is None
+    assert dear
+
+
+@given(st.data())
+@settings(max_examples=15, deadline=None, phases=UNSHRUNK)
+def test_moves_within_a_limit_are_the_cheapest_of_all(data: st.DataObject) -> None:
+    source = data.draw(layouts(max_address=8))
+    target = data.draw(layouts(shape=source.shape, max_address=8))
+    known = single_move(source, target)
+    cost = 0 if known is None else known[0]
+    limited = single_move(source, target, limit=cost)
+    assert (limited is None) == (known is None) and (limited is None or limited[0] == cost)
+    assert single_move(source, target, limit=cost - 1) is None
+    assert known is None or cost >= least_steps(source, target)
 
 
 def test_few_mvs_bring_uneven_rows() -> None:
