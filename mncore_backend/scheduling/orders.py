@@ -4,10 +4,10 @@ from dataclasses import replace
 from itertools import combinations
 
 from mnc.mncore_backend.program import Program
+from mnc.mncore_backend.scheduling.reading import Reading, transfer_of
 from mnc.mncore_backend.scheduling.scheduler import Schedule, ScheduleOptions, schedule
 from mnc.mncore_backend.scheduling.timeline import timing_of
 from mnc.mncore_backend.scheduling.transfers import TransferOrder
-from mnc.mncore_backend.scheduling.window import transfer_of
 
 SEVERAL = 5000
 """Programs of so many operations at most are scheduled in several ways."""
@@ -26,10 +26,11 @@ def best_schedule(program: Program) -> Schedule:
         return schedule(program)
     orders = TransferOrder if _meet(program) else (TransferOrder.READY,)
     tried = [ScheduleOptions(order=order, deep=deep) for order in orders for deep in (True, False)]
-    found = [(schedule(program, options), options) for options in tried]
+    reading = Reading(program.operations)
+    found = [(schedule(program, options, reading), options) for options in tried]
     best, options = min(found, key=lambda pair: (pair[0].cycles, pair[0].steps))
     for _ in range(IMPROVED):
-        other = schedule(program, replace(options, earlier=best.places))
+        other = schedule(program, replace(options, earlier=best.places), reading)
         if (other.cycles, other.steps) >= (best.cycles, best.steps):
             break
         best = other

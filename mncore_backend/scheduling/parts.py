@@ -15,8 +15,8 @@ from mnc.mncore_backend.machine import CYCLES_PER_STEP, LONGEST_HAZARD_STEPS
 from mnc.mncore_backend.program import BufferOperand, MachineOp, Program
 from mnc.mncore_backend.scheduling.chains import TIES, produced_latch
 from mnc.mncore_backend.scheduling.orders import best_schedule
+from mnc.mncore_backend.scheduling.reading import moving_memories
 from mnc.mncore_backend.scheduling.scheduler import Schedule
-from mnc.mncore_backend.scheduling.window import moving_memories
 
 PARTED = 50_000
 """Operations of a program that is scheduled in parts: below, the second processor would gain a few seconds at most."""

@@ -20,6 +20,7 @@ from mnc.mncore_backend.program import Program
 from mnc.mncore_backend.scheduling.forwarding import forwarded
 from mnc.mncore_backend.scheduling.graph import Bundle, Node
 from mnc.mncore_backend.scheduling.needs import AGENT_BIT, REACH, Needs, needs_of
+from mnc.mncore_backend.scheduling.reading import Reading, Stream
 from mnc.mncore_backend.scheduling.ready import ReadyQueues
 from mnc.mncore_backend.scheduling.statements import StatementWriter
 from mnc.mncore_backend.scheduling.steps import StepRecord, StepTable, side_by_side
@@ -74,12 +75,15 @@ class ScheduleOptions:
     earlier: Mapping[int, int] | None = None
 
 
-def schedule(program: Program, options: ScheduleOptions = ScheduleOptions()) -> Schedule:
-    """Statements that compute what the operations of `program` compute when executed one after the other.
+def schedule(
+    program: Program, options: ScheduleOptions = ScheduleOptions(), reading: Reading | None = None
+) -> Schedule:
+    """Statements that compute what the operations of `program` compute when executed one after the other. `reading` is
+    the program read before, for who schedules it several times.
 
     Every buffer must have an address. Raises InternalError for operations that no step can take.
     """
-    return _ListScheduler(program, options).run()
+    return _ListScheduler(program, options, reading).run()
 
 
 Replaced = tuple[list[tuple[Node, Expression, Needs]], list[Needs]]
@@ -90,6 +94,7 @@ Replaced = tuple[list[tuple[Node, Expression, Needs]], list[Needs]]
 class _ListScheduler:
     program: Program
     options: ScheduleOptions
+    reading: Reading | None = None
     taken: dict[Bundle, Replaced] = field(default_factory=dict)  # what chances replaced
     chances: dict[int, list[Bundle]] = field(default_factory=dict)  # step -> what latches would make ready for it
     window: Window = field(init=False)
@@ -104,7 +109,9 @@ class _ListScheduler:
 
     def __post_init__(self) -> None:
         options = self.options
-        self.window = Window(self.program.operations, options.window, deep=options.deep, earlier=options.earlier)
+        operations = self.program.operations
+        source = Stream(operations) if self.reading is None else self.reading.again()
+        self.window = Window(source, len(operations), options.window, deep=options.deep, earlier=options.earlier)
         self.table = StepTable()
         self.timeline = Timeline()
         self.transfers = Transfers(self.timeline)

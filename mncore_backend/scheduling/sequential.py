@@ -4,10 +4,10 @@ reference that every schedule is compared with."""
 from mnc.mncore_backend.assembly.records import Expression, RepeatedNop, Statement, Step
 from mnc.mncore_backend.program import Program
 from mnc.mncore_backend.scheduling.chains import find_chains
+from mnc.mncore_backend.scheduling.reading import transfer_of
 from mnc.mncore_backend.scheduling.scheduler import Schedule
 from mnc.mncore_backend.scheduling.statements import NOP
 from mnc.mncore_backend.scheduling.timeline import Timeline, timing_of
-from mnc.mncore_backend.scheduling.window import transfer_of
 
 IDLE_STEPS = 6
 TAG = 1

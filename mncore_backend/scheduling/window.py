@@ -1,41 +1,10 @@
 """The window of operations that compete for steps: builds the graph as the window moves over the program."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from mnc.core.diagnostics import InternalError
-from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
-from mnc.mncore_backend.isa import OPCODES, Unit
-from mnc.mncore_backend.program import BufferOperand, MachineOp
-from mnc.mncore_backend.scheduling.chains import Chain, find_chains
-from mnc.mncore_backend.scheduling.dependence import Dependences
 from mnc.mncore_backend.scheduling.graph import Bundle, Node
-from mnc.mncore_backend.scheduling.timeline import timing_of
-from mnc.mncore_backend.scheduling.touches import Touch, describe, narrowed, transfer_touches
+from mnc.mncore_backend.scheduling.reading import Source
 from mnc.mncore_backend.scheduling.urgency import compute_priorities
-
-_CONTROL = (Unit.NOP, Unit.NOFORWARD, Unit.WAIT)
-
-
-def _upper(operand: object) -> Operand:
-    resolved = operand.resolve() if isinstance(operand, BufferOperand) else operand
-    assert isinstance(resolved, Operand)
-    return resolved
-
-
-def transfer_of(op: MachineOp) -> Transfer:
-    """The MV of an operation, without a tag."""
-    return Transfer(op.opcode, op.size, _upper(op.sources[0]), _upper(op.destinations[0]))
-
-
-def moving_memories(operations: Sequence[MachineOp]) -> frozenset[Memory]:
-    """Local memories whose base register is written."""
-    names = {Memory.BAR0: Memory.BAR0, Memory.BAR1: Memory.BAR1}
-    return frozenset(
-        names[o.memory]
-        for op in operations
-        for o in op.destinations
-        if not isinstance(o, BufferOperand) and o.memory in names
-    )
 
 
 class Window:
@@ -43,20 +12,21 @@ class Window:
 
     def __init__(
         self,
-        operations: Sequence[MachineOp],
+        source: Source,
+        count: int,
         size: int,
         *,
         deep: bool = True,
         earlier: Mapping[int, int] | None = None,
     ) -> None:
-        """`deep`, `earlier`: see `compute_priorities`."""
+        """A window of `size` over the `count` operations of a source. `deep`, `earlier`: see `compute_priorities`."""
         self._deep = deep
         self._earlier = earlier
-        self._operations = operations
+        self._source = source
+        self._count = count
         self._size = size
         self._next = 0
-        self._chains: dict[int, Chain] = {i: c for c in find_chains(operations) for row in c.rows for i in row}
-        self._dependences = Dependences(moving_memories(operations))
+        self._chains = source.chains
         self._open: dict[int, Bundle] = {}
         self.bundles: list[Bundle] = []
         self.unplaced = 0
@@ -64,7 +34,7 @@ class Window:
     @property
     def exhausted(self) -> bool:
         """The whole program has been read."""
-        return self._next == len(self._operations)
+        return self._next == self._count
 
     def wants_more(self) -> bool:
         """A quarter of the window has become free."""
@@ -88,14 +58,11 @@ class Window:
         return ready
 
     def _read_one(self) -> Bundle:
-        index = self._next
+        node, before = self._source.read(self._next)
         self._next += 1
-        op = self._operations[index]
-        node, touches = _make_node(index, op)
         bundle = self._join(node)
-        found = self._dependences.add(node, touches)
-        for before, distance in found.steps.items():
-            self._connect(before, node, distance, found.sooner[before])
+        for other, distance, sooner in before:
+            self._connect(other, node, distance, sooner)
         bundle.missing -= 1
         return bundle
 
@@ -130,15 +97,3 @@ class Window:
         else:
             node.earliest = max(node.earliest, before.step + distance)
             node.sooner = max(node.sooner, before.step + sooner)
-
-
-def _make_node(index: int, op: MachineOp) -> tuple[Node, tuple[Touch, ...]]:
-    if op.is_transfer:
-        transfer = transfer_of(op)
-        return Node(index, op, transfer=transfer, timing=timing_of(transfer)), transfer_touches(transfer)
-    info = OPCODES.get(op.opcode)
-    if info is None or info.unit in _CONTROL:
-        raise InternalError(f"operation {index}: {op.opcode} is not for generators to emit")
-    expression = op.resolve()
-    needs, touches = describe(expression)
-    return Node(index, op, expression, needs=needs), narrowed(touches, op)

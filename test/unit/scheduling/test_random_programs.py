@@ -14,6 +14,7 @@ from mnc.mncore_backend.checker import check_program
 from mnc.mncore_backend.cost import cost_of
 from mnc.mncore_backend.program import Builder, Program, local
 from mnc.mncore_backend.scheduling import ScheduleOptions, TransferOrder, schedule, sequential
+from mnc.mncore_backend.scheduling.reading import Reading
 
 from .programs import ProgramMaker
 from .running import run
@@ -49,6 +50,18 @@ def test_same_memory_as_sequential_emission(seed: int, count: int, window: int, 
         assert cost.dram_written == measured.longs["DRAM written by MV"]
         assert sum(node.steps + node.idle_steps for node in cost.nodes) == pytest.approx(cost.steps)
         assert sum(node.cycles for node in cost.nodes) == pytest.approx(cost.cycles)
+
+
+@QUICK
+@given(st.integers(0, 1 << 32), st.integers(1, 150), st.sampled_from([4, 40, 2000]), st.lists(ORDERS, min_size=1))
+def test_a_program_that_is_read_once_is_scheduled_as_if_read_each_time(
+    seed: int, count: int, window: int, orders: list[TransferOrder]
+) -> None:
+    program = made(seed, count).program
+    reading = Reading(program.operations)
+    for order in orders:
+        options = ScheduleOptions(window=window, order=order)
+        assert schedule(program, options, reading) == schedule(program, options)
 
 
 @QUICK

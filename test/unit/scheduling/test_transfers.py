@@ -12,6 +12,7 @@ from mnc.mncore_backend.cost import cost_of
 from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
 from mnc.mncore_backend.program import Buffer, Builder, Program, local, upper
 from mnc.mncore_backend.scheduling import Schedule, ScheduleOptions, TransferOrder, best_schedule, orders, schedule
+from mnc.mncore_backend.scheduling.reading import Reading
 
 SIZE = 256
 
@@ -230,10 +231,10 @@ def test_transfers_keep_their_order_where_that_is_better() -> None:
 def test_transfers_that_never_meet_need_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[tuple[TransferOrder, bool]] = []
 
-    def noted(program: Program, options: ScheduleOptions) -> Schedule:
+    def noted(program: Program, options: ScheduleOptions, reading: Reading) -> Schedule:
         if options.earlier is None:
             tried.append((options.order, options.deep))
-        return schedule(program, options)
+        return schedule(program, options, reading)
 
     monkeypatch.setattr(orders, "schedule", noted)
     made = exchange_beside_prefetch(0, 3)

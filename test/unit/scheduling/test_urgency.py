@@ -4,6 +4,7 @@ import itertools
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.program import Buffer, Builder, Program, local
+from mnc.mncore_backend.scheduling.reading import Stream
 from mnc.mncore_backend.scheduling.window import Window
 
 ALL = range(4)
@@ -12,7 +13,7 @@ ALL = range(4)
 def priorities(program: Program) -> list[int]:
     for number, buffer in enumerate(program.buffers):
         buffer.memory, buffer.base = buffer.choices[0], 8 * number
-    window = Window(program.operations, 100)
+    window = Window(Stream(program.operations), len(program.operations), 100)
     window.extend()
     return [bundle.priority for bundle in window.bundles]
 
