@@ -21,6 +21,7 @@ _MAU_BITS = UNIT_BIT[Unit.MAU] | UNIT_BIT[Unit.MWRITE] | UNIT_BIT[Unit.MREAD]
 _DOWN_BITS = UNIT_BIT[Unit.L1BM] | UNIT_BIT[Unit.TURNAROUND]
 _READ_PORTS = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)
 LOCAL = (Memory.LM0, Memory.LM1)
+LOCAL_BIT = {memory: 1 << i for i, memory in enumerate(LOCAL)}
 _WRITE_PORTS = (*_READ_PORTS, Memory.T, Memory.MASK, Memory.BAR0, Memory.BAR1)
 _BANKS = (Memory.MATRIX_X, Memory.MATRIX_Y)
 NOWHERE: Cycles = ((), (), (), ())
@@ -38,6 +39,8 @@ class Needs:
     precision      letter of the MAU part, "" without
     shared         second input of a vector product, which a matrix write of the step must share, and vice versa
     agents         bit set of the transfer paths used (`AGENT_BIT`)
+    local_reads    bit set of the local memories among `reads` (`LOCAL_BIT`)
+    local_writes   the same of `writes`
     """
 
     units: int = 0
@@ -51,6 +54,8 @@ class Needs:
     zero_flush: bool = False
     immediate: bool = False
     agents: int = 0
+    local_reads: int = 0
+    local_writes: int = 0
 
     @property
     def mau_parts(self) -> int:
@@ -110,6 +115,8 @@ def needs_with(expression: Expression, touched: Iterable[Access]) -> Needs:
         expression.zero_flush is not None,
         info.operation in ("imm", "immu"),
         agents,
+        sum(LOCAL_BIT[m] for m in LOCAL if m in reads),
+        sum(LOCAL_BIT[m] for m in LOCAL if m in writes),
     )
     if not _self_consistent(result):
         raise InternalError(f"{expression.opcode} uses a local memory in a way that no step allows")
@@ -160,6 +167,8 @@ def merged(a: Needs, b: Needs) -> Needs | None:
         a.zero_flush or b.zero_flush,
         a.immediate or b.immediate,
         a.agents | b.agents,
+        a.local_reads | b.local_reads,
+        a.local_writes | b.local_writes,
     )
     return result if _self_consistent(result) else None
 
@@ -204,11 +213,16 @@ def forbidden_after(agents: int, distance: int) -> int:
     )
 
 
+@lru_cache(1 << 12)
+def forbidden_around(agents: int) -> tuple[tuple[int, int], ...]:
+    """Steps after (before: less than 0) a step with `agents`, and the agents that must not be active then."""
+    before = [(-distance, forbidden_before(agents, distance)) for distance in range(REACH)]
+    after = [(distance, forbidden_after(agents, distance)) for distance in range(REACH)]
+    return tuple((offset, forbidden) for offset, forbidden in (*before, *after) if forbidden)
+
+
 def far_enough(earlier: Needs, later: Needs, distance: int) -> bool:
     """Port rules allow `later` to be issued `distance` (>= 1) steps after `earlier`."""
     if forbidden_before(later.agents, distance) & earlier.agents:
         return False
-    if distance >= LOCAL_DISTANCE:
-        return True
-    written = [memory for memory, _ in earlier.writes if memory in LOCAL]
-    return not any(memory in written for memory, _ in later.reads)
+    return distance >= LOCAL_DISTANCE or not earlier.local_writes & later.local_reads

@@ -3,17 +3,14 @@
 from collections import deque
 from dataclasses import dataclass, field
 
-from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.scheduling.graph import Bundle, Node
 from mnc.mncore_backend.scheduling.needs import (
     EMPTY,
-    LOCAL,
     LOCAL_DISTANCE,
     REACH,
     Needs,
     far_enough,
-    forbidden_after,
-    forbidden_before,
+    forbidden_around,
     merged,
 )
 
@@ -81,24 +78,17 @@ class StepTable:
     def _far_from_others(self, needs: Needs, step: int) -> bool:
         """Distances of the ports to the steps around (transfer paths and local memories)."""
         if needs.agents > 1:
-            for distance in range(REACH):
-                if forbidden_before(needs.agents, distance) & self[step - distance].needs.agents:
+            for offset, forbidden in forbidden_around(needs.agents):
+                if forbidden & self[step + offset].needs.agents:
                     return False
-                if forbidden_after(needs.agents, distance) & self[step + distance].needs.agents:
+        reads, writes = needs.local_reads, needs.local_writes
+        if reads | writes:
+            for distance in range(1, LOCAL_DISTANCE):
+                if reads and reads & self[step - distance].needs.local_writes:
                     return False
-        for memory, _ in needs.reads:
-            if memory in LOCAL and any(self._writes(step - d, memory) for d in range(1, LOCAL_DISTANCE)):
-                return False
-        for memory, _ in needs.writes:
-            if memory in LOCAL and any(self._reads(step + d, memory) for d in range(1, LOCAL_DISTANCE)):
-                return False
+                if writes and writes & self[step + distance].needs.local_reads:
+                    return False
         return True
-
-    def _writes(self, step: int, memory: Memory) -> bool:
-        return any(m is memory for m, _ in self[step].needs.writes)
-
-    def _reads(self, step: int, memory: Memory) -> bool:
-        return any(m is memory for m, _ in self[step].needs.reads)
 
     def agents_before(self, step: int) -> int:
         """Transfer paths used in the step before `step`."""
