@@ -1,11 +1,16 @@
 """What arrivals, relayouts and sums of tensors cost, roughly, as far as layouts tell."""
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from functools import lru_cache
 
 from mnc.mncore_backend.distribution.policy import SPLIT_AXES
 from mnc.mncore_backend.distribution.space import same_places
 from mnc.mncore_backend.layout import Axis, Layout
+
+
+REMEMBERED = 1 << 14
+"""Prices that are remembered: a search over layouts asks for the same ones again and again."""
 
 
 def _distinct_mabs(layout: Layout) -> int:
@@ -25,21 +30,25 @@ class Resources:
     l2bm: float = 0.0
     l1bm: float = 0.0
 
+    @property
+    def _all(self) -> tuple[float, ...]:
+        return self.mau, self.alu, self.mv, self.l2bm, self.l1bm
+
     def __add__(self, other: "Resources") -> "Resources":
-        return Resources(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        return Resources(*(a + b for a, b in zip(self._all, other._all, strict=True)))
 
     def __mul__(self, times: float) -> "Resources":
-        return Resources(*(own * times for own in astuple(self)))
+        return Resources(*(own * times for own in self._all))
 
     @property
     def bound(self) -> float:
         """Steps if everything overlaps."""
-        return max(astuple(self))
+        return max(self._all)
 
     @property
     def total(self) -> float:
         """Steps if nothing overlaps."""
-        return sum(astuple(self))
+        return sum(self._all)
 
 
 def compute_steps(counts: dict[str, int], precision: str) -> float:
@@ -79,11 +88,13 @@ def arrival(layout: Layout) -> Resources:
     return Resources(mv=transfer, l2bm=from_l2bm, l1bm=layout.local_size / (4 if mabs == 16 else 8))
 
 
+@lru_cache(REMEMBERED)
 def arrival_steps(layout: Layout) -> float:
     """Steps to bring a tensor from DRAM, one hop after the other."""
     return arrival(layout).total
 
 
+@lru_cache(REMEMBERED)
 def relayout_steps(source: Layout, target: Layout) -> float:
     """A rough price of moving a tensor on the chip; the highest level that changes decides.
 
@@ -132,6 +143,7 @@ def reduce_steps(result: Layout, partial: Sequence[Axis], *, spread: bool = True
     return sum(prices[axis] for axis in partial)
 
 
+@lru_cache(REMEMBERED)
 def outlook(result: Layout) -> float:
     """What the consumers are likely to pay: most reduce or contract the last dimension, and that is dear across L1Bs
     and dearer across L2Bs."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from math import prod
+from typing import Any
 
 from mnc.mncore_backend import machine
 
@@ -76,6 +77,18 @@ class Layout:
         object.__setattr__(self, "shape", tuple(int(n) for n in self.shape))
         object.__setattr__(self, "dims", tuple(tuple(d) for d in self.dims))
         validate(self)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Layouts are keys of many dictionaries, and hashing all digits takes long."""
+        return hash((self.shape, self.dims))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is worked out from a layout is not pickled: hashes differ from process to process."""
+        return {"shape": self.shape, "dims": self.dims}
 
     def __str__(self) -> str:
         return "(" + ", ".join(_dimension_text(d) for d in self.dims) + ("," if len(self.dims) == 1 else "") + ")"
