@@ -49,21 +49,25 @@ class Attempt:
 
 @dataclass
 class Recording:
-    """All attempts of a compilation, and what makes the instrumentation that runs around every pass meanwhile."""
+    """All attempts of a compilation, that which is being written, and what makes the instrumentation that runs around
+    every pass meanwhile."""
 
     attempts: list[Attempt] = field(default_factory=lambda: [Attempt(SHARED)])
     makers: tuple[Callable[[], Any], ...] = ()
     chosen: Attempt | None = None
+    current: Attempt = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.current = self.attempts[0]
 
     @cached_property
     def hooks(self) -> tuple[Any, ...]:
         """The instrumentation, made when the first pipeline runs."""
         return tuple(make() for make in self.makers)
 
-    @property
-    def current(self) -> Attempt:
-        """Where to write."""
-        return self.attempts[-1]
+    def last(self, label: str) -> Attempt:
+        """The last attempt of this label."""
+        return next(attempt for attempt in reversed(self.attempts) if attempt.label == label)
 
     @property
     def outcome(self) -> Attempt:
@@ -106,13 +110,26 @@ def recording_hooks() -> tuple[Any, ...]:
 def begin_attempt(label: str) -> None:
     """What follows is another way to compile the same program."""
     if (active := _RECORDING.get()) is not None:
-        active.attempts.append(Attempt(label))
+        active.current = Attempt(label)
+        active.attempts.append(active.current)
+
+
+def resume_attempt(label: str) -> None:
+    """What follows goes on with the last attempt of this label."""
+    if (active := _RECORDING.get()) is not None:
+        active.current = active.last(label)
+
+
+def share_attempts() -> None:
+    """What follows is common to all attempts."""
+    if (active := _RECORDING.get()) is not None:
+        active.current = active.attempts[0]
 
 
 def choose_attempt(label: str) -> None:
     """The last attempt of this label has made the program."""
     if (active := _RECORDING.get()) is not None:
-        active.chosen = next(attempt for attempt in reversed(active.attempts) if attempt.label == label)
+        active.chosen = active.last(label)
 
 
 def position() -> tuple[int, int]:

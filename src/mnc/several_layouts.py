@@ -15,7 +15,7 @@ from typing import Any
 from mnc.core import events
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
-from mnc.core.recording import begin_attempt, choose_attempt, position, rewind
+from mnc.core.recording import begin_attempt, choose_attempt, position, resume_attempt, rewind, share_attempts
 from mnc.lowering.linalg_to_spmd.assign_layouts import PRICE
 from mnc.mncore_backend.allocation.allocate import CapacityError
 from mnc.mncore_backend.assembly import parse_program
@@ -84,12 +84,22 @@ class _Search:
         self.seen: set[str] = set()
         self.decided: dict[tuple[Preference, ...], Any] = {}  # modules with layouts that nothing has been made of yet
 
+    @cached_property
+    def _undecided(self) -> Any:
+        """The module before preferences make a difference."""
+        share_attempts()
+        entries = _entries(self.options)
+        module = _copy(self.module)
+        Pipeline(tuple(entries[: [entry.name for entry in entries].index(DECISION)])).run(module)
+        return module
+
     def _with_layouts(self, ordered: tuple[Preference, ...]) -> Any:
         """The module with the layouts that these preferences lead to."""
         if ordered not in self.decided:
+            module = _copy(self._undecided)
+            begin_attempt(", ".join(ordered))
             entries = _entries(replace(self.options, prefer=ordered))
-            module = _copy(self.module)
-            Pipeline(tuple(entries[: [entry.name for entry in entries].index(DECISION) + 1])).run(module)
+            Pipeline(tuple(entry for entry in entries if entry.name == DECISION)).run(module)
             self.decided[ordered] = module
         return self.decided[ordered]
 
@@ -103,13 +113,13 @@ class _Search:
     def compiled(self, preferences: Collection[Preference]) -> Compiled | None:
         """The program with these preferences; None if others have led to the same layouts."""
         ordered = _ordered(preferences)
-        begin_attempt(", ".join(ordered))
         options = replace(self.options, prefer=ordered)
         entries = _entries(options)
         names = [entry.name for entry in entries]
         decided, spills = names.index(DECISION) + 1, names.index(SPILLS)
         module = self._with_layouts(ordered)
         del self.decided[ordered]
+        resume_attempt(", ".join(ordered))
         layouts = module.operation.get_asm(large_elements_limit=16, large_resource_limit=16)
         if layouts in self.seen:
             return None

@@ -126,6 +126,16 @@ def test_of_several_attempts_the_best_is_kept() -> None:
     assert names.count("schedule") == 1
 
 
+def test_layouts_and_decisions_are_those_of_the_program_that_was_kept() -> None:
+    """However many starts were compared before anything was compiled."""
+    model = perceptron((64, 256, 64), 64)
+    record = recorded(model)[1]
+    alone = recorded(model, Options(prefer=tuple(record["preferences"])))[1]
+    assert record["layouts"] == alone["layouts"] and record["decisions"] == alone["decisions"]
+    names = [entry["pass"].partition("{")[0] for entry in record["passes"]]
+    assert len(names) == len(alone["passes"]) and names.count("assign-layouts") == 1
+
+
 def test_nothing_is_kept_outside_of_a_recording() -> None:
     def never() -> Iterator[Candidate]:
         raise AssertionError("candidates were computed")
