@@ -8,7 +8,7 @@ from mnc.mncore_backend.distribution.policy import SPLIT_AXES
 from mnc.mncore_backend.distribution.space import same_places
 from mnc.mncore_backend.layout import Axis, Layout
 
-REMEMBERED = 1 << 14
+REMEMBERED = 20_000
 """Prices that are remembered: a search over layouts asks for the same ones again and again."""
 
 
