@@ -20,7 +20,7 @@ from mnc.mncore_backend.movement.local import LONG, WORD, constant, copy, fill
 from mnc.mncore_backend.movement.pick import Picker, Plan
 from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.movement.scope import Index, Need, analyse
-from mnc.mncore_backend.movement.universe import RESERVED, portions
+from mnc.mncore_backend.movement.universe import portions
 from mnc.mncore_backend.program import Buffer, Builder, Program
 
 MOST_FAR = 0.6
@@ -169,11 +169,8 @@ def _pick_parts(
     if not parts:
         fill(builder, target, [a for a in longs if a not in touched], padding or 0)
         return Plan()
-    scratch = builder.temporary(SCRATCH + RESERVED, (Memory.LM0,), "scratch")
-    fill(builder, scratch, [0], 0)
-    if padding is not None:
-        fill(builder, scratch, [1], padding)
-    picker = Picker(builder, scratch, target, touched)
+    scratch = builder.temporary(SCRATCH, (Memory.LM0,), "scratch")
+    picker = Picker(builder, scratch, target, padding or 0, touched)
     for part in parts:
         for portion in portions(builder, crossing(source_layout, part), source, part, scratch):
             picker.portion(portion.index, padded, longs)

@@ -11,6 +11,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout
 from mnc.mncore_backend.movement.collecting import by_rows, taking_turns
 from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, fill, granules, long_words, origins, slack
+from mnc.mncore_backend.movement.exchange_orders import merged, orders
 from mnc.mncore_backend.movement.paths import (
     Path,
     l1bm_extent,
@@ -27,12 +28,16 @@ from mnc.mncore_backend.program import Buffer, Builder, upper
 
 BLOCK = MV_UNIT // PES  # granules of one l2bm@k and of one MV unit
 CHUNK = 4  # granules of one cycle of l2bm@k
-ORDERS = 2  # in which L2Bs may exchange
+ORDERS = 4  # in which L2Bs may exchange, at most
 L2BS = AXIS_SIZE[Axis.L2B]
 MOST_L1BM, MOST_L2BM = 4096, 16384  # long words of one staging buffer: half of the memory
 
 Granules = NDArray[np.int64]
 Emit = Callable[[Builder, Buffer, Buffer], None]
+
+
+class NoRoom(NoWay):
+    """The image could be composed if it were smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +71,16 @@ class _Trip:
     found: list[list[Emit]] = field(default_factory=list)
 
     def slice(self, number: int) -> list[Emit]:
-        """The ways of a slice. Raises NoWay."""
-        if len(self.found) == number:
+        """The ways of a slice; it becomes two where more has to be collected than there is room for. Raises NoWay."""
+        while len(self.found) == number:
             assert self.longs is not None
-            self.found.append(_slice(_Hop(self.source, self.path, self.parts[number]), self.longs))
+            part = self.parts[number]
+            try:
+                self.found.append(_slice(_Hop(self.source, self.path, part), self.longs))
+            except NoRoom:
+                if len(part) == 1:
+                    raise
+                self.parts[number : number + 1] = [part[: len(part) // 2], part[len(part) // 2 :]]
             if len(self.found) == len(self.parts):
                 self.longs = None  # it is large, and ways are remembered
         return self.found[number]
@@ -80,8 +91,10 @@ class _Trip:
 
         def run(builder: Builder, a: Buffer, b: Buffer) -> None:
             other = order == 0
-            for number in range(len(self.parts)):
+            number = 0
+            while number < len(self.parts):  # there may come to be more of them
                 ways = self.slice(number)
+                number += 1
                 ways[min(order, len(ways) - 1)](builder, a, b)
                 other |= order < len(ways)
             if not other:
@@ -179,7 +192,7 @@ def _collect_l2bm(own: _Hop, wanted: Granules) -> Callable[[Builder, Buffer], Bu
         inner, moves = _slots(wanted, own.span, unit)
 
     if slack(len(inner)) > MOST_L1BM or len(wanted) * PES > MOST_L2BM:
-        raise NoWay("more data than the staging memories hold")
+        raise NoRoom("more data than the staging memories hold")
 
     def emit(builder: Builder, source: Buffer) -> Buffer:
         l1bm = staging(builder, Memory.L1BM, slack(len(inner)) + MV_UNIT, "hop")
@@ -237,15 +250,15 @@ def _across_l2b(own: _Hop, wanted: Granules, size: int) -> list[Emit]:
     top = owners.max(axis=2, keepdims=True)
     if not ((owners == top) | (owners == ANY)).all():
         raise NoWay("L2Bs alternate faster than a transfer can follow")
-    recipes = np.where(blocks == ANY, ANY, blocks % span).reshape(-1, BLOCK)
-    distinct, slot = _merged(recipes)
-    lefts, rank = np.unique(np.maximum(0, top[:, :, 0]), return_inverse=True)
-    units = rank.reshape(L2BS, -1) * len(distinct) + slot.reshape(L2BS, -1)
-    collect = _collect_l2bm(own, distinct.reshape(-1))
+    top = top[:, :, 0]
+    if own.source.replicated_bits(Axis.L2B) & 1:
+        top = top & ~1  # both L2Bs of a group have it: one of them brings it to PDM
+    distinct, slot = merged(np.where(blocks == ANY, ANY, blocks % span).reshape(-1, BLOCK))
+    lefts, rank = np.unique(np.maximum(0, top), return_inverse=True)
+    wanted_at_all = (blocks != ANY).any(axis=(0, 2))
     together = 4 if own.path.sets is None else 1
-    orders = (_in_runs(units, (blocks != ANY).any(axis=(0, 2)), together), (units, None))
 
-    def way(brought: NDArray[np.int64], places: list[int] | None) -> Emit:
+    def way(brought: NDArray[np.int64], places: list[int] | None, collect: Callable[[Builder, Buffer], Buffer]) -> Emit:
         def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
             l2bm = collect(builder, source)
             back = staging(builder, Memory.L2BM, brought.shape[1] * MV_UNIT, "hop")
@@ -254,36 +267,8 @@ def _across_l2b(own: _Hop, wanted: Granules, size: int) -> list[Emit]:
 
         return emit
 
-    alike = np.array_equal(orders[0][0], units)
-    return [way(*order) for order in orders[alike:]]
-
-
-def _merged(recipes: Granules) -> tuple[Granules, NDArray[np.int64]]:
-    """The distinct rows, and which of them stands for each row: one that agrees with it wherever it is not ANY."""
-    distinct, which = np.unique(recipes, axis=0, return_inverse=True)
-    known = (distinct != ANY).sum(axis=1)
-    kept: list[int] = []
-    stands = np.zeros(len(distinct), np.int64)
-    for row in np.argsort(-known, kind="stable").tolist():
-        own = distinct[row]
-        agrees = ((distinct[kept] == own) | (own == ANY)).all(axis=1)
-        if not agrees.any():
-            kept.append(row)
-        stands[row] = np.flatnonzero(agrees)[0] if agrees.any() else len(kept) - 1
-    order = np.argsort(kept)  # as they were sorted
-    return distinct[np.array(kept)[order]], np.argsort(order)[stands[which.reshape(-1)]]
-
-
-def _in_runs(
-    units: NDArray[np.int64], wanted: NDArray[np.bool_], together: int
-) -> tuple[NDArray[np.int64], list[int]]:
-    """Units [L2B, i] in the order in which they lie where they come from, each once and only if `wanted` [i], so that
-    few MVs bring them; and the place of every unit among them. `together` units stay in one block."""
-    count = units.shape[1]
-    blocks = units.reshape(L2BS, count // together, together)
-    needed = wanted.reshape(-1, together).any(axis=1)
-    found, which = np.unique(blocks[:, needed].swapaxes(0, 1).reshape(-1, L2BS * together), axis=0, return_inverse=True)
-    place = np.zeros(len(needed), np.int64)
-    place[needed] = which.reshape(-1)
-    brought = found.reshape(-1, L2BS, together).swapaxes(0, 1).reshape(L2BS, -1)
-    return brought, place.tolist()
+    ways: list[Emit] = []
+    for order, choices in orders(slot.reshape(L2BS, -1), rank.reshape(L2BS, -1), wanted_at_all, together):
+        collect = _collect_l2bm(own, distinct[order].reshape(-1))
+        ways += [way(*choice, collect) for choice in choices]
+    return ways

@@ -2,24 +2,34 @@
 where they differ."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
 from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import AXIS_SIZE, CHIP_SHAPE, Axis, Digit, Layout
 from mnc.mncore_backend.movement.load import plan_load
 from mnc.mncore_backend.movement.local import LONG, WORD, T, access, constant, copy
+from mnc.mncore_backend.movement.patterns import ABSENT, OFFSET, PADDED, batched, in_fours, patterns
 from mnc.mncore_backend.movement.scope import Index, uniform
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, local
 
-ZERO, PADDING = 0, LONG  # scratch words of the reserved long words
-# A long word of a table holds three indices: two halves of the LSB word and the MSB word. The operation and constant
-# that bring each of them into the low word with nothing above it (an index beyond LM would wrap around).
-SLOTS = (("iand", 0xFFFF), ("uilsr", 16), ("ullsr", 32))
-ENTRIES = len(SLOTS)
+ENTRIES = 2
+"""Entries of a table in one long word: the LSB word holds two offsets, and what brings each of them to where T wants it
+with nothing above (an address beyond LM would wrap around) is this operation; the MSB word holds their flags."""
+_OFFSETS = (("iand", OFFSET), ("uilsr", 16))
+_ABSENT, _UNPADDED = 31, 29  # flags of the first entry: bits of the MSB word, one lower those of the second
+
+MASK_ENTRY = 14  # set right before the step that uses it
+
+MOST_TABLES = 256
+"""Long words of the tables that are kept for what comes later."""
+
+Entry = tuple[Buffer, int]
+"""A table and the number of an entry of it: an offset and flags for each of four cycles."""
 
 Constants = list[tuple[DramImage, NDArray[np.uint32]]]
 Kept = list[tuple[Buffer, Layout, NDArray[np.uint32]]]
@@ -36,42 +46,49 @@ class Plan:
 
 @dataclass(slots=True)
 class Picker:
-    """State of one gather: which target long words have been written, the tables loaded so far."""
+    """State of one gather: which target long words have been written, the tables loaded so far. `padding` is the
+    pattern of target words that nothing comes to."""
 
     builder: Builder
     scratch: Buffer
     target: Buffer
+    padding: int = 0
     touched: set[int] = field(default_factory=set)
     constants: Constants = field(default_factory=list)
     kept: Kept = field(default_factory=list)
     _held: dict[int, Buffer] = field(default_factory=dict)
+    _tables: dict[bytes, Entry] = field(default_factory=dict)
 
     def portion(self, index: Index, padded: NDArray[np.bool_], longs: list[int]) -> None:
         """Take what `index` (scratch words [8, 8, 16, 4, words], -1: not there) offers for the given target long words.
         Words of `padded` take the padding when their long word is written first, zeros complete the rest."""
-        hit = index >= 0
-        present = hit.reshape(-1, index.shape[-1]).any(axis=0).reshape(-1, 2).any(axis=1)
+        present = (index >= 0).reshape(-1, index.shape[-1]).any(axis=0).reshape(-1, 2).any(axis=1)
         for fresh in (True, False):
             chosen = [a for a in longs if present[a] and (a not in self.touched) is fresh]
             if chosen:
-                self._pick(_with_defaults(index, padded, chosen, fresh), chosen, fresh)
+                words = [2 * a + j for a in chosen for j in range(2)]
+                own = padded[..., words] & (fresh and self.padding != 0)
+                self._pick(_by_lanes(index[..., words]), _by_lanes(own), chosen, fresh)
         self.touched.update(a for a in longs if present[a])
 
-    def _pick(self, index: Index, longs: list[int], fresh: bool) -> None:
-        """`index` is [8, 8, 16, 4, long word, word] restricted to `longs`."""
+    def _pick(self, index: Index, padded: NDArray[np.bool_], longs: list[int], fresh: bool) -> None:
+        """`index` and `padded` are [8, 8, 16, 4, long word, word] restricted to `longs`."""
         first, second = index[..., 0], index[..., 1]
-        paired = ((first % 2 == 0) & (second == first + 1)).reshape(-1, len(longs)).all(axis=0)
-        static = uniform(first) & uniform(second)
+        together = (first % 2 == 0) & (second == first + 1)
+        neither = (first < 0) & (second < 0) & (padded[..., 0] == padded[..., 1])
+        paired = (together | neither).reshape(-1, len(longs)).all(axis=0)
+        static = uniform(first) & uniform(second) & (index[0, 0, 0, 0] >= 0).all(axis=-1)
         numbers = np.arange(len(longs))
         for pair in (True, False):
             for same in (True, False):
                 chosen = numbers[(paired == pair) & (static == same)]
-                for i in range(0, len(chosen), CYCLES):
-                    part = chosen[i : i + CYCLES]
-                    if same:
-                        self._static(index[0, 0, 0, 0, part], [longs[k] for k in part], pair, fresh)
-                if len(chosen) and not same:
-                    self._indirect(index[..., chosen, :], [longs[k] for k in chosen], pair, fresh)
+                own = [longs[k] for k in chosen]
+                if same:
+                    for part in batched(list(zip(chosen.tolist(), own, strict=True))):
+                        self._static(index[0, 0, 0, 0, [k for k, _ in part]], [a for _, a in part], pair, fresh)
+                elif len(chosen):
+                    lanes = range(1 if pair else 2)
+                    self._indirect(index[..., chosen, :][..., lanes], padded[..., chosen, :][..., lanes], own, fresh)
 
     def _static(self, index: Index, longs: list[int], pair: bool, fresh: bool) -> None:
         held = self.builder.temporary(CYCLES, (Memory.GRF0,), "picked")
@@ -91,45 +108,89 @@ class Picker:
         else:
             self.builder.emit("lor", [read, write], [write])
 
-    def _indirect(self, index: Index, longs: list[int], pair: bool, fresh: bool) -> None:
-        """Groups of four target long words; a group takes one T entry per cycle, twice if its words go separately."""
-        groups = [list(range(i, min(i + CYCLES, len(longs)))) for i in range(0, len(longs), CYCLES)]
-        entries = [index[..., g + [g[-1]] * (CYCLES - len(g)), j] for g in groups for j in ((0,) if pair else (0, 1))]
-        table = self._load(np.stack(entries, axis=-2))
+    def _indirect(self, index: Index, padded: NDArray[np.bool_], longs: list[int], fresh: bool) -> None:
+        """Groups of four target long words, each picked whole or, with two lanes, word by word; `index` and `padded`
+        are [8, 8, 16, 4, long word, lane]."""
+        lanes = index.shape[-1]
+        shape = (*CHIP_SHAPE, -1)
+        codes, which, begins = patterns(index.reshape(shape), padded.reshape(shape))
+        which, begins = which.reshape(-1, lanes), begins.reshape(-1, lanes)
+        groups = list(in_fours([tuple(own) for own in which.tolist()]))
+        wanted = [_all_cycles(which[group, j].tolist()) for group in groups for j in range(lanes)]
+        known = {entry: codes[list(entry)] for entry in dict.fromkeys(wanted)}
+        entries = dict(zip(known, self._entries(list(known.values())), strict=True))
+        ready = None
         for number, group in enumerate(groups):
             held = self.builder.temporary(CYCLES, (Memory.GRF0,), "picked")
-            at = [LONG * k for k in range(len(group))]
-            if pair:
-                self._fetch(table, number, access(held, at, LONG))
-            else:
-                for j in range(2):
-                    self._fetch(table, 2 * number + j, access(held, [w + j for w in at], WORD))
+            for j in range(lanes):
+                entry = wanted[number * lanes + j]
+                goal = access(held, [LONG * k + j for k in range(len(group))], LONG if lanes == 1 else WORD)
+                self._fetch(entries[entry], known[entry], begins[group, j].tolist(), goal, load=ready != entry)
+                ready = entry
             self._deliver(held, [longs[k] for k in group], fresh)
 
-    def _fetch(self, table: Buffer, entry: int, target: BufferOperand) -> None:
-        """T from table slot `entry`, then the indirect read (T index: low word of the MSB long, SDM 3.6.1.6)."""
-        block, slot = divmod(entry, ENTRIES)
-        index = local(table, [block * CYCLES + c for c in range(CYCLES)])
-        opcode, operand = SLOTS[slot]
-        self.builder.emit(opcode, [index, local(self._constant(operand), [0])], [T])
-        source = BufferOperand(self.scratch, (0,) * CYCLES, target.width, t_indirect=True)
-        self.builder.emit("lpassa" if target.width == LONG else "ipassa", [source], [target])
+    def _entries(self, wanted: list[NDArray[np.uint16]]) -> list[Entry]:
+        """Where the codes [cycle, 8, 8, 16, 4] of each entry are; tables serve later portions, too."""
+        keys = [codes.tobytes() for codes in wanted]
+        fresh = {key: codes for key, codes in zip(keys, wanted, strict=True) if key not in self._tables}
+        if fresh:
+            table = self._load(np.stack(list(fresh.values())))
+            made: dict[bytes, Entry] = {key: (table, number) for number, key in enumerate(fresh)}
+            own = {**self._tables, **made}
+            if sum(buffer.size for buffer in {entry[0] for entry in own.values()}) <= MOST_TABLES:
+                self._tables = own
+            return [own[key] for key in keys]
+        return [self._tables[key] for key in keys]
+
+    def _fetch(
+        self, at: Entry, codes: NDArray[np.uint16], begins: list[int], target: BufferOperand, *, load: bool
+    ) -> None:
+        """The indirect read with an entry of a table, from T and the mask register if it is not there yet (T index:
+        low word of the MSB long, SDM 3.6.1.6). PEs that pick nothing get zeros or the padding."""
+        block, slot = divmod(at[1], ENTRIES)
+        entry = local(at[0], [block * CYCLES + c for c in range(CYCLES)])
+        passes = "lpassa" if target.width == LONG else "ipassa"
+        source = BufferOperand(self.scratch, _all_cycles(begins), target.width, t_indirect=True)
+        mask = Mask(entry=MASK_ENTRY) if (codes & ABSENT).any() else None
+        padded = bool((codes & PADDED).any())
+        if padded:  # for every group anew: the mask register has two uses
+            self._flag(entry, _UNPADDED - slot)
+            self.builder.emit(passes, [local(self._constant(self.padding), [0])], [target], zero_flush=mask)
+        if load:
+            opcode, operand = _OFFSETS[slot]
+            self.builder.emit(opcode, [entry, local(self._constant(operand), [0])], [T])
+        if mask is not None and (load or padded):
+            self._flag(entry, _ABSENT - slot)
+        if padded:
+            self.builder.emit(passes, [source], [target._replace(mask=mask)])
+        else:
+            self.builder.emit(passes, [source], [target], zero_flush=mask)
+
+    def _flag(self, entry: BufferOperand, bit: int) -> None:
+        """Let the mask register pass the PEs in which a bit of the MSB word is clear (SDM 3.6.2: the flag of zero); no
+        entry has that bit of the LSB word."""
+        self.builder.emit(
+            "land", [entry, local(self._constant(1 << bit), [0])], [Operand(Memory.MASK, address=MASK_ENTRY)]
+        )
 
     def _constant(self, value: int) -> Buffer:
         if value not in self._held:
             self._held[value] = constant(self.builder, value, f"slot{value}")
         return self._held[value]
 
-    def _load(self, entries: Index) -> Buffer:
-        """Bring a table [8, 8, 16, 4, entry, cycle] of scratch words into every PE."""
-        count = -(-entries.shape[-2] // ENTRIES)
-        slots = np.zeros((*CHIP_SHAPE, count * ENTRIES, CYCLES), np.uint32)
-        slots[..., : entries.shape[-2], :] = entries
-        slots = slots.reshape(*CHIP_SHAPE, count, ENTRIES, CYCLES)
-        msb = slots[..., 2, :]
-        lsb = slots[..., 1, :] << np.uint32(16) | slots[..., 0, :]
-        words = np.stack([msb, lsb], axis=-1).reshape(*CHIP_SHAPE, -1)
-        return self._load_words(words)
+    def _load(self, codes: NDArray[np.uint16]) -> Buffer:
+        """Bring a table of codes [entry, cycle, 8, 8, 16, 4] into every PE."""
+        count = -(-len(codes) // ENTRIES)
+        slots = np.zeros((count * ENTRIES, *codes.shape[1:]), np.uint32)
+        slots[: len(codes)] = codes
+        slots = slots.reshape(count, ENTRIES, *codes.shape[1:])
+        lsb, msb = np.zeros((2, count, *codes.shape[1:]), np.uint32)
+        for slot, ((_, _), own) in enumerate(zip(_OFFSETS, np.moveaxis(slots, 1, 0), strict=True)):
+            lsb |= (own & OFFSET) << np.uint32(16 * slot)
+            msb |= ((own & ABSENT) != 0).astype(np.uint32) << np.uint32(_ABSENT - slot)
+            msb |= ((own & PADDED) == 0).astype(np.uint32) << np.uint32(_UNPADDED - slot)
+        words = np.stack([msb, lsb], axis=-1)  # [block, cycle, 8, 8, 16, 4, word]
+        return self._load_words(np.moveaxis(words, (0, 1), (4, 5)).reshape(*CHIP_SHAPE, -1))
 
     def _load_words(self, words: NDArray[np.uint32]) -> Buffer:
         """Per-PE words, loaded here or kept; axes along which they do not change are left to replication."""
@@ -150,9 +211,11 @@ class Picker:
         return table
 
 
-def _with_defaults(index: Index, padded: NDArray[np.bool_], longs: list[int], fresh: bool) -> Index:
-    """Misses become the padding slot (first write only) or the zero slot. Returns [8, 8, 16, 4, long word, word]."""
-    words = [2 * a + j for a in longs for j in range(2)]
-    default = np.where(padded[..., words] & fresh, PADDING, ZERO) + np.arange(len(words)) % 2
-    picked = index[..., words]
-    return np.where(picked >= 0, picked, default).reshape(*CHIP_SHAPE, len(longs), 2)
+def _by_lanes(words: NDArray[Any]) -> NDArray[Any]:
+    """[..., words] as [..., long word, word]."""
+    return words.reshape(*words.shape[:-1], -1, 2)
+
+
+def _all_cycles(values: list[int]) -> tuple[int, ...]:
+    """One value for each cycle: the last one again for those without work."""
+    return (*values, *values[-1:] * (CYCLES - len(values)))

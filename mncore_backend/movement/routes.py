@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis
+from mnc.mncore_backend.movement.compose import ANY
 from mnc.mncore_backend.movement.crossing import Crossing
 from mnc.mncore_backend.movement.scope import LEVELS, Index, Need
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT
@@ -71,8 +72,8 @@ class Route:
     """Where the words of one chunk of source addresses pass.
 
     Between L2Bs a word travels in units of 64 long words of L2BM, and an L2B receives only the units that some PE of it
-    wants. `units[L2B]` are their numbers in PDM, where the chunk lies by L2B; all L2Bs receive equally many. Within an
-    L2B every L1B receives all of L2BM, or `shares[L1B]`, the units that it wants in some L2B.
+    wants. `units[L2B]` are their numbers in PDM, where the chunk lies by L2B, and ANY where an L2B wants fewer than
+    others. Within an L2B every L1B receives all of L2BM, or `shares[L1B]`, the units that it wants in some L2B.
     `position` is the place in L1BM where each wanted word arrives.
     """
 
@@ -98,8 +99,9 @@ class Route:
         most = -(-most // whole) * whole
         rank = held.cumsum(axis=1) - 1
         self.position, self.arriving = rank[own, key] * unit + place % unit, most * unit
-        chosen = [[*found, *range(most - len(found))] for found in (np.flatnonzero(row).tolist() for row in held)]
-        self.units = [[u * way.mv_units + i for u in found for i in range(way.mv_units)] for found in chosen]
+        chosen = (np.flatnonzero(row).tolist() for row in held)
+        found = [[u * way.mv_units + i for u in own for i in range(way.mv_units)] for own in chosen]
+        self.units = [[*own, *[ANY] * (most * way.mv_units - len(own))] for own in found]
 
     def _share(self) -> None:
         """Let every L1B receive the units that some PE of it wants, where that is less than all."""

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Mask, Memory
-from mnc.mncore_backend.machine import GROUPS
 from mnc.mncore_backend.movement.compose import ANY
 from mnc.mncore_backend.movement.paths import Path
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, Form, PeStep
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, upper
 
+MOST_SINGLE = 3  # L2Bs from which on what all of them want is broadcast
 ALIGNMENT = 256  # long words: the largest block of an L1BM or L2BM instruction
 
 
@@ -129,27 +129,40 @@ def exchange(
 def _bring_back(
     builder: Builder, pdm: Buffer, back: Buffer, group: NDArray[np.int64], address: NDArray[np.int64]
 ) -> None:
-    """PDM -> L2BM for the MV units [L2B, unit] at `address` of the PDM of `group`, in runs of consecutive ones; by
-    broadcast if all L2Bs want the same, in all groups at once if each wants the same of its own PDM."""
+    """PDM -> L2BM for the MV units [L2B, unit] at `address` of the PDM of `group`, in runs of consecutive ones: by
+    broadcast those that many L2Bs want and all others can do with, in all groups at once if each wants the same of its
+    own PDM."""
+    common_group, alike = _agreed(group)
+    common, together = _agreed(address)
+    shared = alike & together & ((group != ANY).sum(axis=0) >= MOST_SINGLE)
+    for first, end in _runs(np.where(shared, common_group, ANY), common):
+        origin = upper(pdm, int(common[first]), group=int(common_group[first]))
+        builder.emit("mvb", [origin], [upper(back, first * MV_UNIT)], size=(end - first) * MV_UNIT)
+    group = np.where(shared, ANY, group)
     own = np.arange(len(group)).reshape(-1, 1) >> 1
-    alike = (address == address[0]).all() and (group == group[0]).all()
-    same = address.reshape(GROUPS, -1) == address[: len(address) // GROUPS].reshape(-1)
-    parallel = ((group == own) | (group == ANY)).all() and same.all()
-    for left in range(1 if alike else 2 if parallel else len(address)):
+    halves = [_agreed(np.where(group[half::2] == ANY, ANY, address[half::2])) for half in range(2)]
+    if ((group == own) | (group == ANY)).all() and all(agree.all() for _, agree in halves):
+        for half, (found, _) in enumerate(halves):
+            for first, end in _runs(found, found):
+                target = upper(back, first * MV_UNIT, l2b=half)
+                builder.emit("mvp", [upper(pdm, int(found[first]))], [target], size=(end - first) * MV_UNIT)
+        return
+    for left in range(len(group)):
         for first, end in _runs(group[left], address[left]):
-            start, offset, size = int(address[left, first]), first * MV_UNIT, (end - first) * MV_UNIT
-            if alike:
-                origin, target = upper(pdm, start, group=int(group[left, first])), upper(back, offset)
-                builder.emit("mvb", [origin], [target], size=size)
-            elif parallel:
-                builder.emit("mvp", [upper(pdm, start)], [upper(back, offset, l2b=left)], size=size)
-            else:
-                origin = upper(pdm, start, group=int(group[left, first]))
-                builder.emit("mvp", [origin], [upper(back, offset, group=left >> 1, l2b=left & 1)], size=size)
+            origin = upper(pdm, int(address[left, first]), group=int(group[left, first]))
+            target = upper(back, first * MV_UNIT, group=left >> 1, l2b=left & 1)
+            builder.emit("mvp", [origin], [target], size=(end - first) * MV_UNIT)
+
+
+def _agreed(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """What all L2Bs [L2B, unit] want that want anything, and whether they agree."""
+    top = values.max(axis=0)
+    return top, ((values == top) | (values == ANY)).all(axis=0)
 
 
 def _runs(group: NDArray[np.int64], address: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Units that lie one behind the other in one PDM: first and end of each run."""
+    """Units that lie one behind the other in one PDM: first and end of each run. Nothing comes where the group, which
+    says where one run ends, is ANY."""
     breaks = (np.diff(address) != MV_UNIT) | (np.diff(group) != 0)
     starts = [0, *(np.flatnonzero(breaks) + 1).tolist(), len(address)]
     return [(first, end) for first, end in pairwise(starts) if group[first] != ANY]

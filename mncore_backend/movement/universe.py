@@ -29,8 +29,6 @@ from mnc.mncore_backend.movement.staging import (
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, pe_steps
 from mnc.mncore_backend.program import Buffer, Builder, upper
 
-RESERVED = 2  # long words of the scratch buffer before the data: zero, padding
-
 
 @dataclass(slots=True)
 class Portion:
@@ -50,7 +48,7 @@ def portions(builder: Builder, way: Crossing, source: Buffer, need: Need, scratc
         chunk = [int(a) for a in used[first : first + size]]
         wanted = Wanted.of(need, readers, chunk)
         if way.family is None:
-            copy(builder, source, scratch, [(LONG * a, LONG * (RESERVED + i)) for i, a in enumerate(chunk)])
+            copy(builder, source, scratch, [(LONG * a, LONG * i) for i, a in enumerate(chunk)])
             yield _finish(builder, way, wanted, wanted.number, len(chunk), scratch)
         else:
             route = Route(way, wanted, len(chunk))
@@ -170,10 +168,10 @@ def _hand_out(builder: Builder, l2bm: Buffer, l1bm: Buffer, shares: list[list[in
 
 
 def _deliver(builder: Builder, way: Crossing, l1bm: Buffer, first: int, count: int, scratch: Buffer) -> None:
-    """L1BM -> scratch: long words first..first+count of every PE's view, from scratch address RESERVED on."""
+    """L1BM -> scratch: long words first..first+count of every PE's view in order."""
     assert way.family is not None
     at = first * way.granule
-    for step in pe_steps([RESERVED + i for i in range(count)], way.family, two_long=True):
+    for step in pe_steps(list(range(count)), way.family, two_long=True):
         emit_down(builder, step, l1bm, at, scratch)
         at += step.data
 
@@ -186,12 +184,12 @@ def _finish(
         for turn in range(1, CYCLES):
             for i in range(0, count, CYCLES):
                 part = range(i, min(i + CYCLES, count))
-                read = [LONG * (RESERVED + (turn - 1) * count + k) for k in part]
-                write = [LONG * (RESERVED + turn * count + k) for k in part]
+                read = [LONG * ((turn - 1) * count + k) for k in part]
+                write = [LONG * (turn * count + k) for k in part]
                 held = access(builder.temporary(CYCLES), [LONG * k for k in range(len(part))], LONG)
                 builder.emit("msl", [access(scratch, read, LONG)], [held])
                 builder.emit("lpassa", [held], [access(scratch, write, LONG)])
         number = number + (wanted.own(Axis.PE) - wanted.at(Axis.PE)) % CYCLES * count
     index = np.full(wanted.need.wanted.shape, ABSENT, np.int32)
-    index.reshape(-1)[wanted.words] = LONG * (RESERVED + number) + wanted.at(Axis.W)
+    index.reshape(-1)[wanted.words] = LONG * number + wanted.at(Axis.W)
     return Portion(index)

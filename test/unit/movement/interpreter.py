@@ -304,6 +304,8 @@ class Interpreter:
         else:
             inputs = [self.read(o) for o in sources]
             value, flags = alu(op.opcode, *inputs)
+        if op.zero_flush is not None:
+            value = np.where(self.masks[..., op.zero_flush.entry, :, None] == 1, value, np.uint32(0))
         for target in targets:
             self.write(target, value, flags)
 

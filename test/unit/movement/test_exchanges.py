@@ -10,6 +10,7 @@ from mnc.mncore_backend.movement import crossing
 from mnc.mncore_backend.scheduling.chains import memory_of
 
 from .test_gather import check_gather
+from .test_relayout import check as check_relayout
 
 SPREAD = "((), (8_L2B:1, 8_L1B:1, 4_PE:1, 2_W:1), (8_MAB:2,), (2_MAB:1, 4:1))"
 GROUPED = "((), (4_L2B:2,), (2_L2B:1, 8_L1B:1, 4_PE:1, 2_W:1), (8_MAB:2,), (2_MAB:1, 4:1))"
@@ -67,3 +68,23 @@ def test_exchanges_in_parts(arriving: int, monkeypatch: pytest.MonkeyPatch) -> N
     program = check_gather(source, target, np.arange(int(np.prod(PARTS))))
     sizes = [b.size for b in program.buffers if b.name.startswith("gathered") and b.choices == (Memory.L2BM,)]
     assert sizes and max(sizes) <= arriving
+
+
+def test_nothing_comes_to_l2bs_that_want_nothing() -> None:
+    """28 rows lie in four L2Bs; the rows beside the borders between these are all that moves."""
+    shape = (1, 16, 28, 56)
+    layout = parse(ROWS, shape)
+    program = check_gather(layout, layout, np.roll(np.arange(int(np.prod(shape))).reshape(shape), 1, axis=2))
+    moved = [op for op in program.operations if op.is_transfer]
+    brought = [op for op in moved if memory_of(op.sources[0]) is Memory.PDM]
+    assert {(op.destinations[0].group, op.destinations[0].l2b) for op in brought} == {(0, 0), (0, 1), (1, 0), (1, 1)}
+
+
+@pytest.mark.parametrize("emulated", [False, True])
+def test_what_an_l2b_takes_lies_together(emulated: bool) -> None:
+    """Each L2B takes the channels of an L1B: they come one behind the other, in few transfers."""
+    source = parse("((8_L1B:1, 16_MAB:1, 2:7, 4_PE:1, 2_W:1), (7:1,))", (2048, 7))
+    target = parse("((8_L2B:1, 8_L1B:1, 4_MAB:4, 4_PE:1, 2_W:1), (7:1,))", (2048, 7))
+    program = check_relayout(source, target, emulated)
+    brought = [op for op in program.operations if op.is_transfer and memory_of(op.sources[0]) is Memory.PDM]
+    assert 0 < len(brought) <= 16
