@@ -15,8 +15,8 @@ from mnc.mncore_backend.movement.scope import Index
 from mnc.mncore_backend.movement.transfers import CYCLES
 
 OFFSET = 0xFFF  # bits of a pattern that say how many words behind the common address
-PADDED = 1 << 14  # the PE takes the padding
-ABSENT = 1 << 15  # the PE picks nothing
+PADDED = 0x4000  # the PE takes the padding
+ABSENT = 0x8000  # the PE picks nothing
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
 from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import AXIS_SIZE, CHIP_SHAPE, Axis, Digit, Layout
+from mnc.mncore_backend.machine import WRITABLE_MASKS
 from mnc.mncore_backend.movement.load import plan_load
 from mnc.mncore_backend.movement.local import LONG, WORD, T, access, constant, copy
 from mnc.mncore_backend.movement.patterns import ABSENT, OFFSET, PADDED, batched, in_fours, patterns
@@ -23,7 +24,7 @@ with nothing above (an address beyond LM would wrap around) is this operation; t
 _OFFSETS = (("iand", OFFSET), ("uilsr", 16))
 _ABSENT, _UNPADDED = 31, 29  # flags of the first entry: bits of the MSB word, one lower those of the second
 
-MASK_ENTRY = 14  # set right before the step that uses it
+MASK_ENTRY = WRITABLE_MASKS[-2]  # set right before the step that uses it; the last one is for padding
 
 MOST_TABLES = 256
 """Long words of the tables that are kept for what comes later."""
