@@ -1,6 +1,6 @@
 """What decisions about layouts compare: steps of movements and of element-wise work."""
 
-import functools
+from math import inf
 from typing import Any
 
 from mnc.mncore_backend.distribution import same_places
@@ -13,21 +13,45 @@ LARGEST_DETOURED = 8  # long words per PE: for more, the search for detours take
 LARGEST_PLANNED = 256  # long words per PE: planning the movement of more takes too long to do it for a comparison
 
 
-@functools.lru_cache(maxsize=1024)
-def movement_steps(source: Layout, target: Layout) -> float:
+def movement_steps(source: Layout, target: Layout, limit: float = inf) -> float:
     """Steps of the cheapest chain of moves from one layout to another, were every PE to fetch its part: what it picks
     from its own memory is as good as free, but brings nothing nearer, and would spread everything that is alike
-    everywhere. Of large tensors detours are left to the plan of what is chosen: who needs one is seldom chosen."""
+    everywhere. Of large tensors detours are left to the plan of what is chosen: who needs one is seldom chosen.
+
+    What is more than `limit` steps may be given as infinitely many: so much need not be found out."""
     if same_places(source, target):
         return 0.0
     rough = relayout_steps(source, target)
     padded = any(layout.padded_shape != layout.shape for layout in (source, target))
-    largest = max(source.local_size, target.local_size)
-    if padded or largest > LARGEST_PLANNED:
+    if padded or max(source.local_size, target.local_size) > LARGEST_PLANNED:
         return rough  # padding rules out most short cuts, and the search for them is long
-    chain = find_chain(canonical(source), canonical(target), detours=largest <= LARGEST_DETOURED, limit=rough)
+    ends = source, target
+    known = _LEAST.get(ends, (-inf, False))
+    if known[1] or known[0] >= limit:
+        return known[0] if known[1] else inf
+    found = _planned_steps(source, target, rough, limit)
+    while len(_LEAST) >= REMEMBERED:
+        _LEAST.pop(next(iter(_LEAST)), None)
+    _LEAST[ends] = (limit, False) if found is None else (found, True)
+    return inf if found is None else found
+
+
+REMEMBERED = 10_000
+_LEAST: dict[tuple[Layout, Layout], tuple[float, bool]] = {}
+"""Prices that were found out, and whether they are known: otherwise it is more than that."""
+
+
+def _planned_steps(source: Layout, target: Layout, rough: float, limit: float) -> float | None:
+    """The same by a search for chains; None for more than `limit`."""
+    detours = max(source.local_size, target.local_size) <= LARGEST_DETOURED
+    # Of chains that are dear the rough price is taken where it is less: then it is of interest whether one is dear.
+    within = limit if rough > limit else max(DEAR, rough)
+    chain = find_chain(canonical(source), canonical(target), detours=detours, limit=within)
+    if chain is None and within < max(DEAR, rough):
+        return None
     steps = sum(move[0] for move in chain) if chain is not None else rough
-    return float(steps if steps <= DEAR else min(steps, rough))
+    price = float(steps if steps <= DEAR else min(steps, rough))
+    return price if price <= limit else None
 
 
 TRANSCENDENTAL_STEPS = 12

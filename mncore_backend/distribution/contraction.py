@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
-from math import prod
+from math import inf, prod
 
 from mnc.mncore_backend.distribution.costs import (
     arrival_steps,
@@ -200,6 +200,10 @@ def _local_count(digits: dict[int, Digits], dims: Sequence[int]) -> int:
 
 Price = Callable[[Layout, Layout], float]
 """Steps to bring a tensor from one layout to another."""
+PriceWithin = Callable[[Layout, Layout, float], float]
+"""The same; what is more than a limit may be infinite."""
+ROUNDING = 1e-6
+"""Steps by which sums of prices may differ that are added up in another order."""
 FUTURES = 6
 """Layouts of a result for which it is found out what its readers pay."""
 PLACES = 8
@@ -252,6 +256,19 @@ def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], p
     return steps + 1e6 * max(0, plan.result.local_size - WHOLE)
 
 
+def _exact_cost(problem: Contraction, candidate: Candidate, exact: PriceWithin, limit: float) -> float:
+    """The cost with exact prices of movements; what is more than `limit` may be infinite."""
+    left = limit - _cost(problem, *candidate, lambda _, __: 0.0) + ROUNDING
+
+    def price(source: Layout, target: Layout) -> float:
+        nonlocal left
+        steps = exact(source, target, left)
+        left -= steps
+        return steps
+
+    return _cost(problem, *candidate, price)
+
+
 def _looking_ahead(
     plans: Sequence[tuple[Layout, float]], afterwards: Callable[[Layout], float], foresight: float
 ) -> Layout | None:
@@ -286,7 +303,7 @@ def _with_others(plans: Sequence[tuple[ContractionPlan, float]], others: Callabl
 
 def plan_contraction(
     problem: Contraction,
-    exact: Price | None = None,
+    exact: PriceWithin | None = None,
     afterwards: Callable[[Layout], float] | None = None,
     others: Callable[[ContractionPlan], float] | None = None,
     watch: Watch | None = None,
@@ -309,11 +326,15 @@ def plan_contraction(
     order = [order[best], *order[:best], *order[best + 1 :]]
     if exact is not None and any(o.layout is not None for o in (problem.left, problem.right)):
         order = order[:FINALISTS]
+        least = inf
         for i in order:
-            costs[i] = _cost(problem, *candidates[i], exact)
+            costs[i] = _exact_cost(problem, candidates[i], exact, least if watch is None else inf)
+            least = min(least, costs[i])
         order.sort(key=lambda i: (costs[i], i))
     best = 0 if decide is None else decide([candidates[i][0] for i in order[:SHOWN]])
     order = [order[best], *order[:best], *order[best + 1 :]]
+    if exact is not None and costs[order[0]] == inf:
+        costs[order[0]] = _exact_cost(problem, candidates[order[0]], exact, inf)
     if watch is not None:
         watch([_compared(problem, *candidates[i], costs[i]) for i in order[:SHOWN]])
     return replace(candidates[order[0]][0], cost=costs[order[0]])

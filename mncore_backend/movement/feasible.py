@@ -47,9 +47,9 @@ def may_copy(source: Layout, target: Layout) -> bool:
     return _stay(places(source), places(target), (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE))
 
 
-def may_stay_in_l2b(source: Layout, target: Layout) -> bool:
-    """Whether moves inside the L2Bs can do."""
-    return _stay(places(source), places(target), (Axis.L2B,))
+def may_stay(source: Layout, target: Layout, axis: Axis) -> bool:
+    """Whether moves within the coordinates of an axis can do."""
+    return _stay(places(source), places(target), (axis,))
 
 
 def may_transpose(source: Layout, target: Layout) -> bool:

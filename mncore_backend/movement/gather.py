@@ -82,17 +82,21 @@ def single_move(
 ) -> tuple[int, Emit] | None:
     """The cheapest single move: a copy in the PEs, a transpose in the MABs or one trip; (cost in steps, way). None if
     there is none of at most `limit` steps."""
-    ways: list[Emit] = []
-    for may, way in ((may_copy, local_copy), (may_transpose, transpose), (may_hop, hop)):
+    ways: list[tuple[int, Emit]] = []  # steps that each takes at least
+    for may, way in ((may_copy, local_copy), (may_transpose, transpose)):
         if not ways and (index_map is not None or may(source, target)):
-            ways = way(source, target, index_map)
-    best: tuple[int, Emit] | None = None
-    for way in ways:
-        with suppress(NoWay):
-            cost = move_steps(way, source, target, limit=limit)
-            if cost is not None and (best is None or cost < best[0]):
-                best, limit = (cost, way), cost
-    return best
+            ways = [(0, emit) for emit in way(source, target, index_map)]
+    if not ways and (index_map is not None or may_hop(source, target)):
+        ways = hop(source, target, index_map)
+    best: tuple[int, int] | None = None  # cost, number
+    for number in sorted(range(len(ways)), key=lambda i: ways[i][0]):
+        least, way = ways[number]
+        if least <= limit:
+            with suppress(NoWay):
+                cost = move_steps(way, source, target, limit=limit)
+                if cost is not None and (best is None or (cost, number) < best):
+                    best, limit = (cost, number), cost
+    return None if best is None else (best[0], ways[best[1]][1])
 
 
 def _static_padding(need: Need, longs: list[int]) -> list[int] | None:

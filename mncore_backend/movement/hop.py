@@ -12,8 +12,10 @@ from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout
 from mnc.mncore_backend.movement.collecting import by_rows, taking_turns
 from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, fill, granules, long_words, origins, slack
 from mnc.mncore_backend.movement.exchange_orders import merged, orders
+from mnc.mncore_backend.movement.feasible import may_stay
 from mnc.mncore_backend.movement.paths import (
     Path,
+    hop_steps,
     l1bm_extent,
     l1bm_index,
     l1bm_size,
@@ -85,6 +87,10 @@ class _Trip:
                 self.longs = None  # it is large, and ways are remembered
         return self.found[number]
 
+    def least(self, *, by_l2bm: bool) -> int:
+        """Steps from L1BM down to the PEs; `by_l2bm`: and from L2BM down to L1BM."""
+        return sum(hop_steps(self.path, part) if by_l2bm else len(part) for part in self.parts)
+
     def way(self, order: int) -> Emit:
         """Every slice in this one of its ways, or in the last; raises NoWay when it is emitted, also where it is the
         same as that of the order before."""
@@ -103,9 +109,10 @@ class _Trip:
         return run
 
 
-def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[Emit]:
-    """Ways to turn `source` into `target` by one trip; lanes do not move. What a way emits it emits slice by slice;
-    words that pad the target or that the map sends nowhere get copies of something. A way may raise NoWay."""
+def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[tuple[int, Emit]]:
+    """Ways to turn `source` into `target` by one trip, each with the steps that it takes at least; lanes do not move.
+    What a way emits it emits slice by slice; words that pad the target or that the map sends nowhere get copies of
+    something. A way may raise NoWay."""
     held = mapped(target, index_map)
     addresses = filled_addresses(target, index_map, held >= 0)
     choices = [(path, addresses) for path in paths(target, upward=False)]
@@ -115,7 +122,8 @@ def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[
     choices += [(path, rows) for path in paths(target, upward=False) if rows is not None]
     longs = _long_words(source, target, held)
     trips = [_Trip(source, path, longs, slices(path, order, two_long=True)) for path, order in choices]
-    return [trip.way(order) for trip in trips for order in range(ORDERS)]
+    by_l2bm = index_map is None and not may_stay(source, target, Axis.L1B)
+    return [(trip.least(by_l2bm=by_l2bm), trip.way(order)) for trip in trips for order in range(ORDERS)]
 
 
 def _long_words(source: Layout, target: Layout, held: Index) -> Index:
@@ -231,9 +239,10 @@ def _slots(wanted: Granules, span: int, unit: int) -> tuple[Granules, list[tuple
     L1B and the long-word offset in L1BM. Runs are in ascending order: shorter ones rely on being overwritten."""
     slots: dict[tuple[int, ...], int] = {}
     moves = []
-    for number, block in enumerate(wanted.reshape(-1, unit)):
-        k = max(0, int(block.max())) // span
-        recipe = tuple(int(c) % span if c != ANY else ANY for c in block)
+    blocks = wanted.reshape(-1, unit)
+    places = np.maximum(0, blocks.max(axis=1)) // span
+    recipes = np.where(blocks == ANY, ANY, blocks % span)
+    for number, (k, recipe) in enumerate(zip(places.tolist(), map(tuple, recipes.tolist()), strict=True)):
         slot = slots.setdefault(recipe, len(slots))
         moves.append((number * unit * PES, (k, slot * unit * PES)))
     image = np.array([c for recipe in slots for c in recipe], np.int64)

@@ -15,10 +15,10 @@ from math import inf
 import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.layout import Layout, canonical, equivalent
+from mnc.mncore_backend.layout import Axis, Layout, canonical, equivalent
 from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
 from mnc.mncore_backend.movement.estimate import count, move_steps
-from mnc.mncore_backend.movement.feasible import may_copy, may_stay_in_l2b
+from mnc.mncore_backend.movement.feasible import may_copy, may_stay
 from mnc.mncore_backend.movement.gather import plan_gather, single_move
 from mnc.mncore_backend.movement.hop import Emit
 from mnc.mncore_backend.movement.lanes import collected, variants
@@ -113,18 +113,21 @@ def _between(layout: Layout) -> tuple[Memory, ...]:
 def find_chain(
     source: Layout, target: Layout, *, detours: bool = True, limit: float = inf
 ) -> tuple[Move, ...] | None:
-    """The cheapest chain of moves over the intermediate layouts; with `detours`, over layouts that collect an axis in
-    every PE too, where the chain is dear. None if there is none, or none of at most `limit` steps and all are dear."""
-    limit = max(limit, DEAR)
+    """The cheapest chain of moves over the intermediate layouts, None if there is none of at most `limit` steps; with
+    `detours`, over layouts that collect an axis in every PE too, where all others are dear."""
     stops = [*variants(source, target), *variants(target, source)]
-    found = _search(source, target, stops, limit)
-    if detours and (found is None or _steps(found) > DEAR):
-        # A detour: an axis collected in every PE, and spread again.
-        for end, other in ((source, target), (target, source)):
-            for detour in collected(end):
-                stops += [detour, *variants(detour, other)]
-        found = _search(source, target, stops, limit if found is None else _steps(found)) or found
-    return found
+    if not detours:
+        return _search(source, target, stops, limit)
+    more = [*stops]  # a detour: an axis collected in every PE, and spread again
+    for end, other in ((source, target), (target, source)):
+        for detour in collected(end):
+            more += [detour, *variants(detour, other)]
+    if limit < DEAR and _search(source, target, more, limit) is None:
+        return None
+    found = _search(source, target, stops, max(limit, DEAR))
+    if found is None or _steps(found) > DEAR:
+        found = _search(source, target, more, limit if found is None else min(limit, _steps(found))) or found
+    return found if found is not None and _steps(found) <= limit else None
 
 
 def _steps(chain: tuple[Move, ...]) -> int:
@@ -156,7 +159,7 @@ def _search(source: Layout, target: Layout, stops: list[Layout], limit: float) -
 
 def least_steps(here: Layout, there: Layout) -> int:
     """Steps that every chain from here to there takes at least."""
-    return 0 if may_stay_in_l2b(here, there) else THROUGH_PDM
+    return 0 if may_stay(here, there, Axis.L2B) else THROUGH_PDM
 
 
 class _KnownMoves:
