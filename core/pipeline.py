@@ -5,6 +5,7 @@ import importlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -82,6 +83,7 @@ def _make_entry(element: Element, text: str, table: Mapping[str, str]) -> Entry:
     return entry
 
 
+@lru_cache
 def _native_refusal(entry: UpstreamPass) -> str | None:
     """What the native parser says against a pass, or None."""
     try:

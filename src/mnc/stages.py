@@ -5,6 +5,7 @@ Each stage is a tuple of pipeline elements; ``{precision}`` and the like are fil
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any, Self
 
 from mnc.core import pipeline as core_pipeline
@@ -86,7 +87,11 @@ def stage_text(name: str, options: Options) -> str:
 
 def stage_pipeline(name: str, options: Options) -> Pipeline:
     """The passes of one stage of `STAGES`."""
-    elements = stage_text(name, options)
+    return _parsed(stage_text(name, options))
+
+
+@lru_cache
+def _parsed(elements: str) -> Pipeline:
     return Pipeline.parse(f"builtin.module({elements})") if elements else Pipeline()
 
 
