@@ -12,6 +12,8 @@ PASSES: dict[str, str] = {
     "keep-resident": "mnc.lowering.linalg_to_spmd.keep_resident:KeepResident",
     "tile-contractions": "mnc.lowering.linalg_to_spmd.tile_contractions:TileContractions",
     "tensor-to-memref": "mnc.lowering.tensor_to_memref:TensorToMemref",
+    "outline-layers": "mnc.lowering.linalg_to_spmd.outline_layers:OutlineLayers",
+    "hand-over": "mnc.lowering.linalg_to_spmd.hand_over:HandOver",
     "loop-over-parts": "mnc.lowering.linalg_to_spmd.loop_over_parts:LoopOverParts",
     "tile-regions": "mnc.lowering.linalg_to_spmd.tile_regions:TileRegions",
 }

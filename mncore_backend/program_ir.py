@@ -11,12 +11,12 @@ import numpy as np
 from mnc.core.bindings import func, ir
 from mnc.core.context import error_at
 from mnc.core.diagnostics import InternalError, node_name
-from mnc.dialects.mncore.trips import SLICE, TRIPS, read_slice, slice_attribute
+from mnc.dialects.mncore.trips import SLICE, TRIPS, keep_trips, read_slice, slice_attribute
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.movement import DramImage
 from mnc.mncore_backend.program import Buffer, MachineOp, Origin, Program, kernel_of_origin
 from mnc.mncore_backend.program_text import parse_operation, print_operation
-from mnc.mncore_backend.trips import Slice, Trips
+from mnc.mncore_backend.trips import Each, Slice, Trips
 
 _I64 = "i64"
 
@@ -119,8 +119,7 @@ def replace_function(function: Any, selection: Any) -> None:
     with function.location, ir.InsertionPoint(function):
         new = func.FuncOp(ir.StringAttr(name).value, ir.FunctionType.get([], []))
         block = new.add_entry_block()
-        if TRIPS in function.attributes:
-            new.attributes[TRIPS] = function.attributes[TRIPS]
+        keep_trips(function, new)
     locations: dict[tuple[str, int | None], Any] = {}
     with ir.InsertionPoint(block):
         for buffer in selection.program.buffers:
@@ -198,7 +197,7 @@ def erase_named(module: Any, *names: str) -> Any:
     return terminator
 
 
-@dataclass
+@dataclass(eq=False)
 class Image:
     """A ``mncore.image`` read back."""
 
@@ -268,10 +267,18 @@ def read_images(module: Any, buffers: dict[str, Buffer]) -> list[Image]:
     return result
 
 
-def read_trips(module: Any, buffers: dict[str, Buffer], images: Sequence[Image]) -> Trips | None:
-    """The trips of a program that is repeated; None if it is not."""
-    counts = [f.operation.attributes[TRIPS] for f in module.body.operations if TRIPS in f.operation.attributes]
-    if not counts:
+def read_trips(
+    module: Any, buffers: dict[str, Buffer], images: Sequence[Image], each: Sequence[Image] = ()
+) -> Trips | None:
+    """The trips of a program that is repeated; None if it is not. `each`: images of which every trip has its own."""
+    count = read_attribute(module, TRIPS)
+    if count is None:
         return None
-    parts = [(image.image, image.part) for image in images]
-    return Trips(ir.IntegerAttr(counts[0]).value, list(buffers.values()), parts)
+    parts = [(image.image, Each() if image in each else image.part) for image in images]
+    return Trips(ir.IntegerAttr(count).value, list(buffers.values()), parts)
+
+
+def read_attribute(module: Any, name: str) -> Any | None:
+    """An attribute of the function of a module; None if it has none."""
+    found = [f.operation.attributes[name] for f in module.body.operations if name in f.operation.attributes]
+    return found[0] if found else None

@@ -31,6 +31,10 @@ class Slice:
     whole: tuple[int, ...]
     starts: tuple[tuple[int, ...], ...]
 
+    def key(self, trip: int) -> object:
+        """Trips with equal keys take the same."""
+        return self.starts[trip]
+
     def elements(self, trip: int, shape: Sequence[int]) -> NDArray[np.integer]:
         """Flat indices in the whole tensor of the elements of a part of this shape, in order."""
         kind = np.int32 if np.prod(self.whole, dtype=np.int64) < 1 << 31 else np.int64
@@ -38,6 +42,18 @@ class Slice:
         for start, size, extent in zip(self.starts[trip], shape, self.whole, strict=True):
             flat = (flat[:, None] * extent + np.arange(start, start + size, dtype=kind)).reshape(-1)
         return flat
+
+
+@dataclass(frozen=True)
+class Each:
+    """Every trip has a tensor of its own."""
+
+    def key(self, trip: int) -> object:
+        """Trips with equal keys take the same."""
+        return trip
+
+
+Part = Slice | Each
 
 
 @dataclass(frozen=True)
@@ -61,14 +77,15 @@ class Trips:
         CompileError: DRAM is too small for all parts.
     """
 
-    def __init__(self, count: int, buffers: Sequence[Buffer], images: Sequence[tuple[DramImage, Slice | None]]) -> None:
+    def __init__(self, count: int, buffers: Sequence[Buffer], images: Sequence[tuple[DramImage, Part | None]]) -> None:
         self.count = count
         self._images = list(images)
         self._slots: dict[Buffer, list[int]] = {}
         self._made: dict[Buffer, Buffer] = {}
         self._moved: list[_Moved] = []
         placed = [b for b in buffers if b.memory is Memory.DRAM and b.base is not None]
-        self._free = max((_end(buffer) for buffer in placed), default=0)
+        self.end = max((_end(buffer) for buffer in placed), default=0)
+        """Long words of DRAM that are taken."""
         for buffer in dict.fromkeys(image.buffer for image, part in images if part is not None):
             self._place(buffer)
         self._moved.sort(key=lambda moved: moved.base)
@@ -77,14 +94,12 @@ class Trips:
     def _place(self, buffer: Buffer) -> None:
         """A place for the buffer of every trip; trips that take the same parts share it."""
         parts = [part for image, part in self._images if image.buffer is buffer and part is not None]
-        keys = [tuple(part.starts[trip] for part in parts) for trip in range(self.count)]
+        keys = [tuple(part.key(trip) for part in parts) for trip in range(self.count)]
         number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
         self._slots[buffer] = [number[key] for key in keys]
         stride = _end(replace(buffer, base=0))
-        base, self._free = self._free, self._free + stride * len(number)
-        if self._free > MEMORIES[Memory.DRAM].longs:
-            size = f"{self._free} long words of {MEMORIES[Memory.DRAM].longs} in the DRAM of a group"
-            raise CompileError(f"the tensors of all parts take {size}", hint="take a smaller batch or sequence")
+        base, self.end = self.end, self.end + stride * len(number)
+        check_dram(self.end)
         size = stride * len(number)
         made = Buffer(buffer.name, size, (Memory.DRAM,), buffer.alignment, Memory.DRAM, base, pinned=True)
         self._made[buffer] = made
@@ -104,6 +119,13 @@ class Trips:
         indices = [image.index if part is None else _within(image, part, trip) for trip in trips]
         shape = image.shape if part is None else part.whole
         return replace(image, buffer=made, shape=shape, index=np.concatenate(indices, axis=1), segments=segments)
+
+    def image_of(self, image: DramImage, trip: int) -> DramImage:
+        """How the tensor lies in DRAM that one trip has for itself, see `Each`."""
+        made, slots = self._made[image.buffer], self._slots[image.buffer]
+        stride = made.size // (max(slots) + 1)
+        assert made.base is not None
+        return replace(image, buffer=replace(made, size=stride, base=made.base + stride * slots[trip]))
 
     def lines(self, texts: Sequence[str], most: int | None = None) -> Iterator[str]:
         """The statements of all trips, or of the first `most`, with gaps between them."""
@@ -126,6 +148,18 @@ class Trips:
         if number < 0 or address >= self._moved[number].base + self._moved[number].size:
             return address
         return address + self._moved[number].places[trip] - self._moved[number].base
+
+
+def check_dram(size: int) -> None:
+    """Raise CompileError if there are not as many long words in the DRAM of a group."""
+    if size > MEMORIES[Memory.DRAM].longs:
+        taken = f"{size} long words of {MEMORIES[Memory.DRAM].longs} in the DRAM of a group"
+        raise CompileError(f"the tensors of all parts take {taken}", hint="take a smaller batch or sequence")
+
+
+def shifted(text: str, longs: int) -> str:
+    """Statements with all their addresses in DRAM so many long words higher."""
+    return _DRAM.sub(lambda found: f"$d{int(found[1]) + longs}", text)
 
 
 def _end(buffer: Buffer) -> int:

@@ -7,6 +7,17 @@ from mnc.mncore_backend.trips import Slice
 
 SLICE, TRIPS = "mncore.slice", "mncore.trips"
 """On an argument, result or image: which part of a tensor each trip takes. On a function: the number of trips."""
+WEIGHTS, NODES = "mncore.weights", "mncore.nodes"
+"""On a function whose trips are layers: their weights, see `layers`; and for each the nodes of its operations."""
+TABLES = "mncore.tables"
+"""On a function: constants that it has to leave in local memory for another program."""
+
+
+def keep_trips(old: Any, new: Any) -> None:
+    """Say on a function that takes the place of another how it is repeated, and what it leaves for others."""
+    for name in (TRIPS, WEIGHTS, NODES, TABLES):
+        if name in old.attributes:
+            new.attributes[name] = old.attributes[name]
 
 
 def slice_attribute(part: Slice) -> Any:

@@ -379,7 +379,7 @@ class AssignLayouts(Pass):
 
     name = "assign-layouts"
     precision: Literal["single", "pseudo-single"] = "pseudo-single"
-    resident: Literal["nothing", "state", "batch"] = "nothing"
+    resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
     whole: int = WHOLE
     prefer: tuple[Preference, ...] = ()
 

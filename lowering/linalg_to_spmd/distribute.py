@@ -19,10 +19,10 @@ from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Constant, Ul
 from mnc.dialects.mncore.attributes import memory_attribute
-from mnc.dialects.mncore.trips import TRIPS
+from mnc.dialects.mncore.trips import keep_trips
 from mnc.lowering.linalg_to_spmd.assign_layouts import OPERANDS, RESULT
 from mnc.lowering.linalg_to_spmd.generics import GenericWriter
-from mnc.lowering.linalg_to_spmd.homes import Homes
+from mnc.lowering.linalg_to_spmd.homes import Homes, waiting_arguments
 from mnc.lowering.linalg_to_spmd.placed import (
     Dram,
     Local,
@@ -253,8 +253,7 @@ def distribute_function(old: Any, kept: Container[Any] = ()) -> None:
     with old.location, ir.InsertionPoint(old):
         new = func.FuncOp(name, ir.FunctionType.get(types, []), visibility=None)
         new.attributes["arg_attrs"] = _argument_attributes(old, list(block.arguments), outputs)
-        if TRIPS in old.attributes:
-            new.attributes[TRIPS] = old.attributes[TRIPS]
+        keep_trips(old, new)
         entry = new.add_entry_block()
     writer = _Writer()
     for argument, buffer in zip(block.arguments, entry.arguments, strict=False):
@@ -285,7 +284,7 @@ class Distribute(Pass):
     """Rewrite functions on tensors as the program that every PE runs on its share."""
 
     name = "distribute"
-    resident: Literal["nothing", "state", "batch"] = "nothing"
+    resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
 
     def run(self, module: Any) -> None:
         """Rewrite every function of the module; raises CompileError for constants that no word holds."""
@@ -293,5 +292,5 @@ class Distribute(Pass):
             functions = [op for op in module.body.operations if op.operation.name == "func.func"]
             for function in functions:
                 check_words(function.operation)
-                kept = Homes.of_function(function.operation).arguments if self.resident != "nothing" else ()
-                distribute_function(function.operation, kept)
+                kept = Homes.of_function(function.operation).arguments if self.resident != "nothing" else []
+                distribute_function(function.operation, [*kept, *waiting_arguments(function.operation)])

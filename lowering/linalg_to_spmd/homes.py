@@ -7,6 +7,17 @@ from mnc.core.bindings import ir
 from mnc.lowering.linalg_to_spmd.reading import is_transposition, read_generic, transposition_order
 from mnc.mncore_backend.layout import permute
 
+KEPT, HOMES = "mncore.kept", "mncore.homes"
+"""On an argument: it stays in local memory and no result updates it. On arguments and results: the buffers of another
+program in local memory that hold them."""
+
+
+def waiting_arguments(function: Any) -> list[Any]:
+    """Arguments of a function on tensors that are in local memory when it begins, but that no result replaces."""
+    entries = map(ir.DictAttr, function.attributes.get("arg_attrs", []))
+    pairs = zip(function.regions[0].blocks[0].arguments, entries, strict=False)
+    return [argument for argument, entry in pairs if KEPT in entry or HOMES in entry]
+
 
 class Homes:
     """Which results replace which arguments."""

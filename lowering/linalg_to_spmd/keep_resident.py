@@ -14,6 +14,7 @@ from typing import Any, Literal
 from mnc.core.bindings import ir, memref
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Dl, Gather, Relayout, Resident
+from mnc.lowering.linalg_to_spmd.homes import KEPT
 from mnc.lowering.linalg_to_spmd.in_place import root_of, update_in_place
 from mnc.lowering.linalg_to_spmd.placed import allocate, default_layout
 
@@ -66,8 +67,8 @@ class _Keeper:
     def with_role(self, role: str) -> list[_Argument]:
         return [a for a in self.arguments if _string(a.attributes, "mncore.role") == role]
 
-    def state(self) -> None:
-        """Constants, and inputs that a result updates."""
+    def updates(self) -> None:
+        """Inputs that a result updates, and those of which it is said."""
         results = {argument.name: argument for argument in self.with_role("output")}
         for argument in self.with_role("input"):
             result = results.get(_string(argument.attributes, UPDATED))
@@ -75,7 +76,9 @@ class _Keeper:
                 continue
             kept = {NAME: argument.attributes[NAME], UPDATED: argument.attributes[UPDATED]}
             self.stores.append((result.transfers[0], self._plain(argument.transfers, kept)))
-        self._constants()
+        for argument in self.with_role("input"):
+            if KEPT in argument.attributes:
+                self._plain(argument.transfers, {NAME: argument.attributes[NAME]})
 
     def _plain(self, loads: list[Any], kept: dict[str, Any]) -> list[Any]:
         """Buffers with all elements in their own arrangement; others are gathered from the first of them."""
@@ -93,7 +96,8 @@ class _Keeper:
             load.erase()
         return buffers
 
-    def _constants(self) -> None:
+    def constants(self) -> None:
+        """What the host would load into every run."""
         for number, op in enumerate(op for op in self._operations() if op.name == "mncore.constant"):
             kept = {NAME: ir.StringAttr.get(f"constant {number}"), **self._chosen(op, NAME), **self._chosen(op, VALUE)}
             for use in list(op.results[0].uses):
@@ -166,7 +170,7 @@ class KeepResident(Pass):
     """Keep what every run would load again in local memory between runs."""
 
     name = "keep-resident"
-    what: Literal["nothing", "state", "batch"] = "nothing"
+    what: Literal["nothing", "updates", "state", "batch"] = "nothing"
 
     def run(self, module: Any) -> None:
         """Rewrite every distributed function of the module."""
@@ -177,7 +181,9 @@ class KeepResident(Pass):
                 if op.operation.name != "func.func":
                     continue
                 keeper = _Keeper(op.operation)
-                keeper.state()
+                keeper.updates()
+                if self.what != "updates":
+                    keeper.constants()
                 if self.what == "batch":
                     keeper.batch()
                 keeper.finish()

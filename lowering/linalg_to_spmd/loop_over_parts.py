@@ -53,7 +53,7 @@ class LoopOverParts(Pass):
 
     name = "loop-over-parts"
     steps: int = 80_000
-    resident: Literal["nothing", "state", "batch"] = "nothing"
+    resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
 
     def run(self, module: Any) -> None:
         """Rewrite every function of the module; where something stays on the chip between runs, none."""

@@ -39,8 +39,9 @@ class Demand:
     loaded: int = 0
 
 
-def demand_of(results: Sequence[tuple[Any, Ranges]]) -> Demand | None:
-    """What parts of results need; None where that is no box, or a part of a constant, and those differ."""
+def demand_of(results: Sequence[tuple[Any, Ranges]], *, alone: bool = False) -> Demand | None:
+    """What parts of results need, or only (`alone`) what the operations need that make them; None where that is no box,
+    or a part of a constant, and those differ."""
     demand = Demand()
     waiting = list(reversed(results))
     while waiting:
@@ -51,7 +52,7 @@ def demand_of(results: Sequence[tuple[Any, Ranges]]) -> Demand | None:
         below = _below(demand, value, box)
         if below is None:
             return None
-        waiting += reversed(below)
+        waiting += [] if alone else reversed(below)
     demand.loaded += sum(_size(box) for _, box in results)
     return demand
 

@@ -36,7 +36,7 @@ class TileContractions(Pass):
 
     name = "tile-contractions"
     precision: Literal["single", "pseudo-single"] = "pseudo-single"
-    resident: Literal["nothing", "state", "batch"] = "nothing"
+    resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
 
     def run(self, module: Any) -> None:
         """Rewrite every function of the module."""

@@ -42,7 +42,7 @@ class PlanMovements(Pass):
 def _requests(function: Any) -> Iterator[Request]:
     """The movements of a function, each once."""
     operations = [op.operation for op in function.regions[0].blocks[0].operations]
-    keep = any(op.name == "mncore.resident" for op in operations)
+    keep = any(op.name == "mncore.resident" and "base" not in op.attributes for op in operations)
     found = set()
     for op in operations:
         if op.name not in ("mncore.relayout", "mncore.gather") and not _ends_in_relayout(op):

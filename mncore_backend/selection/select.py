@@ -190,8 +190,8 @@ class _Selector:
         self.allocate(op)
         buffer = self.buffers[op.results[0]]
         buffer.pinned = True
-        self.builder.keep = True
         attributes = {name: op.attributes[name] for name in op.attributes}
+        self.builder.keep |= "base" not in attributes  # else another program decides, which fills what is kept
         if "base" in attributes:
             buffer.memory = Memory[ir.StringAttr(attributes["memory"]).value]
             buffer.base = ir.IntegerAttr(attributes["base"]).value

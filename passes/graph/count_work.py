@@ -36,7 +36,7 @@ class CountWork(Pass):
 
     name: ClassVar[str] = "count-work"
     precision: Literal["single", "pseudo-single"] = "pseudo-single"
-    resident: Literal["nothing", "state", "batch"] = "nothing"
+    resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
 
     def run(self, module: ir.Module) -> None:
         """Annotate the module; several functions add up."""
@@ -70,7 +70,7 @@ class CountWork(Pass):
         kept = {name for name in arguments if name} if self.resident != "nothing" else set()
         alive = set(needed)
         sources = [value for value, updated in zip(block.arguments, arguments, strict=True) if updated not in kept]
-        if self.resident == "nothing":
+        if self.resident in ("nothing", "updates"):
             sources += [op.results[0] for op in needed if op.name == "graph.constant"]
         sizes = [_words_read(value, alive) for value in sources]
         sizes += [size_of(value) for value, name in zip(needed[0].operands, results, strict=True) if name not in kept]

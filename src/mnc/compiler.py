@@ -11,17 +11,19 @@ from mnc.core.bindings import ir
 from mnc.core.context import make_context
 from mnc.core.decisions import fixing
 from mnc.core.diagnostics import CompileError
+from mnc.core.explanation import explain
 from mnc.core.files import replace_file
 from mnc.core.pipeline import Pipeline
 from mnc.core.recording import unrecorded
-from mnc.executable import Executable, HostTensor
+from mnc.executable import Executable
+from mnc.layers import compiled_in_layers, nested_modules, outlined
 from mnc.lowering.onnx_to_graph.importer import import_model
-from mnc.mncore_backend.emit import emit_unit, line_nodes
 from mnc.mncore_backend.ideal import Ideal
-from mnc.mncore_backend.program_ir import read_images, read_trips, read_unit
+from mnc.mncore_backend.preferences import Preference
 from mnc.options import Options
 from mnc.passes.autodiff.signature import Signature, find_main
 from mnc.passes.graph.count_work import WORK
+from mnc.program_parts import in_a_row, program_of
 from mnc.residency import companion_modules, note_updates
 from mnc.several_layouts import FIRST_STAGE, note_preferences, preferences_of, shortest, take_over
 from mnc.stages import STAGES, stage_pipeline
@@ -53,6 +55,9 @@ def _run_stages(module: Any, options: Options) -> None:
     if dump_dir is not None:
         dump(module, dump_dir, 0, "import")
     for number, stage in enumerate(STAGES, 1):
+        if stage == FIRST_STAGE and dump_dir is None and (preferences := _in_layers(module, options)) is not None:
+            note_preferences(module, preferences)
+            return
         if stage == FIRST_STAGE and options.prefer is None:
             with events.span("stage", f"{stage} and later"):
                 best = shortest(module, options)
@@ -67,14 +72,19 @@ def _run_stages(module: Any, options: Options) -> None:
     note_preferences(module, options.prefer or ())
 
 
-def _program(module: Any, initialise: Executable | None = None, read_back: Executable | None = None) -> Executable:
-    unit = read_unit(module)
-    images = read_images(module, unit.buffers)
-    trips = read_trips(module, unit.buffers, images)
-    places = [image.image if trips is None else trips.image(image.image, image.part) for image in images]
-    tensors = tuple(HostTensor(i.name, i.role, i.dtype, at, i.value) for i, at in zip(images, places, strict=True))
-    text, nodes = emit_unit(unit, module, trips), tuple(line_nodes(unit, trips))
-    return Executable(text, tensors, nodes, initialise=initialise, read_back=read_back)
+def _in_layers(module: Any, options: Options) -> tuple[Preference, ...] | None:
+    """Compile a model of equal layers in parts, if it is one and the parts can be; otherwise leave it as it is."""
+    split = outlined(module, options)
+    if split is None:
+        return None
+    try:
+        with events.span("stage", "layers"):
+            made, preferences = compiled_in_layers(split, options)
+    except CompileError as error:
+        explain("outline-layers", module.operation, error.message)
+        return None
+    take_over(module, made)
+    return preferences
 
 
 def _ideal(module: Any) -> Ideal | None:
@@ -88,12 +98,14 @@ def _ideal(module: Any) -> Ideal | None:
 def to_executable(module: Any) -> Executable:
     """Program text and host tensors of a module that went through all stages; with the programs that fill and empty
     what it keeps in local memory."""
-    parts = {}
+    noted: dict[str, Any] = {"preferences": preferences_of(module), "ideal": _ideal(module)}
+    if parts := nested_modules(module):
+        return replace(in_a_row([program_of(part) for part in parts.values()]), **noted)
     for name, companion in companion_modules(module).items():
         with unrecorded():
             stage_pipeline("machine", Options()).run(companion)
-        parts[name] = _program(companion)
-    return replace(_program(module, **parts), preferences=preferences_of(module), ideal=_ideal(module))
+        noted[name] = program_of(companion).program
+    return replace(program_of(module).program, **noted)
 
 
 def compile(

@@ -12,7 +12,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.preferences import Preference
 
 Precision = Literal["single", "pseudo-single"]
-Resident = Literal["nothing", "state", "batch"]
+Resident = Literal["nothing", "updates", "state", "batch"]
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,9 @@ class Options:
         precision: of matrix products. ``pseudo-single`` keeps 18 bits of each factor and is twice as fast as
             ``single``, which keeps 23; both accumulate in single. Everything else is single.
         shapes: shapes of model inputs, for models that leave dimensions open; or single extents by their names.
-        resident: what stays in local memory from run to run. ``state``: weights, and inputs that an output updates, as
-            the parameters of a training step; ``batch``: also the other inputs, which a run loads for the next one.
+        resident: what stays in local memory from run to run. ``updates``: inputs that an output updates; ``state``:
+            also weights, as the parameters of a training step; ``batch``: also the other inputs, which a run loads for
+            the next one.
         updates: input -> output that is its value in the next run, for models in which nothing says so.
         prefer: what decisions about layouts prefer beyond prices, see `mncore_backend/distribution/policy.py`; None:
             small programs are compiled with several preferences, and the shortest is kept.

@@ -89,14 +89,14 @@ class _Search:
         """The module before preferences make a difference."""
         share_attempts()
         entries = _entries(self.options)
-        module = _copy(self.module)
+        module = copy_module(self.module)
         Pipeline(tuple(entries[: [entry.name for entry in entries].index(DECISION)])).run(module)
         return module
 
     def _with_layouts(self, ordered: tuple[Preference, ...]) -> Any:
         """The module with the layouts that these preferences lead to."""
         if ordered not in self.decided:
-            module = _copy(self._undecided)
+            module = copy_module(self._undecided)
             begin_attempt(", ".join(ordered))
             entries = _entries(replace(self.options, prefer=ordered))
             Pipeline(tuple(entry for entry in entries if entry.name == DECISION)).run(module)
@@ -141,7 +141,7 @@ class _Search:
             rewind(start)
             if room > max(most, ROOMS[-1]):
                 continue
-            trial = _copy(module)
+            trial = copy_module(module)
             entries = _entries(replace(options, room=room))
             try:
                 Pipeline(tuple(entries[[entry.name for entry in entries].index(SPILLS) :])).run(trial)
@@ -223,7 +223,8 @@ def largest_tensor(module: Any) -> int:
     return max(sizes)
 
 
-def _copy(module: Any) -> Any:
+def copy_module(module: Any) -> Any:
+    """A module with copies of all operations."""
     with module.context, ir.Location.unknown():
         copy = ir.Module.create()
         for op in module.body.operations:

@@ -40,7 +40,8 @@ SPMD = (
     "split-contractions",  # before layouts, which are of whole tensors
     "assign-layouts{{precision={precision} resident={resident} prefer=\"{prefer}\"}}",
     "distribute{{resident={resident}}}",
-    "keep-resident{{what={resident}}}",  # last: it replaces transfers, which only now exist
+    "keep-resident{{what={resident}}}",  # it replaces transfers, which only now exist
+    "hand-over",  # the same for what other programs keep
 )
 """Whole tensors become the share of one PE: loops over local memory, matrix kernels, transfers."""
 

@@ -27,8 +27,9 @@ from mnc.tools.json_output import format_option, print_json
 @click.option("--target", type=click.Choice(["mncore", "cpp"]), default="mncore", show_default=True,
               help="Assembly for MN-Core 2, or C++17 without dependencies.")  # fmt: skip
 @click.option("--example", is_flag=True, help="With --target cpp: add a main.cpp that calls the model.")
-@click.option("--resident", type=click.Choice(["nothing", "state", "batch"]), default="nothing", show_default=True,
-              help="What stays in local memory from run to run: weights and updated inputs, or also the other inputs, "
+@click.option("--resident", type=click.Choice(["nothing", "updates", "state", "batch"]), default="nothing",
+              show_default=True,
+              help="What stays in local memory between runs: updated inputs; also weights; or also other inputs, "
                    "which a run then loads for the next one.")  # fmt: skip
 @click.option("--update", "updates", multiple=True, metavar="INPUT=OUTPUT",
               help="With --resident: this output is the value of this input in the next run.")  # fmt: skip

@@ -1,0 +1,95 @@
+"""Scheduled modules -> programs: one, one of several layers, or several in a row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mnc.core.bindings import ir
+from mnc.core.diagnostics import NODE_SEPARATOR
+from mnc.dialects.mncore.layers import NumberedWeights
+from mnc.dialects.mncore.trips import NODES, WEIGHTS
+from mnc.executable import Executable, HostTensor
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.emit import emit_unit, line_nodes
+from mnc.mncore_backend.program_ir import Image, read_attribute, read_images, read_trips, read_unit
+from mnc.mncore_backend.trips import GAP, Trips, check_dram, shifted
+
+
+@dataclass(frozen=True)
+class Part:
+    """A program, and the long words of DRAM from 0 on that it takes in every group."""
+
+    program: Executable
+    dram: int
+
+
+def program_of(module: Any) -> Part:
+    """Text and host tensors of a scheduled module."""
+    unit = read_unit(module)
+    images = read_images(module, unit.buffers)
+    given = read_attribute(module, WEIGHTS)
+    own = _weights(images, NumberedWeights(given)) if given is not None else {}
+    trips = read_trips(module, unit.buffers, images, list(own))
+    tensors = [tensor for image in images for tensor in _tensors(image, trips, own.get(image))]
+    text, nodes = emit_unit(unit, module, trips), line_nodes(unit, trips)
+    renamed = read_attribute(module, NODES)
+    if renamed is not None:
+        nodes = _renamed(nodes, len(unit.statements), renamed)
+    used = [b for b in unit.program.buffers if b.memory is Memory.DRAM and b.base is not None]
+    end = trips.end if trips is not None else max((b.base + b.size for b in used if b.base is not None), default=0)
+    return Part(Executable(text, tuple(tensors), tuple(nodes)), end)
+
+
+def _weights(images: Sequence[Image], weights: NumberedWeights) -> dict[Image, list[tuple[str, Any]]]:
+    """Constants that are weights of layers: name and value in each layer."""
+    found = {}
+    for image in images:
+        own = weights.of(image.name, image.value) if image.value is not None else None
+        if own is not None:
+            found[image] = own
+    weights.check()
+    return found
+
+
+def _tensors(image: Image, trips: Trips | None, values: list[tuple[str, Any]] | None) -> list[HostTensor]:
+    if trips is None:
+        return [HostTensor(image.name, image.role, image.dtype, image.image, image.value)]
+    if values is None:
+        return [HostTensor(image.name, image.role, image.dtype, trips.image(image.image, image.part), image.value)]
+    return [
+        HostTensor(name, image.role, image.dtype, trips.image_of(image.image, trip), value)
+        for trip, (name, value) in enumerate(values)
+    ]
+
+
+def _renamed(nodes: list[str], length: int, layers: Any) -> list[str]:
+    """Nodes of lines, of which those of the first layer stand for those of all: each line gets those of its layer."""
+    names = [[ir.StringAttr(name).value.split(NODE_SEPARATOR) for name in ir.ArrayAttr(own)] for own in layers]
+    result: list[str] = []
+    for number, own in enumerate(names):
+        pairs = [pair for old, new in zip(names[0], own, strict=True) for pair in zip(old, new, strict=False)]
+        known = dict(reversed(pairs))
+        made = {text: NODE_SEPARATOR.join(known.get(name, name) for name in text.split(NODE_SEPARATOR))
+                for text in set(nodes[:length])}  # fmt: skip
+        result += ([""] if number else []) + [made[text] for text in nodes[:length]]
+    return result
+
+
+def in_a_row(parts: Sequence[Part]) -> Executable:
+    """Programs that run one after the other, each with DRAM of its own. Raises CompileError if that is too much."""
+    texts, nodes, tensors, base = [], [], [], 0
+    for part in (part for part in parts if part.program.text):
+        if texts:
+            texts.append(f"nop/{GAP}\n")
+            nodes.append("")
+        texts.append(shifted(part.program.text, base))
+        nodes += part.program.line_nodes
+        tensors += [_moved(tensor, base) for tensor in part.program.tensors]
+        base += part.dram
+        check_dram(base)
+    return Executable("".join(texts), tuple(tensors), tuple(nodes))
+
+
+def _moved(tensor: HostTensor, base: int) -> HostTensor:
+    buffer = tensor.image.buffer
+    return replace(tensor, image=replace(tensor.image, buffer=replace(buffer, base=tensor.address + base)))

@@ -1,0 +1,86 @@
+// RUN: mnc-opt %s --split-input-file --pass-pipeline='builtin.module(outline-layers{steps=0 percent=50})' | FileCheck %s
+// RUN: mnc-opt %s --split-input-file --pass-pipeline='builtin.module(outline-layers)' | FileCheck %s --check-prefix=SHORT
+
+// Three layers y = x + w, with weights of their own. The first is written, with numbers for its weight: 2^28 and
+// further as bits of a float. The last sum has another extent, so it belongs to what comes after.
+// CHECK: module @before
+// CHECK: func.func @main(%arg0: tensor<4xf32> {onnx.name = "x"})
+// CHECK-SAME: -> (tensor<4xf32> {onnx.name = "carried.0"})
+// CHECK: return %arg0
+// CHECK: module @layer
+// CHECK: func.func @main(%arg0: tensor<4xf32> {mnc.updated = "next.0", onnx.name = "carried.0"})
+// CHECK-SAME: -> (tensor<4xf32> {onnx.name = "next.0"})
+// CHECK-SAME: mncore.trips = 3 : i64
+// CHECK-SAME: mncore.weights = [{names = ["a", "b", "c"], values = [dense<[1.000000e+00,
+// CHECK-SAME: dense<[5.000000e+00,
+// CHECK-SAME: dense<[9.000000e+00,
+// CHECK: arith.constant {onnx.name = "a"} dense<[2.5243549E-29, 2.5243552E-29,
+// CHECK: linalg.generic
+// CHECK-NOT: linalg.generic
+// CHECK: module @after
+// CHECK: func.func @main(%arg0: tensor<4xf32> {onnx.name = "carried.0"})
+// CHECK-SAME: -> (tensor<1xf32> {onnx.name = "y"})
+// CHECK: linalg.generic
+// SHORT-NOT: module @
+#all = affine_map<(d0) -> (d0)>
+func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<1xf32> {onnx.name = "y"}) {
+  %a = arith.constant {onnx.name = "a"} dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %b = arith.constant {onnx.name = "b"} dense<[5.0, 6.0, 7.0, 8.0]> : tensor<4xf32>
+  %c = arith.constant {onnx.name = "c"} dense<[9.0, 8.0, 7.0, 6.0]> : tensor<4xf32>
+  %empty = tensor.empty() : tensor<4xf32>
+  %zero = arith.constant dense<0.0> : tensor<1xf32>
+  %0 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel"]}
+      ins(%x, %a : tensor<4xf32>, tensor<4xf32>) outs(%empty : tensor<4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.addf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel"]}
+      ins(%0, %b : tensor<4xf32>, tensor<4xf32>) outs(%empty : tensor<4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.addf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %2 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel"]}
+      ins(%1, %c : tensor<4xf32>, tensor<4xf32>) outs(%empty : tensor<4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.addf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %y = linalg.generic {indexing_maps = [#all, affine_map<(d0) -> (0)>], iterator_types = ["reduction"]}
+      ins(%2 : tensor<4xf32>) outs(%zero : tensor<1xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %s = arith.addf %i, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<1xf32>
+  return %y : tensor<1xf32>
+}
+
+// -----
+
+// What one layer makes is read behind the next one, too: these are no layers.
+// CHECK-LABEL: func.func @read_again
+// CHECK-NOT: module @layer
+#all = affine_map<(d0) -> (d0)>
+func.func @read_again(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<4xf32> {onnx.name = "y"}) {
+  %empty = tensor.empty() : tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel"]}
+      ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%empty : tensor<4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.addf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel"]}
+      ins(%0, %0 : tensor<4xf32>, tensor<4xf32>) outs(%empty : tensor<4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.addf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %2 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel"]}
+      ins(%1, %0 : tensor<4xf32>, tensor<4xf32>) outs(%empty : tensor<4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.mulf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}

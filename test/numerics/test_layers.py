@@ -1,0 +1,109 @@
+"""Models of equal layers, compiled as one layer that is repeated, on the strict emulator against the ONNX reference."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import mnc
+from mnc import layers
+from mnc.accuracy.probable import error_bounds
+from mnc.lowering.linalg_to_spmd.outline_layers import OutlineLayers
+from mnc.mncore_backend.trips import GAP
+from mnc.reference import evaluate
+
+
+class Writer:
+    """Writes a graph node by node, with weights of normal elements."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.nodes: list[onnx.NodeProto] = []
+        self.weights: list[onnx.TensorProto] = []
+
+    def weight(self, *shape: int, scale: float = 0.3) -> str:
+        name = f"w{len(self.weights)}"
+        value = (scale * self.rng.standard_normal(shape)).astype(np.float32)
+        self.weights.append(numpy_helper.from_array(value, name))
+        return name
+
+    def node(self, kind: str, *inputs: str, **attributes) -> str:
+        name = f"{kind.lower()}{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, list(inputs), [name], name=name, **attributes))
+        return name
+
+    def model(self, inputs: dict[str, list[int]], result: str, shape: list[int]) -> onnx.ModelProto:
+        self.nodes.append(helper.make_node("Identity", [result], ["y"], name="y"))
+        infos = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in inputs.items()]
+        outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)]
+        graph = helper.make_graph(self.nodes, "g", infos, outputs, self.weights)
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+        onnx.checker.check_model(made)
+        return made
+
+    def dense(self, x: str, rows: int, columns: int) -> str:
+        return self.node("Add", self.node("MatMul", x, self.weight(rows, columns)), self.weight(columns))
+
+
+def perceptron() -> onnx.ModelProto:
+    """Nothing before, a head behind."""
+    w, x = Writer(), "x"
+    for _ in range(5):
+        x = w.node("Relu", w.dense(x, 40, 40))
+    return w.model({"x": [24, 40]}, w.dense(x, 40, 10), [24, 10])
+
+
+def masked_attention() -> onnx.ModelProto:
+    """What is made before the layers and what is given are read by all of them; norms stand behind the sums."""
+    w = Writer()
+    bias = w.node("Mul", w.node("Sub", "mask", w.weight(1, scale=1.0)), w.weight(1, scale=3.0))
+    x = w.dense("x", 12, 24)
+    for _ in range(3):
+        q, k, v = (w.dense(x, 24, 24) for _ in range(3))
+        scores = w.node("Add", w.node("MatMul", q, w.node("Transpose", k, perm=[1, 0])), bias)
+        mixed = w.node("MatMul", w.node("Softmax", scores, axis=-1), v)
+        x = w.node("Add", x, w.node("Mul", w.dense(mixed, 24, 24), "gain"))
+        x = w.node("LayerNormalization", x, w.weight(24), w.weight(24), axis=-1)
+    return w.model({"x": [20, 12], "mask": [20, 20], "gain": [24]}, x, [20, 24])
+
+
+def residual_blocks() -> onnx.ModelProto:
+    """Convolutions with windows and padding; the stem has other extents."""
+    w = Writer()
+    x = w.node("Relu", w.node("Conv", "x", w.weight(8, 3, 3, 3), w.weight(8), pads=[1] * 4, strides=[2, 2]))
+    for _ in range(4):
+        a = w.node("Relu", w.node("Conv", x, w.weight(8, 8, 3, 3, scale=0.1), w.weight(8), pads=[1] * 4))
+        b = w.node("Conv", a, w.weight(8, 8, 3, 3, scale=0.1), w.weight(8), pads=[1] * 4)
+        x = w.node("Relu", w.node("Add", x, b))
+    return w.model({"x": [1, 3, 24, 24]}, w.node("GlobalAveragePool", x), [1, 8, 1, 1])
+
+
+def two_carried() -> onnx.ModelProto:
+    """Two tensors go from layer to layer."""
+    w, a, b = Writer(), "a", "b"
+    for _ in range(7):
+        a, b = w.node("Tanh", w.dense(b, 16, 16)), w.node("Add", a, b)
+    return w.model({"a": [9, 16], "b": [9, 16]}, w.node("Mul", a, b), [9, 16])
+
+
+@pytest.mark.parametrize("make", [perceptron, masked_attention, residual_blocks, two_carried])
+def test_layers(make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OutlineLayers, "steps", 0)
+    monkeypatch.setattr(OutlineLayers, "percent", 30)
+    monkeypatch.setattr(OutlineLayers.__init__, "__defaults__", (0, 30))
+    done, original = [], layers.compiled_in_layers
+    monkeypatch.setattr("mnc.compiler.compiled_in_layers", lambda *given: done.append(original(*given)) or done[-1])
+    monkeypatch.setenv("MNC_NO_CACHE", "1")
+    built = make()
+    program = mnc.compile(built, mnc.Options(prefer=()))
+    assert done
+    assert f"nop/{GAP}" in program.text.splitlines()
+    inputs = program.random_inputs(seed=5)
+    got, want = program.run(inputs), evaluate(built, ["y"], inputs)
+    bounds = error_bounds(built, inputs, "pseudo-single")
+    assert np.abs(got["y"] - want["y"]).max() <= bounds["y"]
+    nodes = {name for names in program.line_nodes for name in names.split(" + ")} - {""}
+    products = {node.name for node in built.graph.node if node.op_type in ("MatMul", "Conv")}
+    assert products <= nodes  # lines of every layer name its own nodes
+    constants = {tensor.name for tensor in program.tensors if tensor.role == "constant"}
+    assert {weight.name for weight in built.graph.initializer if len(weight.dims) > 1} <= constants
