@@ -8,7 +8,7 @@ from mnc.mncore_backend.trips import Slice
 SLICE, TRIPS = "mncore.slice", "mncore.trips"
 """On an argument, result or image: which part of a tensor each trip takes. On a function: the number of trips."""
 WEIGHTS, NODES = "mncore.weights", "mncore.nodes"
-"""On a function whose trips are layers: their weights, see `layers`; and for each the nodes of its operations."""
+"""On a function whose trips are layers: their weights, see `numbered_weights`; and of each the nodes."""
 TABLES = "mncore.tables"
 """On a function: constants that it has to leave in local memory for another program."""
 

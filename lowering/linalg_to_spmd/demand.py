@@ -88,6 +88,8 @@ def _groups(op: Any) -> list[list[int]]:
 
 def _collapse(op: Any, ranges: Ranges) -> Needs | None:
     shape, box = shape_of(op.operands[0]), []
+    if not ranges:  # a scalar is made of no dimensions, so there are no groups
+        return [whole(op.operands[0])]
     for group, own in zip(_groups(op), ranges, strict=True):
         inner = _outermost([shape[d] for d in group], own)
         if inner is None:

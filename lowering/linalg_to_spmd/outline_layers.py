@@ -7,7 +7,7 @@ after:   module @before { func.func @main(%x) -> carried.0 }
          module @after { func.func @main(%carried.0) -> ... }
 
 The layer is compiled once, and its text repeated. What it hands to the next stays in local memory. Its weights are
-numbers of elements, see `dialects/mncore/layers.py`.
+numbers of elements, see `lowering/linalg_to_spmd/numbered_weights.py`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,11 +17,11 @@ from typing import Any
 from mnc.core.bindings import arith, func, ir
 from mnc.core.diagnostics import node_name
 from mnc.core.pass_base import Pass
-from mnc.dialects.mncore.layers import MOST, numbered, weights_attribute
 from mnc.dialects.mncore.trips import NODES, TRIPS, WEIGHTS
 from mnc.lowering.linalg_to_spmd.demand import whole
 from mnc.lowering.linalg_to_spmd.homes import KEPT
 from mnc.lowering.linalg_to_spmd.keep_resident import NAME, UPDATED
+from mnc.lowering.linalg_to_spmd.numbered_weights import MOST, numbered, weights_attribute
 from mnc.lowering.linalg_to_spmd.part_demands import demand_of
 from mnc.lowering.linalg_to_spmd.repeats import Layers, find_layers, operations_of, weights_of
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import NODE_SEPARATOR
-from mnc.dialects.mncore.layers import NumberedWeights
 from mnc.dialects.mncore.trips import NODES, WEIGHTS
 from mnc.executable import Executable, HostTensor
+from mnc.lowering.linalg_to_spmd.numbered_weights import NumberedWeights
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emit import emit_unit, line_nodes
 from mnc.mncore_backend.program_ir import Image, read_attribute, read_images, read_trips, read_unit

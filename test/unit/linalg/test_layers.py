@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mnc.core.bindings import arith, ir
 from mnc.core.context import make_context
 from mnc.core.diagnostics import InternalError
-from mnc.dialects.mncore.layers import NumberedWeights, numbered, weights_attribute
+from mnc.lowering.linalg_to_spmd.numbered_weights import NumberedWeights, numbered, weights_attribute
 from mnc.lowering.linalg_to_spmd.repeats import _runs
 
 

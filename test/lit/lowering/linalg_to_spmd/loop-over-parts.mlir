@@ -55,3 +55,19 @@ func.func @total(%x: tensor<4096x4096xf32>) -> tensor<1xf32> {
   } -> tensor<1xf32>
   return %y : tensor<1xf32>
 }
+
+// A scalar, as the loss of a training step, has no dimensions that could be cut.
+// CHECK-LABEL: func.func @scalar
+// CHECK-NOT: mncore.trips
+// CHECK: tensor.collapse_shape
+func.func @scalar(%x: tensor<1000x64xf32>) -> tensor<f32> {
+  %zero = arith.constant dense<0.0> : tensor<1x1xf32>
+  %y = linalg.generic {indexing_maps = [#all, affine_map<(d0, d1) -> (0, 0)>], iterator_types = ["reduction", "reduction"]}
+      ins(%x : tensor<1000x64xf32>) outs(%zero : tensor<1x1xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<1x1xf32>
+  %s = tensor.collapse_shape %y [] : tensor<1x1xf32> into tensor<f32>
+  return %s : tensor<f32>
+}

@@ -14,9 +14,9 @@ from mnc.core.bindings import ir
 from mnc.core.diagnostics import InternalError
 from mnc.dialects.graph.attributes import to_numpy
 
-FIRST = 1 << 28
+FIRST = 0x1000_0000
 """Bits of the float that stands for element 0: 2.5e-29. Larger numbers are larger floats, all of them finite."""
-MOST = (1 << 30) + (1 << 29)
+MOST = 0x6000_0000
 """Elements that have numbers."""
 
 
