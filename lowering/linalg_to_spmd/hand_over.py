@@ -8,7 +8,7 @@ after:   %home = mncore.resident {memory = "LM0", base = 0}; mncore.relayout %ho
 from dataclasses import dataclass
 from typing import Any
 
-from mnc.core.bindings import ir
+from mnc.core.bindings import ir, memref
 from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Constant, Dl, Gather, Relayout, Resident
@@ -68,16 +68,27 @@ def _take(load: Any, homes: list[Any]) -> None:
     same = next((home for home in homes if home.type == target.type), None)
     with ir.InsertionPoint(load), load.location:
         if "index_map" in load.attributes:
-            Gather(homes[0], target, *(load.attributes[name] for name in ARRANGEMENT))
+            Gather(_copied(homes[0]), target, *(load.attributes[name] for name in ARRANGEMENT))
         else:
-            Relayout(homes[0] if same is None else same, target)
+            Relayout(_copied(homes[0]) if same is None else same, target)
     load.erase()
+
+
+def _copied(home: Any) -> Any:
+    """A copy that may lie in any memory. A home has its memory, which what moves it may need for itself."""
+    made = memref.AllocOp(home.type, [], []).result
+    Relayout(home, made)
+    return made
 
 
 def _leave(store: Any, homes: list[Any]) -> None:
     with ir.InsertionPoint(store), store.location:
         for home in homes:
-            Relayout(store.operands[0], home)
+            value = store.operands[0]
+            if value.type != home.type:  # moved to a place of its own first, for the same reason
+                value = memref.AllocOp(home.type, [], []).result
+                Relayout(store.operands[0], value)
+            Relayout(value, home)
     store.erase()
 
 

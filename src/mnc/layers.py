@@ -13,8 +13,8 @@ from mnc.lowering.linalg_to_spmd.outline_layers import AFTER, BEFORE, LAYER
 from mnc.mncore_backend.preferences import Preference
 from mnc.mncore_backend.program_ir import Kept, read_kept
 from mnc.options import Options
-from mnc.several_layouts import copy_module, shortest
-from mnc.stages import Pipeline
+from mnc.several_layouts import FIRST_STAGE, copy_module, shortest
+from mnc.stages import STAGES, Pipeline, stage_pipeline
 
 NAME, VALUE = "onnx.name", "value"
 
@@ -49,19 +49,30 @@ def compiled_in_layers(module: Any, options: Options) -> tuple[Any, tuple[Prefer
 
     Raises CompileError as the stages do, and where parts cannot hand over what they should."""
     parts = nested_modules(module)
-    layer = shortest(parts[LAYER], replace(options, resident="updates"))  # what is recorded is of the layer
-    kept = read_kept(layer.module)
-    made = {LAYER: layer.module}
+    layer, preferences = _scheduled(parts[LAYER], replace(options, resident="updates"))  # what is recorded is of it
+    kept = read_kept(layer)
+    made = {LAYER: layer}
     with unrecorded():
         for name, attribute in ((BEFORE, "res_attrs"), (AFTER, "arg_attrs")):
             _note_homes(parts[name], attribute, kept, tables=name == BEFORE)
-            made[name] = shortest(parts[name], options).module
+            made[name], _ = _scheduled(parts[name], options)
     with module.context, ir.Location.unknown():
         for name in (BEFORE, LAYER, AFTER):
             nested = made[name].operation.clone()
             nested.attributes["sym_name"] = ir.StringAttr.get(name)
             module.body.append(nested)
-    return module, layer.preferences
+    return module, preferences
+
+
+def _scheduled(module: Any, options: Options) -> tuple[Any, tuple[Preference, ...]]:
+    """A module after all stages, with the preferences that are asked for, or those that make it shortest."""
+    if options.prefer is None:
+        best = shortest(module, options)
+        return best.module, best.preferences
+    names = list(STAGES)
+    for name in names[names.index(FIRST_STAGE) :]:
+        stage_pipeline(name, options).run(module)
+    return module, options.prefer
 
 
 def _home(entry: Kept) -> dict[str, Any]:

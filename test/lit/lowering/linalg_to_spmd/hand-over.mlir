@@ -13,7 +13,9 @@
 // CHECK-NOT: mncore.dl"(%arg0
 // CHECK: "mncore.relayout"(%[[COPIES]], %[[A:.*]]) :
 // CHECK-NOT: mncore.ul
-// CHECK: "mncore.relayout"(%[[A]], %[[Y]]) :
+// CHECK: %[[B:.*]] = memref.alloc() : memref<1x2xf32
+// CHECK: "mncore.relayout"(%[[A]], %[[B]]) :
+// CHECK: "mncore.relayout"(%[[B]], %[[Y]]) :
 // CHECK: %[[C:.*]] = "mncore.constant"() {onnx.name = "table", value = dense<7> : tensor<8xi32>}
 // CHECK: "mncore.dl"(%[[C]], %[[TABLE]])
 func.func @main(
