@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from mnc.core.bindings import ir
+from mnc.core.diagnostics import CompileError
 from mnc.lowering.linalg_to_spmd.demand import needs, whole
 from mnc.lowering.linalg_to_spmd.reading import extents_of, is_tensor, maps_of, read_generic, shape_of, splat_value
 from mnc.lowering.linalg_to_spmd.slices import Ranges
@@ -105,11 +106,19 @@ def _read_in(region: Any) -> Iterator[Any]:
                 yield from _read_in(below)
 
 
+def _is_contraction(op: Any) -> bool:
+    """Whether the matrix units do an operation; of what is not in a form to be read yet, nothing is known."""
+    try:
+        return read_generic(op.opview).kind == "contraction"
+    except CompileError:
+        return False
+
+
 def _steps(op: Any) -> float:
     """Steps that an operation takes at the peak of the units that do it."""
     if op.name != "linalg.generic":
         return 0.0
     points = prod(extents_of(op, maps_of(op), list(op.operands), maps_of(op)[0].n_dims))
-    if read_generic(op.opview).kind == "contraction":
+    if _is_contraction(op):
         return points / (peak_multiply_adds("g") * CYCLES_PER_STEP)
     return points * (len(list(op.regions[0].blocks[0].operations)) - 1) / COMPUTED
