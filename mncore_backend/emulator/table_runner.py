@@ -17,8 +17,11 @@ from mnc.mncore_backend.emulator.plan import Plan
 
 SMALLEST_SHARED_TABLE = 24
 """Kernel calls below which handing blocks to other threads costs more than it saves."""
-SEGMENT_ROWS = 4000
-"""Kernel calls after which a segment is handed over: long segments use the cache of a block best."""
+FIRST_SEGMENT_ROWS, LARGEST_SEGMENT_ROWS = 1 << 10, 1 << 16
+"""Kernel calls after which a segment is handed over. A block does not fit into the cache of a processor, and every
+segment fetches it again, so segments should be long. But workers should begin soon: the first one behind a flush is
+short, and each is `GROWTH` times as long as the one before."""
+GROWTH = 4
 LARGEST_BACKLOG = 4
 
 
@@ -50,6 +53,7 @@ class TableRunner:
         self._backlog: deque[tuple[list[Future[None]], object]] = deque()
         self._pending = array("q")
         self._alive: list[object] = []
+        self._rows = FIRST_SEGMENT_ROWS  # of a full segment
 
     def add(self, table: "array[int]", owner: object) -> None:
         """Append kernel calls: addresses of a kernel and of its record in turns; `owner` keeps the records alive."""
@@ -60,8 +64,9 @@ class TableRunner:
     def add_plan(self, plan: Plan) -> None:
         """Append the kernel calls of a plan and hand a full segment over."""
         self.add(plan.table, plan)
-        if len(self._pending) >= 2 * SEGMENT_ROWS:
+        if len(self._pending) >= 2 * self._rows:
             self._hand_over()
+            self._rows = min(GROWTH * self._rows, LARGEST_SEGMENT_ROWS)
 
     def claim(self, copy: L2bmPlan) -> None:
         """Note what the plan to be added next reads or writes of L2BM."""
@@ -119,4 +124,5 @@ class TableRunner:
         if self._pending:
             self._hand_over()
         self._drain()
+        self._rows = FIRST_SEGMENT_ROWS
         self._read_before = self._written_before = 0
