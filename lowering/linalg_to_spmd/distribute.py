@@ -20,9 +20,9 @@ from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Constant, Ul
 from mnc.dialects.mncore.attributes import memory_attribute
 from mnc.dialects.mncore.trips import keep_trips
-from mnc.lowering.linalg_to_spmd.assign_layouts import OPERANDS, RESULT
 from mnc.lowering.linalg_to_spmd.generics import GenericWriter
 from mnc.lowering.linalg_to_spmd.homes import Homes, waiting_arguments
+from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, RESULT
 from mnc.lowering.linalg_to_spmd.placed import (
     Dram,
     Local,

@@ -8,13 +8,13 @@ from typing import Any
 from mnc.core.bindings import arith, ir
 from mnc.core.context import error_at
 from mnc.dialects.mncore import Reduce
-from mnc.lowering.linalg_to_spmd.assign_layouts import HARDWARE_COMBINERS, PARTIAL, combines_across_pes
 from mnc.lowering.linalg_to_spmd.factors import iteration_access, operand_shape
+from mnc.lowering.linalg_to_spmd.layout_attributes import PARTIAL
 from mnc.lowering.linalg_to_spmd.lookups import Choice, Lookups, choices_of
 from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body, combination_of, combine, is_bare
 from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, default_layout, gather, make_local, moved, retyped
 from mnc.lowering.linalg_to_spmd.products import access_of, digits_of, emit_products, strings
-from mnc.lowering.linalg_to_spmd.reading import Generic, Input, shape_of
+from mnc.lowering.linalg_to_spmd.reading import HARDWARE_COMBINERS, Generic, Input, combines_across_pes, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import window_map
 from mnc.lowering.linalg_to_spmd.streaming import streamed_factor
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, windowed

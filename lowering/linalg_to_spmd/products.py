@@ -6,8 +6,8 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.dialects.mncore import Matmul
-from mnc.lowering.linalg_to_spmd.assign_layouts import PRECISION
 from mnc.lowering.linalg_to_spmd.factors import iteration_access
+from mnc.lowering.linalg_to_spmd.layout_attributes import PRECISION
 from mnc.lowering.linalg_to_spmd.placed import Dram, Local, Splat, Values
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input
 from mnc.lowering.linalg_to_spmd.streaming import (

@@ -13,6 +13,8 @@ COMBINERS = {
     "arith.maxui": "umax", "arith.minui": "umin", "arith.muli": "prod", "arith.andi": "and", "arith.ori": "or",
 }  # fmt: skip
 
+HARDWARE_COMBINERS = ("sum", "max", "min")
+
 
 @dataclass(frozen=True)
 class Input:
@@ -205,6 +207,12 @@ def read_generic(op: Any) -> Generic:
     if kind == "contraction" and not _suits_matrices(inputs, result, extents):
         kind = "reduction"
     return Generic(op, extents, parallel, tuple(inputs), tuple(arguments), values[-1], result, kind, combiner)
+
+
+def combines_across_pes(generic: Generic) -> bool:
+    """Whether partial results of a reduction can be combined by the reduction network: floats, sum, max, min."""
+    element = str(ir.RankedTensorType(generic.op.operation.results[0].type).element_type)
+    return generic.combiner in HARDWARE_COMBINERS and element == "f32"
 
 
 def is_transposition(generic: Generic) -> bool:

@@ -1,11 +1,11 @@
 """Decisions about layouts, for reports."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mnc.core.decisions import choose
-from mnc.core.recording import Candidate, current_recording, decided
-from mnc.mncore_backend.distribution.contraction import ContractionPlan, Watch
+from mnc.core.recording import Candidate, decided
+from mnc.mncore_backend.distribution.contraction import Compared, ContractionPlan
 
 
 def describe(plan: ContractionPlan) -> str:
@@ -15,22 +15,17 @@ def describe(plan: ContractionPlan) -> str:
     return f"{plan.left} x {plan.right} -> {plan.result}, {which} factor as matrix{sums}"
 
 
-def decide_plan(op: Any) -> Callable[[Sequence[ContractionPlan]], int]:
-    """Takes the first of the plans of a contraction, unless another one is fixed."""
-    return lambda plans: choose("layout", op, [describe(plan) for plan in plans])
+def decide_plan(op: Any, plans: Sequence[ContractionPlan]) -> int:
+    """The first of the plans of a contraction, unless another one is fixed."""
+    return choose("layout", op, [describe(plan) for plan in plans])
 
 
-def watch_plans(op: Any) -> Watch | None:
-    """Keeps the plans that were compared for a contraction; None when nobody records."""
-    if current_recording() is None:
-        return None
-
-    def watch(plans: Sequence[tuple[ContractionPlan, dict[str, float]]]) -> None:
-        named: dict[str, Candidate] = {}
-        for plan, parts in plans:
-            named.setdefault(describe(plan), Candidate(describe(plan), plan.cost, parts))
-        cheapest = min(plan.cost for plan, _ in plans)
-        reason = "the cheapest" if plans[0][0].cost <= cheapest else "the cheapest together with what reads its result"
-        decided("layout", op, named.values(), describe(plans[0][0]), reason)
-
-    return watch
+def record_plans(op: Any, compared: Sequence[Compared]) -> None:
+    """Keep the plans that were compared for a contraction, the one that was taken first."""
+    named: dict[str, Candidate] = {}
+    for plan, parts in compared:
+        named.setdefault(describe(plan), Candidate(describe(plan), plan.cost, parts))
+    cheapest = min(plan.cost for plan, _ in compared)
+    first = compared[0][0]
+    reason = "the cheapest" if first.cost <= cheapest else "the cheapest together with what reads its result"
+    decided("layout", op, named.values(), describe(first), reason)

@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 from mnc.core.bindings import ir
 from mnc.core.pass_base import Pass
-from mnc.lowering.linalg_to_spmd.assign_layouts import OPERANDS, PRECISION, RESULT
 from mnc.lowering.linalg_to_spmd.factors import factor_of
 from mnc.lowering.linalg_to_spmd.homes import Homes
+from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, PRECISION, RESULT
 from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic, splat_value
 from mnc.lowering.linalg_to_spmd.slices import joined, slice_of
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands

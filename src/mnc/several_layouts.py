@@ -16,7 +16,7 @@ from mnc.core import events
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
 from mnc.core.recording import begin_attempt, choose_attempt, position, resume_attempt, rewind, share_attempts
-from mnc.lowering.linalg_to_spmd.assign_layouts import PRICE
+from mnc.lowering.linalg_to_spmd.layout_attributes import PRICE
 from mnc.mncore_backend.allocation.allocate import CapacityError
 from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.cost import cost_of

@@ -18,6 +18,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "machine_report": ("machine",),
     "layout": ("machine",),
     "distribution": ("layout", "machine", "preferences"),
+    "placement": (*_BASE, "distribution", "layout", "movement", "program"),
     "program": _BASE,
     "program_text": (*_BASE, "program"),
     "movement": (*_BASE, "dram_image", "layout", "program"),

@@ -1,7 +1,6 @@
 """What decisions about layouts compare: steps of movements and of element-wise work."""
 
 from math import inf
-from typing import Any
 
 from mnc.mncore_backend.distribution import same_places
 from mnc.mncore_backend.distribution.costs import relayout_steps
@@ -54,12 +53,6 @@ def _planned_steps(source: Layout, target: Layout, rough: float, limit: float) -
     return price if price <= limit else None
 
 
-TRANSCENDENTAL_STEPS = 12
-"""Steps of a typical polynomial kernel: range reduction, six to eight terms, scaling."""
-
-
-def body_steps(op: Any, layout: Layout) -> int:
-    """Instructions of an element-wise body on the share of one PE, roughly."""
-    names = [inner.operation.name for inner in op.operation.regions[0].blocks[0].operations]
-    once = sum(TRANSCENDENTAL_STEPS if name.startswith("math.") else 1 for name in names[:-1])
-    return once * -(-layout.local_size // CYCLES)
+def loop_steps(work: int, layout: Layout) -> int:
+    """Steps of `work` instructions per long word on the share of one PE, roughly."""
+    return work * -(-layout.local_size // CYCLES)

@@ -1,0 +1,206 @@
+"""From a function on tensors to the problem of where they live (`mncore_backend/placement/`)."""
+
+from dataclasses import replace
+from typing import Any
+
+from mnc.core.bindings import ir
+from mnc.core.context import error_at
+from mnc.core.diagnostics import node_name
+from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
+from mnc.lowering.linalg_to_spmd.drop_empty import touches_empty
+from mnc.lowering.linalg_to_spmd.factors import contracted_elsewhere, factor_of, iteration_access, operand_shape
+from mnc.lowering.linalg_to_spmd.homes import Homes, untransposed
+from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, PRECISION, RESULT
+from mnc.lowering.linalg_to_spmd.reading import (
+    Generic,
+    combines_across_pes,
+    is_transposition,
+    read_generic,
+    shape_of,
+    splat_value,
+    transposition_order,
+)
+from mnc.lowering.linalg_to_spmd.rearranging import (
+    REARRANGEMENTS,
+    RESHAPES,
+    before_reshapes,
+    is_part_of_dram,
+    is_stored_in_parts,
+    pieces_of,
+)
+from mnc.lowering.linalg_to_spmd.streaming import may_come_in_parts
+from mnc.lowering.linalg_to_spmd.strides import StridesAfter, contractions_that_read, strides_of_result
+from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, is_read_through, tiled_operands
+from mnc.mncore_backend.distribution import Contraction
+from mnc.mncore_backend.layout import parse
+from mnc.mncore_backend.placement.problem import (
+    Loops,
+    Operation,
+    Pinned,
+    Problem,
+    Product,
+    Reader,
+    Rearrangement,
+    Reshape,
+    Tensor,
+    Transposition,
+    Use,
+)
+
+MOVED_ONLY = ("arith.constant", "tensor.empty", "linalg.fill")
+TRANSCENDENTAL_STEPS = 12
+"""Steps of a typical polynomial kernel: range reduction, six to eight terms, scaling."""
+
+
+class Poser:
+    """Reads the operations of a function one by one. `operations` holds, per operation of the problem, where it is in
+    the IR."""
+
+    def __init__(self, precision: str, homes: Homes) -> None:
+        self.precision, self.homes = precision, homes
+        self.strides = StridesAfter()
+        self.operations: list[Any] = []
+
+    def pose(self, function: Any, whole: int) -> Problem:
+        """The problem of a function. Raises CompileError for operations that have no lowering."""
+        block = function.regions[0].blocks[0]
+        ops = [op for op in block.operations if self._takes_part(op)]
+        self.operations = [op.operation for op in ops]
+        values = [*block.arguments, *(result for op in block.operations for result in op.operation.results)]
+        self._tensors = {value: i for i, value in enumerate(values)}
+        self._numbers = {op: i for i, op in enumerate(self.operations)}
+        made = {op.results[0]: i for op, i in self._numbers.items()}
+        tensors = tuple(
+            Tensor(shape_of(v) if isinstance(v.type, ir.RankedTensorType) else (), made.get(v), self.homes.is_kept(v))
+            for v in values
+        )
+        returned = tuple(self._tensors[v] for v in list(block.operations)[-1].operation.operands)
+        return Problem(tensors, tuple(map(self._operation, self.operations)), whole, returned)
+
+    @staticmethod
+    def _takes_part(op: Any) -> bool:
+        """Whether an operation wants a place. Raises CompileError if it cannot have one."""
+        name = op.operation.name
+        if name in ("linalg.generic", *RESHAPES, *REARRANGEMENTS):
+            if touches_empty(op.operation):
+                raise error_at(op, "works on a tensor without elements", hint="run drop-empty first")
+            if name == "linalg.generic":
+                read_generic(op)
+                return splat_value(op.operation.results[0]) is None
+            if name in RESHAPES:
+                return True
+            is_read = name == "tensor.pad" and is_read_through(op.operation)
+            return not is_read and not is_stored_in_parts(op.operation)
+        if name not in (*MOVED_ONLY, "func.return") and any(
+            isinstance(v.type, ir.RankedTensorType) for v in op.operation.results
+        ):
+            raise error_at(op, "has no lowering to the machine", hint="lower it to linalg.generic or tensor operations")
+        return False
+
+    def _operation(self, op: Any) -> Operation:
+        name, result = node_name(op.location) or "", self._tensors[op.results[0]]
+        if op.name in RESHAPES:
+            return Reshape(name, result, self._tensors[op.operands[0]])
+        if op.name in REARRANGEMENTS:
+            part_of = self._tensors[before_reshapes(op.operands[0])] if is_part_of_dram(op) else None
+            return Rearrangement(name, result, tuple(self._tensors[p.source] for p in pieces_of(op)), part_of)
+        generic = read_generic(op.opview)
+        if RESULT in op.attributes:
+            return self._pinned(op, generic, name)
+        if is_transposition(generic):
+            source = self._tensors[generic.inputs[0].value]
+            return Transposition(name, result, source, tuple(transposition_order(generic)))
+        tiled = tiled_operands(generic)
+        if generic.kind == "contraction":
+            return self._product(op, generic, tiled, name)
+        return self._loops(op, generic, tiled, name)
+
+    def _pinned(self, op: Any, generic: Generic, name: str) -> Pinned:
+        texts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes[OPERANDS])]
+        wanted = [(i, text) for i, text in zip(generic.inputs, texts, strict=True) if text and i.access is not None]
+        operands = tuple((self._tensors[i.value], parse(text, shape_of(i.value))) for i, text in wanted)
+        layout = parse(ir.StringAttr(op.attributes[RESULT]).value, shape_of(op.results[0]))
+        return Pinned(name, self._tensors[op.results[0]], operands, layout)
+
+    def _use(self, generic: Generic, number: int, tiled: dict[int, WindowedOperand]) -> Use:
+        operand = generic.inputs[number]
+        windowed = tiled.get(number)
+        return Use(
+            self._tensors[operand.value],
+            iteration_access(operand),
+            operand_shape(operand, generic.extents),
+            is_direct=operand.access is not None,
+            windows=None if windowed is None else windowed.windows,
+            source=None if windowed is None else self._tensors[windowed.source],
+            in_parts=windowed is None and operand.access is not None and may_come_in_parts(operand.value),
+        )
+
+    def _loops(self, op: Any, generic: Generic, tiled: dict[int, WindowedOperand], name: str) -> Loops:
+        replaced = self.homes.replaced_by(op.results[0])
+        chosen = ir.IntegerAttr(op.attributes[CHOSEN]).value if CHOSEN in op.attributes else 0
+        return Loops(
+            name,
+            self._tensors[op.results[0]],
+            tuple(self._use(generic, i, tiled) for i in range(len(generic.inputs))),
+            generic.result,
+            generic.extents,
+            generic.parallel,
+            work=_work(op),
+            combines=combines_across_pes(generic),
+            chosen=tuple(range(len(generic.extents) - chosen, len(generic.extents))),
+            replaces=None if replaced is None else self._tensors[replaced],
+        )
+
+    def _product(self, op: Any, generic: Generic, tiled: dict[int, WindowedOperand], name: str) -> Product:
+        left, right = (self._use(generic, i, tiled) for i in range(2))
+        factors = [
+            factor_of(operand, tiled.get(i), kept=i not in tiled and self.homes.is_kept(operand.value))
+            for i, operand in enumerate(generic.inputs)
+        ]
+        given = op.attributes.get(PRECISION)
+        contraction = Contraction(
+            generic.extents,
+            *factors,
+            generic.result,
+            precision=self.precision if given is None else ir.StringAttr(given).value,
+            blocks=contracted_elsewhere(generic),
+            strides=strides_of_result(generic, self.strides.of(op.results[0])),
+        )
+        updated = self.homes.updated_by(op.results[0])
+        return Product(
+            name,
+            self._tensors[op.results[0]],
+            self._with_readers(left, generic, 0),
+            self._with_readers(right, generic, 1),
+            contraction,
+            None if updated is None else self._tensors[updated],
+            tuple(
+                self._reader(other, read)
+                for other, read in contractions_that_read(op.results[0])
+                if RESULT not in other.attributes
+            ),
+        )
+
+    def _reader(self, op: Any, read: Any) -> Reader:
+        """A product that comes later, and which of its factors is `read`."""
+        generic = read_generic(op.opview)
+        tiled = tiled_operands(generic)
+        source = tiled[0].source if 0 in tiled else generic.inputs[0].value
+        return Reader(self._numbers[op], "left" if source == read else "right")
+
+    def _with_readers(self, use: Use, generic: Generic, number: int) -> Use:
+        """The same with the other products that read what transpositions make the factor of, or that replace it, itself
+        or by way of one element-wise operation."""
+        value = untransposed(generic.inputs[number].value)[0]
+        found = [op for op, read in contractions_that_read(value) if read == value]
+        owners = [new.owner for new in self.homes.values_for(value)]
+        made = [op for op in owners if not isinstance(op, ir.Block) and op.name == "linalg.generic"]
+        found += [op for op in made if read_generic(op.opview).kind == "contraction"]
+        others = [self._numbers[op] for op in found if op != generic.op.operation and RESULT not in op.attributes]
+        return replace(use, readers=tuple(others))
+
+
+def _work(op: Any) -> int:
+    """Instructions of an element-wise body, roughly."""
+    names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
+    return sum(TRANSCENDENTAL_STEPS if name.startswith("math.") else 1 for name in names[:-1])
