@@ -118,6 +118,16 @@ def required_distance(producer: Access, consumer: Access) -> Distance | None:
     return Distance(row, emit, reject, emit if hazard.warn else reject)
 
 
+def farthest_distances(producer: Access, consumer: Access) -> tuple[int, int]:
+    """Bounds of `required_distance(...).emit` whatever the addresses: if no word is shared, and if some are."""
+    row = hazard_row(producer, consumer)
+    if not row:
+        return 0, 0
+    hazard = HAZARDS[row]
+    steps = hazard.emit_steps or 0
+    return steps, max(steps, _steps(hazard.emit_cycles, CYCLES_PER_STEP - 1))
+
+
 def reuse_distance(read: Access, write: Access) -> int:
     """Statements from a read of PE memory to a write of what has been read. The same step will do, because reads see
     the state before it, unless a later cycle would read what an earlier one has written: row 9b goes by cycles."""

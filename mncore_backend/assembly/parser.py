@@ -20,6 +20,7 @@ from mnc.mncore_backend.assembly.records import (
     Step,
     Transfer,
 )
+from mnc.mncore_backend.assembly.shapes import Shape, form_of
 from mnc.mncore_backend.isa import OPCODES, Unit
 
 _COMMENT = re.compile(r"[#!]")  # OPEN-05: `!` too
@@ -28,9 +29,17 @@ _NOP = re.compile(rf"nop/({NUMBER})", re.ASCII)
 _MV_OPTION = re.compile(rf"(nd|n|p)({NUMBER})|(i)([0-9a-f]{{2}})", re.ASCII)
 _DEBUG = re.compile(r"d[ \t]+[gs]et", re.ASCII)
 _CACHE_LIMIT = 1 << 18
+_SHAPE_LIMIT = 1 << 14
 
 _Expressions = tuple[Expression, ...]
 _steps: dict[str, _Expressions] = {}
+
+# Static addresses of operands in PE memory, L1BM and L2BM. The digits come first, so that the search looks for a digit.
+_ADDRESS = re.compile(
+    r"([0-9](?:(?<=\$l[mnrsbc][0-9])|(?<=\$ll[mnrsbc][0-9])|(?<=\$[mnrs][0-9]))[0-9]{0,9}(?![0-9]))", re.ASCII
+)
+_shapes: dict[tuple[str, ...], tuple[tuple[Shape, int], ...]] = {}
+"""Shapes of the expressions of a line, and the numbers of their addresses, by what stands around the addresses."""
 
 
 def parse_program(
@@ -43,6 +52,8 @@ def parse_program(
     known = _steps.get
     for number, raw in enumerate(text.split("\n"), 1):
         expressions = known(raw)
+        if expressions is None:
+            expressions = _filled(raw)
         if expressions is not None:
             append(Step(expressions, number))
             continue
@@ -57,12 +68,46 @@ def parse_program(
             continue
         append(statement)
         if isinstance(statement, Step):
-            if len(_steps) > _CACHE_LIMIT:
-                _steps.clear()
-            _steps[raw] = statement.expressions
+            _remember(raw, statement.expressions)
         elif isinstance(statement, Quit):
             break
     return statements
+
+
+def _filled(raw: str) -> _Expressions | None:
+    """The expressions of a line that differs from an earlier one in addresses only."""
+    parts = _ADDRESS.split(raw)
+    shapes = _shapes.get(tuple(parts[::2]))
+    if shapes is None:
+        return None
+    addresses = tuple(map(int, parts[1::2]))
+    if len(shapes) == 1:
+        expressions = (shapes[0][0].at(addresses),)
+    else:
+        made: list[Expression] = []
+        first = 0
+        for shape, count in shapes:
+            made.append(shape.at(addresses[first : first + count]))
+            first += count
+        expressions = tuple(made)
+    if len(_steps) > _CACHE_LIMIT:
+        _steps.clear()
+    _steps[raw] = expressions
+    return expressions
+
+
+def _remember(raw: str, expressions: _Expressions) -> None:
+    """Keep a line, and its shape if all addresses of the operands are where they are looked for."""
+    if len(_steps) > _CACHE_LIMIT:
+        _steps.clear()
+    _steps[raw] = expressions
+    parts = _ADDRESS.split(raw)
+    forms = [form_of(expression) for expression in expressions]
+    addresses = [address for _, own in forms for address in own]
+    if list(map(int, parts[1::2])) == addresses and not _COMMENT.search(raw):
+        if len(_shapes) > _SHAPE_LIMIT:
+            _shapes.clear()
+        _shapes[tuple(parts[::2])] = tuple([(shape, len(own)) for shape, own in forms])
 
 
 def parse_line(raw: str, line: int = 1, file_name: str = "<program>") -> Statement | None:

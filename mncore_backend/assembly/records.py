@@ -6,6 +6,7 @@ Address units follow the text: words (32 bit) in PE memories, long words (64 bit
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 
 class Memory(StrEnum):
@@ -130,6 +131,9 @@ class Expression:
     literal: Literal | None = None
     tag: int | None = None  # wait
     _hash: int = field(default=0, init=False, repr=False, compare=False)
+    _form: tuple[Any, tuple[int, ...]] = field(
+        init=False, repr=False, compare=False
+    )  # once it is known: see `shapes`
 
     def __hash__(self) -> int:
         """Worked out once, as that of operands."""

@@ -25,6 +25,7 @@ from mnc.mncore_backend.checker.hazard_rules import HazardTracker
 from mnc.mncore_backend.checker.latch_rules import LatchTracker
 from mnc.mncore_backend.checker.matrix_rules import BankTracker
 from mnc.mncore_backend.checker.mv_rules import TransferTracker
+from mnc.mncore_backend.checker.profiles import Known, Profile, find_profile
 from mnc.mncore_backend.checker.rules import RULES
 from mnc.mncore_backend.checker.spelling import columns, spelling_findings
 from mnc.mncore_backend.checker.step_rules import step_reports
@@ -46,6 +47,7 @@ class _Checker:
         self._banks = BankTracker()
         self._transfers = TransferTracker(vendor=options.vendor)
         self._end = EndTracker()
+        self._quiet: dict[Profile, bool] = {}
 
     def reports(self, statement: Statement) -> list[Report]:
         if isinstance(statement, Step):
@@ -65,7 +67,33 @@ class _Checker:
             return _mask_setting(statement)
         return [] if isinstance(statement, Quit) else debug_reports(statement)
 
+    def _passes(self, found: Known, expressions: tuple[Expression, ...], line: int) -> bool:
+        """Is there certainly no finding about a step? If so it is remembered; else the rules have to look."""
+        profile, _ = found
+        quiet = self._quiet.get(profile)
+        if quiet is None:
+            quiet = not profile.is_special and all(self.finding(report, line) is None for report in profile.reports)
+            self._quiet[profile] = quiet
+        if not quiet or not self._latches.holds(profile.latches):
+            return False
+        for bank, bits in profile.bank_reads:
+            if not self._banks.fits(bank, bits):
+                return False
+        if profile.traffic.reads and not self._hazards.is_free(found, self._step):
+            return False
+        if profile.traffic.writes:
+            self._hazards.remember(found, expressions, self._step, line)
+        if profile.produced is not None:
+            self._latches.replace(profile.produced, profile.turnaround, line)
+        for bank, bits, mnemonic in profile.bank_writes:
+            self._banks.write(bank, bits, mnemonic, line)
+        self._step += 1
+        return True
+
     def _check_step(self, expressions: tuple[Expression, ...], line: int) -> list[Report]:
+        known = find_profile(expressions) if self._history and self._masks is None else None
+        if known is not None and self._passes(known, expressions, line):
+            return []
         found: list[Report] = []
         for index, expression in enumerate(expressions):
             for report in expression_reports(expression):
@@ -73,7 +101,7 @@ class _Checker:
         found += step_reports(expressions, self._masks)
         if not self._history:
             return found
-        found += self._hazards.step(expressions, self._step, line, self._masks)
+        found += self._hazards.step(expressions, self._step, line, self._masks, known)
         found += self._latches.step(expressions, line)
         found += self._banks.step(expressions, line)
         found += self._transfers.step(expressions)
@@ -137,12 +165,14 @@ def check_stream(
     if options.source is not None:
         yield from filter(limit.admits, spelling_findings(options.source, options))
     for statement in statements:
-        for report in checker.reports(statement):
-            finding = checker.finding(report, statement.line)
-            if finding is not None and limit.admits(finding):
-                yield finding
-        if limit.is_reached:
-            return
+        reports = checker.reports(statement)
+        if reports:
+            for report in reports:
+                finding = checker.finding(report, statement.line)
+                if finding is not None and limit.admits(finding):
+                    yield finding
+            if limit.is_reached:
+                return
         if isinstance(statement, Quit):
             break
     yield from filter(limit.admits, checker.end_findings())

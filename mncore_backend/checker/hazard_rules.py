@@ -1,7 +1,7 @@
 """Distances between statements: follows the writes of the last steps (SDM 3.6.3)."""
 
 from collections import deque
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mnc.mncore_backend.assembly.accesses import ALL_CYCLES, Access, accesses, fixed_entry_cycles
 from mnc.mncore_backend.assembly.records import Expression, MaskSetting, Memory
@@ -10,7 +10,11 @@ from mnc.mncore_backend.checker.step_rules import masked_memories
 from mnc.mncore_backend.hazards import Distance, required_distance, reuse_distance
 from mnc.mncore_backend.machine import HAZARDS, LONGEST_HAZARD_STEPS, WRITABLE_MASKS
 
-_DELAYED = frozenset(
+if TYPE_CHECKING:
+    from mnc.mncore_backend.checker.profiles import Known
+
+_Writes = dict[Memory, list[Access]]
+DELAYED = frozenset(
     (
         Memory.LM0,
         Memory.LM1,
@@ -27,9 +31,13 @@ _DELAYED = frozenset(
 
 
 class _Producer(NamedTuple):
+    """A step that wrote something. Its writes are looked at only where its profile does not tell enough."""
+
     step: int
     line: int
-    writes: dict[Memory, list[Access]]
+    expressions: tuple[Expression, ...]
+    writes: _Writes | None = None
+    known: "Known | None" = None
 
 
 class HazardTracker:
@@ -39,17 +47,22 @@ class HazardTracker:
         self._recent: deque[_Producer] = deque(maxlen=LONGEST_HAZARD_STEPS - 1)
 
     def step(
-        self, expressions: tuple[Expression, ...], step: int, line: int, default_masks: MaskSetting | None
+        self,
+        expressions: tuple[Expression, ...],
+        step: int,
+        line: int,
+        default_masks: MaskSetting | None,
+        known: "Known | None" = None,
     ) -> list[Report]:
         """Reports about a step with this number, and remembers its writes."""
         recent = self._recent
         while recent and step - recent[0].step >= LONGEST_HAZARD_STEPS:
             recent.popleft()
         found: list[Report] = []
-        writes: dict[Memory, list[Access]] = {}
+        writes: _Writes = {}
         for index, expression in enumerate(expressions):
             for access in accesses(expression):
-                if access.memory not in _DELAYED:
+                if access.memory not in DELAYED:
                     continue
                 if access.write:
                     writes.setdefault(access.memory, []).append(access)
@@ -59,8 +72,31 @@ class HazardTracker:
             if default_masks is not None:
                 writes = _with_default_masks(writes, expressions, default_masks)
             found += _within(expressions, writes)
-            recent.append(_Producer(step, line, writes))
+            recent.append(_Producer(step, line, expressions, writes, known))
         return found
+
+    def is_free(self, known: "Known", step: int) -> bool:
+        """Is there certainly no report about a step?"""
+        profile, addresses = known
+        for producer in reversed(self._recent):
+            distance = step - producer.step
+            if distance >= LONGEST_HAZARD_STEPS:
+                break
+            if producer.known is None:
+                return False
+            producing, written = producer.known
+            overlaps = profile.traffic.behind(producing.traffic, distance)
+            if overlaps is None:
+                return False
+            for anchor, first, end, read_anchor, read_first, read_end in overlaps:
+                place, read_place = written[anchor], addresses[read_anchor]
+                if place + first < read_place + read_end and read_place + read_first < place + end:
+                    return False
+        return True
+
+    def remember(self, known: "Known", expressions: tuple[Expression, ...], step: int, line: int) -> None:
+        """Remember the writes of a step that `is_free` let through."""
+        self._recent.append(_Producer(step, line, expressions, None, known))
 
     def transfer(self, reads: list[Access], step: int) -> list[Report]:
         """Reports about an MV that stands before the step with this number."""
@@ -75,9 +111,10 @@ class HazardTracker:
             distance = step - producer.step
             if distance >= LONGEST_HAZARD_STEPS:
                 break
-            candidates = producer.writes.get(memory, ())
+            writes = producer.writes if producer.writes is not None else _writes(producer.expressions)
+            candidates = writes.get(memory, ())
             if memory is Memory.L1BM:
-                candidates = (*candidates, *producer.writes.get(Memory.TURNAROUND, ()))
+                candidates = (*candidates, *writes.get(Memory.TURNAROUND, ()))
             for write in candidates:
                 required = required_distance(write, access)
                 if required is not None and distance < required.emit:
@@ -86,7 +123,22 @@ class HazardTracker:
                         found.append(report)
 
 
-def _within(expressions: tuple[Expression, ...], writes: dict[Memory, list[Access]]) -> list[Report]:
+def _writes(expressions: tuple[Expression, ...]) -> _Writes:
+    """What a step writes that later ones may read too early, without default masks."""
+    found: _Writes = {}
+    for expression in expressions:
+        for access in accesses(expression):
+            if access.write and access.memory in DELAYED:
+                found.setdefault(access.memory, []).append(access)
+    return found
+
+
+def within_step(expressions: tuple[Expression, ...]) -> list[Report]:
+    """Reports about reads and writes of one step, without default masks."""
+    return _within(expressions, _writes(expressions))
+
+
+def _within(expressions: tuple[Expression, ...], writes: _Writes) -> list[Report]:
     """Reads of words that another expression writes in an earlier cycle of the step. An expression that reads what it
     writes itself is known to see what was there before (``linc $lr0 $lr0`` adds one, not four)."""
     found: list[Report] = []
@@ -105,9 +157,7 @@ def _within(expressions: tuple[Expression, ...], writes: dict[Memory, list[Acces
     return list(dict.fromkeys(found))
 
 
-def _with_default_masks(
-    writes: dict[Memory, list[Access]], expressions: tuple[Expression, ...], setting: MaskSetting
-) -> dict[Memory, list[Access]]:
+def _with_default_masks(writes: _Writes, expressions: tuple[Expression, ...], setting: MaskSetting) -> _Writes:
     """Cycles that a constant default mask silences do not count, and a run-time mask makes a write conditional; a
     suffix in the step suspends the default."""
     active, conditional = fixed_entry_cycles(setting.entry), setting.entry in WRITABLE_MASKS

@@ -16,7 +16,7 @@ _UNITS = {
 }
 
 
-class _Turnaround(NamedTuple):
+class Turnaround(NamedTuple):
     """The last PE->L1BM transfer."""
 
     family: str
@@ -31,14 +31,14 @@ class LatchTracker:
     def __init__(self) -> None:
         self._produced: frozenset[Memory] = frozenset()
         self._line = 0
-        self._turnaround: _Turnaround | None = None
+        self._turnaround: Turnaround | None = None
 
     def step(self, expressions: tuple[Expression, ...], line: int) -> list[Report]:
         """Reports about the reads of a step; then its results, unless it keeps the latches (nop, noforward)."""
         found: list[Report] = []
         kept = False
         produced: list[Memory] = []
-        written: _Turnaround | None = None
+        written: Turnaround | None = None
         for index, expression in enumerate(expressions):
             unit = OPCODES[expression.opcode].unit
             if unit in (Unit.NOP, Unit.NOFORWARD):
@@ -54,11 +54,21 @@ class LatchTracker:
                 if moves_down(expression):
                     found += self._turnaround_read(expression, index)
                 else:
-                    written = _written(expression, line)
+                    written = turnaround_written(expression, line)
         if not kept:
             self._produced, self._line = frozenset(produced), line
             self._turnaround = written or self._turnaround
         return found
+
+    def holds(self, latches: frozenset[Memory]) -> bool:
+        """Do all these latches hold a result?"""
+        return latches <= self._produced
+
+    def replace(self, produced: frozenset[Memory], written: Turnaround | None, line: int) -> None:
+        """Note the results of a step that does not keep the latches."""
+        self._produced, self._line = produced, line
+        if written is not None:
+            self._turnaround = written._replace(line=line)
 
     def _latches(self, expression: Expression, index: int) -> list[Report]:
         found: list[Report] = []
@@ -93,8 +103,8 @@ class LatchTracker:
         return []
 
 
-def _written(expression: Expression, line: int) -> _Turnaround:
+def turnaround_written(expression: Expression, line: int) -> Turnaround:
     access = next(a for a in accesses(expression) if a.memory is Memory.TURNAROUND and a.agent is Agent.L1BM_UP)
     family, width = str(access.region[0]), access.region[1]
     shift = mab_shift(expression.modifier) if family == "d" else 0
-    return _Turnaround(family, 4 if width == 4 else 2, shift, line)
+    return Turnaround(family, 4 if width == 4 else 2, shift, line)

@@ -36,10 +36,19 @@ class BankTracker:
         self._written.update(writes)
         return found
 
-    def _read(self, bank: Memory, element_bits: int, mnemonic: str, index: int) -> list[Report]:
+    def fits(self, bank: Memory, element_bits: int) -> bool:
+        """May a bank be read with this element length?"""
         written = self._written.get(bank)
-        if written is None or written.element_bits == element_bits:
+        return written is None or written.element_bits == element_bits
+
+    def write(self, bank: Memory, element_bits: int, opcode: str, line: int) -> None:
+        """Note a matrix write."""
+        self._written[bank] = _Written(element_bits, opcode, line)
+
+    def _read(self, bank: Memory, element_bits: int, mnemonic: str, index: int) -> list[Report]:
+        if self.fits(bank, element_bits):
             return []
+        written = self._written[bank]
         message = f"{mnemonic} reads bank {bank.value} that {written.opcode} wrote in line {written.line}"
         hint = f"the elements differ in length: write the bank with {mnemonic[0]}mwrite"
         return [Report("matrix-precision", message, hint, index, written.line)]

@@ -1,0 +1,210 @@
+"""What the checker knows of a step without looking at its addresses, found once for steps that differ in them.
+
+No rule depends on where in memory a step works: only on whether its addresses are aligned and inside the memory, on
+the differences between those of one memory, and, where steps follow each other, on overlaps. So steps with equal
+shapes, residues and differences share a `Profile`. What it does not settle is left to the rules themselves.
+"""
+
+from collections.abc import Sequence
+from math import lcm
+from typing import NamedTuple
+
+from mnc.mncore_backend import machine
+from mnc.mncore_backend.assembly.accesses import Access, accesses, moves_down, produced_latch
+from mnc.mncore_backend.assembly.records import LATCHES, Expression, Memory
+from mnc.mncore_backend.assembly.shapes import Addresses, Shape, form_of, is_relocated
+from mnc.mncore_backend.checker.expression_rules import expression_reports
+from mnc.mncore_backend.checker.hazard_rules import DELAYED, within_step
+from mnc.mncore_backend.checker.latch_rules import turnaround_written
+from mnc.mncore_backend.checker.step_rules import step_reports
+from mnc.mncore_backend.hazards import farthest_distances
+from mnc.mncore_backend.isa import OPCODES, Unit
+
+_WORD_ALIGNMENT = 4  # a 2-long
+_LONG_ALIGNMENT = lcm(
+    *(facts.alignment for facts in machine.L1BM_FAMILIES.values()),
+    *(facts.alignment_two_long or 1 for facts in machine.L1BM_FAMILIES.values()),
+    *(facts.l1bm_alignment for facts in machine.L2BM_FAMILIES.values()),
+    *(facts.l2bm_alignment for facts in machine.L2BM_FAMILIES.values()),
+)
+_UPPER = (Memory.L1BM, Memory.L2BM)
+_COMPANY_LIMIT = _PROFILE_LIMIT = 1 << 14
+_BANKS = (Memory.MATRIX_X, Memory.MATRIX_Y)
+_CONTROL = (Unit.NOP, Unit.NOFORWARD, Unit.WAIT)
+
+Known = tuple["Profile", Addresses]
+"""A step as its profile and addresses, with a 0 behind them: the anchor of what is absolute."""
+Overlap = tuple[int, int, int, int, int, int]
+"""Where two accesses meet: (anchor, first, end) of the write and of the read, relative to the anchors."""
+
+
+class Reach(NamedTuple):
+    """An access and the words that it may touch, from `first` on to before `end`, relative to the address in the place
+    `anchor` (-1: absolute)."""
+
+    access: Access
+    anchor: int
+    first: int
+    end: int
+
+
+class Traffic:
+    """Writes that a later step may read too early, and reads of the same memories."""
+
+    __slots__ = ("_behind", "reads", "writes")
+
+    def __init__(self, reaches: Sequence[Reach]) -> None:
+        self.writes = [one for one in reaches if one.access.write]
+        self.reads = [one for one in reaches if not one.access.write]
+        self._behind: dict[tuple[Traffic, int], tuple[Overlap, ...] | None] = {}
+
+    def behind(self, producer: "Traffic", distance: int) -> tuple[Overlap, ...] | None:
+        """What must not overlap so many steps behind a producer; None if the rules have to look whatever the
+        addresses."""
+        key = (producer, distance)
+        try:
+            return self._behind[key]
+        except KeyError:
+            if len(self._behind) >= _PROFILE_LIMIT:
+                self._behind.clear()
+            found = self._behind[key] = _overlaps(producer.writes, self.reads, distance)
+            return found
+
+
+def _overlaps(writes: Sequence[Reach], reads: Sequence[Reach], distance: int) -> tuple[Overlap, ...] | None:
+    found: list[Overlap] = []
+    for write in writes:
+        for read in reads:
+            whatever, overlapping = farthest_distances(write.access, read.access)
+            if distance < whatever:
+                return None
+            if distance < overlapping:
+                found.append((write.anchor, write.first, write.end, read.anchor, read.first, read.end))
+    return tuple(found)
+
+
+_known_traffic: dict[tuple[object, ...], Traffic] = {}
+
+
+def _traffic(reaches: Sequence[Reach]) -> Traffic:
+    """One object for equal traffic, wherever it is."""
+    key = tuple([(a.memory, a.write, a.agent, a.instances, *place) for a, *place in reaches])
+    known = _known_traffic.get(key)
+    if known is None:
+        if len(_known_traffic) >= _PROFILE_LIMIT:
+            _known_traffic.clear()
+        known = _known_traffic[key] = Traffic(reaches)
+    return known
+
+
+class Profile:
+    """Facts about steps with equal shapes, residues and differences.
+
+    reports      about the step alone, in any company
+    latches      that it reads; `produced` are those it fills, None if it keeps all (nop, noforward)
+    turnaround   what it leaves in the turnaround register, None if it leaves it alone
+    is_special   it reads the turnaround register, waits, or uses memory that transfers use, too
+    bank_reads   (bank, element bits); bank_writes (bank, element bits, mnemonic)
+    traffic      what it reads and writes of memories in which hazards occur
+    """
+
+    __slots__ = ("bank_reads", "bank_writes", "is_special", "latches", "produced", "reports", "traffic", "turnaround")
+
+    def __init__(self, company: "_Company", expressions: tuple[Expression, ...], addresses: Addresses) -> None:
+        own = [report._replace(expression=i) for i, e in enumerate(expressions) for report in expression_reports(e)]
+        self.reports = (*own, *step_reports(expressions, None), *within_step(expressions))
+        infos = [OPCODES[expression.opcode] for expression in expressions]
+        units = {info.unit for info in infos}
+        keeps = not units.isdisjoint((Unit.NOP, Unit.NOFORWARD))
+        self.latches = frozenset(o.memory for e in expressions for o in e.sources if o.memory in LATCHES)
+        made = [produced_latch(e) for e, info in zip(expressions, infos, strict=True) if info.unit not in _CONTROL]
+        self.produced = None if keeps else frozenset(latch for latch in made if latch is not None)
+        touched = [access for expression in expressions for access in accesses(expression)]
+        is_upper = not units.isdisjoint((Unit.WAIT, Unit.L2BM, Unit.L2BMDARW))
+        self.is_special = is_upper or any(a.memory is Memory.TURNAROUND and not a.write for a in touched)
+        upwards = [
+            e for e, info in zip(expressions, infos, strict=True) if info.unit is Unit.L1BM and not moves_down(e)
+        ]
+        self.turnaround = turnaround_written(upwards[-1], 0) if upwards else None
+        self.bank_writes = tuple(
+            (e.destinations[0].memory, info.element_bits, info.mnemonic)
+            for e, info in zip(expressions, infos, strict=True)
+            if info.unit is Unit.MWRITE
+        )
+        self.bank_reads = tuple(
+            (e.sources[0].memory, info.element_bits)
+            for e, info in zip(expressions, infos, strict=True)
+            if info.unit in (Unit.MAU, Unit.MREAD) and e.sources[0].memory in _BANKS
+        )
+        self.traffic = _traffic([company.reach(access, addresses) for access in touched if access.memory in DELAYED])
+
+
+class _Company:
+    """Expressions by their shapes: what the addresses of a step have to be compared with."""
+
+    def __init__(self, shapes: Sequence[Shape]) -> None:
+        operands = [operand for shape in shapes for operand in shape.operands]
+        self.memories = [operand.memory for operand in operands]
+        self.firsts = [self.memories.index(memory) for memory in self.memories]
+        self.limits = [_limit(shape, place) for shape in shapes for place in range(len(shape.places))]
+        self.alignments = [_LONG_ALIGNMENT if memory in _UPPER else _WORD_ALIGNMENT for memory in self.memories]
+        self.profiles: dict[tuple[int, ...], Profile] = {}
+        everything = [o for s in shapes for o in (*s.expression.sources, *s.expression.destinations)]
+        fixed = {o.memory for o in everything if not is_relocated(o)}
+        self.is_comparable = fixed.isdisjoint(self.memories)
+
+    def key(self, addresses: Addresses) -> tuple[int, ...] | None:
+        """Residues, and differences from the first address in the same memory; None if the step does not stay inside
+        the memory, or has an address that cannot be compared."""
+        if not self.is_comparable:
+            return None
+        found: list[int] = []
+        for place, address in enumerate(addresses):
+            if address > self.limits[place]:
+                return None
+            first = self.firsts[place]
+            found.append(address % self.alignments[place] if first == place else address - addresses[first])
+        return tuple(found)
+
+    def reach(self, access: Access, addresses: Addresses) -> Reach:
+        """The words of an access of a step at these addresses, relative to the first address in its memory."""
+        anchor = self.memories.index(access.memory) if access.memory in self.memories else -1
+        base = addresses[anchor] if anchor >= 0 else 0
+        words = [word for cycle in access.cycles for word in cycle]
+        return Reach(access, anchor, min(first for first, _ in words) - base, max(end for _, end in words) - base)
+
+
+def _limit(shape: Shape, place: int) -> int:
+    """The largest address at which an operand stays inside its memory."""
+    operand = shape.operands[place]
+    touched = [access for access in accesses(shape.expression) if access.memory is operand.memory]
+    ends = [end for access in touched for cycle in access.cycles for _, end in cycle]
+    return machine.MEMORIES[operand.memory].addresses - max(ends, default=0)
+
+
+_companies: dict[tuple[Shape, ...], _Company] = {}
+
+
+def find_profile(expressions: tuple[Expression, ...]) -> Known | None:
+    """The profile and the addresses of a step; None if the rules have to look at every step of its kind."""
+    if len(expressions) == 1:
+        shape, addresses = form_of(expressions[0])
+        shapes = (shape,)
+    else:
+        forms = [form_of(expression) for expression in expressions]
+        shapes = tuple([shape for shape, _ in forms])
+        addresses = tuple([address for _, own in forms for address in own])
+    company = _companies.get(shapes)
+    if company is None:
+        if len(_companies) >= _COMPANY_LIMIT:
+            _companies.clear()
+        company = _companies[shapes] = _Company(shapes)
+    key = company.key(addresses)
+    if key is None:
+        return None
+    profile = company.profiles.get(key)
+    if profile is None:
+        if len(company.profiles) >= _PROFILE_LIMIT:
+            company.profiles.clear()
+        profile = company.profiles[key] = Profile(company, expressions, addresses)
+    return profile, (*addresses, 0)
