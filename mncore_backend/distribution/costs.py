@@ -1,12 +1,12 @@
 """What arrivals, relayouts and sums of tensors cost, roughly, as far as layouts tell."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from mnc.mncore_backend.distribution.policy import SPLIT_AXES
 from mnc.mncore_backend.distribution.space import same_places
 from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.pricing import Resources
 
 REMEMBERED = 20_000
 """Prices that are remembered: a search over layouts asks for the same ones again and again."""
@@ -17,37 +17,6 @@ def _distinct_mabs(layout: Layout) -> int:
     the broadcasts to all MABs and to quads make replicas."""
     bits = layout.selected_bits(Axis.MAB)
     return 1 if bits == 0 else 4 if bits & 3 == 0 else 16
-
-
-@dataclass(frozen=True)
-class Resources:
-    """Steps for which each unit is busy; what overlaps in time is the largest of them, what does not is their sum."""
-
-    mau: float = 0.0
-    alu: float = 0.0
-    mv: float = 0.0
-    l2bm: float = 0.0
-    l1bm: float = 0.0
-
-    @property
-    def _all(self) -> tuple[float, ...]:
-        return self.mau, self.alu, self.mv, self.l2bm, self.l1bm
-
-    def __add__(self, other: "Resources") -> "Resources":
-        return Resources(*(a + b for a, b in zip(self._all, other._all, strict=True)))
-
-    def __mul__(self, times: float) -> "Resources":
-        return Resources(*(own * times for own in self._all))
-
-    @property
-    def bound(self) -> float:
-        """Steps if everything overlaps."""
-        return max(self._all)
-
-    @property
-    def total(self) -> float:
-        """Steps if nothing overlaps."""
-        return sum(self._all)
 
 
 def compute_steps(counts: dict[str, int], precision: str) -> float:

@@ -1,0 +1,98 @@
+"""What prices need to know of a layout: long words of a PE, how many coordinates of each axis differ, and which bit of
+an index each bit of a coordinate holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Digit, Layout
+
+REMEMBERED = 20_000
+"""Layouts whose facts are remembered, and pairs whose price is: a search asks for the same ones again and again."""
+
+LEVELS = (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE, Axis.W)
+"""Hardware axes, the dearest to cross first."""
+IN_ADDRESS = len(LEVELS)
+_NUMBER = {**{axis: number for number, axis in enumerate(LEVELS)}, Axis.ADDRESS: IN_ADDRESS}
+_WIDTHS = [AXIS_SIZE[axis].bit_length() - 1 for axis in LEVELS]
+_FIRST = [sum(_WIDTHS[:number]) for number in range(len(LEVELS))]
+AXIS_OF = tuple(number for number, width in enumerate(_WIDTHS) for _ in range(width))
+"""The number of the axis of every coordinate bit."""
+REPLICAS = -1
+_DIMENSION = 1 << 40  # more than an index has
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Of one layout.
+
+    Attributes:
+        longs: long words of a PE that hold an element.
+        l2bs, l1bs, mabs, pes: coordinates that hold different data.
+        free_l2b, free_l1b, free_mab, free_pe: bits of the coordinates along which there are replicas.
+        holds: for every coordinate bit (`AXIS_OF`) the bit of an index that it holds, or `REPLICAS`.
+        where: bits of indices that a coordinate or an address holds, and the number of the axis.
+        is_padded: whether there are places without an element.
+    """
+
+    longs: int
+    l2bs: int
+    l1bs: int
+    mabs: int
+    pes: int
+    free_l2b: int
+    free_l1b: int
+    free_mab: int
+    free_pe: int
+    holds: tuple[int, ...]
+    where: dict[int, int]
+    is_padded: bool
+
+
+@lru_cache(REMEMBERED)
+def facts(layout: Layout) -> Facts:
+    """Facts of a layout, remembered."""
+    holds = [REPLICAS] * len(AXIS_OF)
+    where: dict[int, int] = {}
+    taken = [0] * (len(LEVELS) + 1)
+    longs, padded = 1, False
+    for dim, (extent, digits) in enumerate(zip(layout.shape, layout.dims, strict=True)):
+        weight = 1
+        for digit in reversed(digits):
+            axis, size, stride = _NUMBER[digit.axis], digit.size, digit.stride
+            own = weight
+            while size > 1 and not size & 1:
+                bit = dim * _DIMENSION + own
+                where[bit] = axis
+                if axis != IN_ADDRESS:
+                    holds[_FIRST[axis] + stride.bit_length() - 1] = bit
+                    taken[axis] |= stride
+                size, own, stride = size >> 1, own << 1, stride << 1
+            weight *= digit.size
+        longs *= used_addresses(extent, digits, weight)
+        padded |= weight != extent
+    free = [AXIS_SIZE[axis] - 1 & ~bits for axis, bits in zip(LEVELS[:4], taken, strict=False)]
+    return Facts(longs, *(1 << bits.bit_count() for bits in taken[:4]), *free, tuple(holds), where, padded)
+
+
+def used_addresses(extent: int, digits: Sequence[Digit], span: int) -> int:
+    """Values of the address digits of a dimension with which some place is still inside the extent; `span` is the
+    product of all sizes."""
+    own = []
+    weight = span
+    inner = 1
+    for digit in digits:
+        weight //= digit.size
+        if digit.axis is Axis.ADDRESS and digit.size > 1:
+            own.append((weight, digit.size))
+            inner *= digit.size
+    if span == extent:
+        return inner
+    used, last = 0, extent - 1
+    for weight, size in own:
+        inner //= size
+        value = last // weight
+        if value >= size:
+            return used + size * inner
+        used, last = used + value * inner, last - value * weight
+    return used + 1

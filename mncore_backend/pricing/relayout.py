@@ -1,0 +1,25 @@
+"""Prices of movements on the chip from one layout of a tensor to another."""
+
+from functools import lru_cache
+
+from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.pricing.crossing import crossing
+from mnc.mncore_backend.pricing.facts import REMEMBERED, facts
+from mnc.mncore_backend.pricing.resources import NOTHING, Resources
+from mnc.mncore_backend.pricing.table import price
+
+
+@lru_cache(REMEMBERED)
+def relayout(source: Layout, target: Layout) -> Resources:
+    """What it takes to turn one layout of a tensor into another; nothing where at most addresses change."""
+    if _places(source) == _places(target):
+        return NOTHING
+    return price("relayout", crossing(facts(source), facts(target)))
+
+
+def _places(layout: Layout) -> list[list[tuple[int, Axis, int]]]:
+    """What decides in which PE an element is, and in what order."""
+    return [
+        [(d.size, d.axis, 0 if d.axis is Axis.ADDRESS else d.stride) for d in digits if d.size > 1]
+        for digits in layout.dims
+    ]
