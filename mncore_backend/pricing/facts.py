@@ -19,7 +19,7 @@ _FIRST = [sum(_WIDTHS[:number]) for number in range(len(LEVELS))]
 AXIS_OF = tuple(number for number, width in enumerate(_WIDTHS) for _ in range(width))
 """The number of the axis of every coordinate bit."""
 REPLICAS = -1
-_DIMENSION = 1 << 40  # more than an index has
+_DIMENSION = 1 << 32  # more than an extent
 
 
 @dataclass(frozen=True, slots=True)
