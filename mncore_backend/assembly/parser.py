@@ -7,6 +7,7 @@ programs are unrolled loops whose lines repeat; positions are computed only when
 import re
 from collections.abc import Callable
 
+from mnc.core.garbage import no_collection
 from mnc.mncore_backend.assembly.debug_lines import parse_debug, parse_preset
 from mnc.mncore_backend.assembly.errors import AsmSyntaxError, TokenError, locate
 from mnc.mncore_backend.assembly.expressions import parse_expression
@@ -48,6 +49,14 @@ def parse_program(
     """Statements of a file, in order; nothing after ``quit``. Raises `AsmSyntaxError` for the first line that is not
     assembly; with a list for `errors`, such lines are left out and their errors collected there."""
     statements: list[Statement] = []
+    with no_collection():
+        _parse_lines(text, file_name, statements, errors)
+    return statements
+
+
+def _parse_lines(
+    text: str, file_name: str, statements: list[Statement], errors: list[AsmSyntaxError] | None
+) -> None:
     append = statements.append
     known = _steps.get
     for number, raw in enumerate(text.split("\n"), 1):
@@ -71,7 +80,6 @@ def parse_program(
             _remember(raw, statement.expressions)
         elif isinstance(statement, Quit):
             break
-    return statements
 
 
 def _filled(raw: str) -> _Expressions | None:

@@ -4,6 +4,8 @@ Generated programs consist of few shapes. Whatever does not depend on an address
 addresses of a step, is found once for a shape: see the parser, the checker and the emulator.
 """
 
+from collections.abc import Sequence
+
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
 
 _RELOCATED = frozenset((Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1, Memory.L1BM, Memory.L2BM))
@@ -103,3 +105,17 @@ def _find(expression: Expression) -> Form:
         shape = _shapes[key] = Shape(key, places)
         object.__setattr__(key, "_form", (shape, (0,) * len(places)))
     return shape, addresses
+
+
+def step_form(expressions: Sequence[Expression]) -> tuple[tuple[Shape, ...], Addresses]:
+    """The shapes of the expressions of a step, and all their addresses."""
+    if len(expressions) == 1:
+        shape, addresses = form_of(expressions[0])
+        return (shape,), addresses
+    forms = [form_of(expression) for expression in expressions]
+    return tuple([shape for shape, _ in forms]), tuple([address for _, own in forms for address in own])
+
+
+def canonical(expressions: Sequence[Expression]) -> tuple[Expression, ...]:
+    """The same expressions; operands that are equal are the same record."""
+    return tuple([shape.at(addresses) for shape, addresses in map(form_of, expressions)])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.accesses import Access, accesses, moves_down, produced_latch
 from mnc.mncore_backend.assembly.records import LATCHES, Expression, Memory
-from mnc.mncore_backend.assembly.shapes import Addresses, Shape, form_of, is_relocated
+from mnc.mncore_backend.assembly.shapes import Addresses, Shape, is_relocated, step_form
 from mnc.mncore_backend.checker.expression_rules import expression_reports
 from mnc.mncore_backend.checker.hazard_rules import DELAYED, within_step
 from mnc.mncore_backend.checker.latch_rules import turnaround_written
@@ -187,13 +187,7 @@ _companies: dict[tuple[Shape, ...], _Company] = {}
 
 def find_profile(expressions: tuple[Expression, ...]) -> Known | None:
     """The profile and the addresses of a step; None if the rules have to look at every step of its kind."""
-    if len(expressions) == 1:
-        shape, addresses = form_of(expressions[0])
-        shapes = (shape,)
-    else:
-        forms = [form_of(expression) for expression in expressions]
-        shapes = tuple([shape for shape, _ in forms])
-        addresses = tuple([address for _, own in forms for address in own])
+    shapes, addresses = step_form(expressions)
     company = _companies.get(shapes)
     if company is None:
         if len(_companies) >= _COMPANY_LIMIT:

@@ -91,10 +91,12 @@ def decode_step(
         _copy_l2bm(step)
     waits = [e.tag for e in statement.expressions if e.opcode == "wait"]
     is_nop = "nop" in units
+    calls = step.builder.calls()
     plan = step.builder.finish(
+        calls,
         noforward=is_nop or "noforward" in units,
         is_nop=is_nop,
         wait_tag=waits[0] if waits else None,
         units=tuple([unit for unit in units if unit not in CONTROL]),
     )
-    return plan, step.builder.calls()
+    return plan, calls

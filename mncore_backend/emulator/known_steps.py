@@ -3,6 +3,7 @@
 from typing import Any
 
 from mnc.mncore_backend.assembly.records import Step
+from mnc.mncore_backend.assembly.shapes import canonical
 from mnc.mncore_backend.emulator.arena import Arena
 from mnc.mncore_backend.emulator.constants import Constants
 from mnc.mncore_backend.emulator.context import Context, Situation, Transition
@@ -60,7 +61,7 @@ class KnownSteps:
         return plan, transition
 
     def _make(self, statement: Step, context: Context, situation: Situation) -> tuple[Plan, Transition]:
-        pattern = self.templates.pattern(statement.expressions, context) if situation.is_plain else None
+        pattern = self.templates.pattern(statement.expressions) if situation.is_plain else None
         transition = Transition()
         if pattern is not None:
             transition = situation.shapes.get(pattern.shape.number)
@@ -69,6 +70,7 @@ class KnownSteps:
                 transition.template = self.templates.find(pattern.shape, context)
             if transition.template is not None:
                 return transition.template.fill(pattern.bindings), transition
+            statement = Step(canonical(statement.expressions), statement.line)
         plan, calls = decode_step(self._arena, context, self._constants, statement, self._strict)
         if pattern is not None:
             transition.template = self.templates.keep(pattern, context, plan, calls)

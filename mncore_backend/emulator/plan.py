@@ -14,13 +14,15 @@ from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.emulator.arena import BLOCK_BYTES, CYCLES, LAYOUT, ROW_BYTES, SCRATCH_OPERANDS, Arena, Rows
 from mnc.mncore_backend.emulator.kernels.jit import Kernel
 from mnc.mncore_backend.emulator.l2bm import L2bmPlan
+from mnc.mncore_backend.emulator.merged_stores import store_at_once
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.engine import Engine
     from mnc.mncore_backend.emulator.template import Binding, Template
 
 HostAction = Callable[["Engine"], None]
-Calls = Sequence[tuple[Kernel, tuple[Sequence[int], ...]]]
+Call = tuple[Kernel, tuple[Sequence[int], ...]]
+Calls = Sequence[Call]
 """Kernel calls with their operands: rows, or a number per cycle."""
 
 
@@ -92,7 +94,8 @@ class Facts:
 class Plan:
     """A decoded PE statement. One that a template made shares the facts of the template, but for what it accesses.
 
-    `verified` is the epoch of the shadow in which the step was seen to meet no poison (see `checks`).
+    `verified` is the epoch of the shadow in which the step was seen to meet no poison (see `checks`). `is_new` says
+    that it was never run.
     """
 
     table: "array[int]"  # address of a kernel and of its record, in turns
@@ -101,6 +104,7 @@ class Plan:
     template: "Template | None" = None
     bindings: "Sequence[Binding]" = ()
     verified: int = -1
+    is_new: bool = True
 
     def accesses(self) -> tuple[list[Access], list[Access], list[UpperAccess]]:
         """Words that the step reads, words that it writes, and long words of L1BM."""
@@ -183,13 +187,16 @@ class PlanBuilder:
 
     def calls(self) -> Calls:
         """All kernel calls in their order."""
-        return (*self.compute, *self.carries, *self.stores, *self.late_stores)
+        compute, stores = store_at_once(self._base, self.compute, self.carries, self.stores)
+        return (*compute, *self.carries, *stores, *self.late_stores)
 
-    def finish(self, *, noforward: bool, is_nop: bool, wait_tag: int | None, units: tuple[str, ...]) -> Plan:
-        """The finished plan: one record array, and a table of (kernel, record) addresses."""
+    def finish(
+        self, calls: Calls, *, noforward: bool, is_nop: bool, wait_tag: int | None, units: tuple[str, ...]
+    ) -> Plan:
+        """The finished plan of these calls: one record array, and a table of (kernel, record) addresses."""
         flat: list[int] = []
         starts: list[tuple[int, int]] = []
-        for kernel, operands in self.calls():
+        for kernel, operands in calls:
             starts.append((kernel.address, 8 * len(flat)))
             for operand in operands:
                 flat += operand

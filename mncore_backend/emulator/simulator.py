@@ -1,13 +1,12 @@
 """The emulator as its users see it: load assembly, run it, look at every memory."""
 
-import contextlib
-import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mnc.core.garbage import no_collection
 from mnc.mncore_backend.assembly.parser import parse_program
 from mnc.mncore_backend.assembly.records import DebugGet, Memory, Statement
 from mnc.mncore_backend.emulator.engine import Engine
@@ -32,19 +31,6 @@ def _printer(dump: list[str], listener: Callable[[str], None] | None) -> Callabl
         listener(line)
 
     return write
-
-
-@contextlib.contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Executing statements makes no reference cycles, but every collection walks all statements and plans that are
-    alive: two fifths of the time of a first execution."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class Machine:
@@ -94,7 +80,8 @@ class Machine:
         self.engine.stopped = False
         self.engine.context.set_masks({})
         if self.engine.strict:
-            self.engine.checker.check_program(self._program, file_name)
+            with no_collection():
+                self.engine.checker.check_program(self._program, file_name)
 
     def run(self, program: Program | None = None, file_name: str = "<program>") -> Statistics:
         """Run a program (text or statements), or what is left of the loaded one, to its end."""
@@ -103,7 +90,7 @@ class Machine:
         elif program is not None:
             self.load(program, file_name)
         execute, total = self.engine.execute, len(self._program)
-        with _no_garbage_collection():
+        with no_collection():  # a search walks all statements and plans that are alive
             while self._position < total and not self.engine.stopped:
                 execute(self._program[self._position])
                 self._position += 1

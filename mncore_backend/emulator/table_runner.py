@@ -17,11 +17,12 @@ from mnc.mncore_backend.emulator.plan import Plan
 
 SMALLEST_SHARED_TABLE = 24
 """Kernel calls below which handing blocks to other threads costs more than it saves."""
-FIRST_SEGMENT_ROWS, LARGEST_SEGMENT_ROWS = 1 << 10, 1 << 16
-"""Kernel calls after which a segment is handed over. A block does not fit into the cache of a processor, and every
-segment fetches it again, so segments should be long. But workers should begin soon: the first one behind a flush is
-short, and each is `GROWTH` times as long as the one before."""
+FIRST_SEGMENT, LARGEST_SEGMENT = 1 << 13, 1 << 17
+"""Effort after which a segment is handed over. A block does not fit into the cache of a processor, and every segment
+fetches it again, so segments should be long. But workers should begin soon: the first one behind a flush is short, and
+each is `GROWTH` times as long as the one before. A kernel call counts 1, and `NEW` if its step was made for it."""
 GROWTH = 4
+NEW = 8
 LARGEST_BACKLOG = 4
 
 
@@ -53,7 +54,7 @@ class TableRunner:
         self._backlog: deque[tuple[list[Future[None]], object]] = deque()
         self._pending = array("q")
         self._alive: list[object] = []
-        self._rows = FIRST_SEGMENT_ROWS  # of a full segment
+        self._effort, self._enough = 0, FIRST_SEGMENT
 
     def add(self, table: "array[int]", owner: object) -> None:
         """Append kernel calls: addresses of a kernel and of its record in turns; `owner` keeps the records alive."""
@@ -64,9 +65,14 @@ class TableRunner:
     def add_plan(self, plan: Plan) -> None:
         """Append the kernel calls of a plan and hand a full segment over."""
         self.add(plan.table, plan)
-        if len(self._pending) >= 2 * self._rows:
+        calls = len(plan.table) >> 1
+        if plan.is_new:
+            plan.is_new = False
+            calls *= NEW
+        self._effort += calls
+        if self._effort >= self._enough:
             self._hand_over()
-            self._rows = min(GROWTH * self._rows, LARGEST_SEGMENT_ROWS)
+            self._enough = min(GROWTH * self._enough, LARGEST_SEGMENT)
 
     def claim(self, copy: L2bmPlan) -> None:
         """Note what the plan to be added next reads or writes of L2BM."""
@@ -95,6 +101,7 @@ class TableRunner:
         self._read = self._written = 0
         table = np.frombuffer(self._pending, np.int64).reshape(-1, 2)
         alive, self._pending, self._alive = self._alive, array("q"), []
+        self._effort = 0
         if not self._workers:
             kernels.run_table(table, 0, BLOCKS)
             return
@@ -124,5 +131,5 @@ class TableRunner:
         if self._pending:
             self._hand_over()
         self._drain()
-        self._rows = FIRST_SEGMENT_ROWS
+        self._enough = FIRST_SEGMENT
         self._read_before = self._written_before = 0

@@ -6,7 +6,6 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from mnc.mncore_backend.assembly.records import Expression, Operand
 from mnc.mncore_backend.emulator.arena import Rows
 from mnc.mncore_backend.emulator.l2bm import L2bmPlan
 from mnc.mncore_backend.emulator.plan import Access, Plan, UpperAccess
@@ -15,26 +14,20 @@ from mnc.mncore_backend.emulator.plan import Access, Plan, UpperAccess
 class Binding:
     """An operand with an address: what a template may be filled with where another one stood.
 
-    operand   kept, because its identity names the binding
-    shape     everything that counts of it but the address
     parts     rows; `packed` has the same as records hold them
     accesses  what a step reads or writes through it
     l2bm      the transfer, where the binding is one between L2BM and L1BM
     verified  the epoch of the shadow in which it was read clean, or written by a clean step (see `checks`)
     """
 
-    __slots__ = ("accesses", "l2bm", "operand", "packed", "parts", "shape", "verified")
+    __slots__ = ("accesses", "l2bm", "packed", "parts", "verified")
 
     def __init__(
         self,
-        operand: Operand | Expression,
-        shape: int,
-        parts: tuple[Rows, ...] = (),
+        parts: tuple[Rows, ...],
         accesses: tuple[Access | UpperAccess, ...] = (),
         l2bm: L2bmPlan | None = None,
     ) -> None:
-        self.operand = operand
-        self.shape = shape
         self.parts = parts
         self.packed = tuple([array("q", rows) for rows in parts])
         self.accesses = accesses
@@ -42,7 +35,7 @@ class Binding:
         self.verified = -1
 
 
-class Shape(NamedTuple):
+class StepShape(NamedTuple):
     """What steps have in common that differ in addresses only: the units whose buffers count, the latches that are
     read, and whether the turnaround register counts. `number` names it."""
 
@@ -55,7 +48,7 @@ class Shape(NamedTuple):
 class Pattern(NamedTuple):
     """A step as templates see it: equal shapes in equal situations differ in their bindings only."""
 
-    shape: Shape
+    shape: StepShape
     bindings: list[Binding]
 
 

@@ -12,90 +12,153 @@ does are always decoded.
 
 from collections.abc import Sequence
 
-from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
+from mnc.mncore_backend.assembly.records import Expression
+from mnc.mncore_backend.assembly.shapes import Shape, is_relocated, step_form
 from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, ROW_BYTES, Arena
-from mnc.mncore_backend.emulator.constants import OPERAND_LIMIT, Constants
+from mnc.mncore_backend.emulator.bindings import Bindings, Table, is_fit
+from mnc.mncore_backend.emulator.constants import Constants
 from mnc.mncore_backend.emulator.context import LATCH_OF, UNITS, Context
 from mnc.mncore_backend.emulator.decode import unit_of
-from mnc.mncore_backend.emulator.decode_l1bm import known_upper
-from mnc.mncore_backend.emulator.destinations import find_store
-from mnc.mncore_backend.emulator.l2bm import plan_l2bm
-from mnc.mncore_backend.emulator.operands import WORDS, StaticError, check_static, find_source
 from mnc.mncore_backend.emulator.plan import Calls, Plan
-from mnc.mncore_backend.emulator.template import Binding, Pattern, Shape, Template
+from mnc.mncore_backend.emulator.template import Binding, Pattern, StepShape, Template
 
 TEMPLATE_LIMIT = SHAPE_LIMIT = 1 << 14
 _RELOCATED = ("m", "n", "r", "s", "lb")
 
 
+class _Company:
+    """Steps whose expressions have the same shapes.
+
+    parts    per expression the tables of its places, None for a transfer between L2BM and L1BM
+    fixed    bindings of operands with a list of addresses, which are part of the shape
+    aliases  may two places hold the same operand?
+    """
+
+    __slots__ = ("aliases", "fixed", "parts", "shapes", "tables")
+
+    def __init__(self, parts: list[list[Table] | None], fixed: list[Binding]) -> None:
+        self.parts = parts
+        self.fixed = fixed
+        tables = [table for part in parts for table in part or ()]
+        self.aliases = len({id(table) for table in tables}) < len(tables)
+        self.tables = None if None in parts else tables
+        self.shapes: dict[tuple[int, ...] | None, StepShape] = {}
+
+
 class Templates:
-    """Templates of one machine and the bindings of operands, by identity: the parser shares operands of equal text."""
+    """Templates of one machine."""
 
     def __init__(self, arena: Arena, constants: Constants, strict: bool) -> None:
-        self._arena = arena
-        self._constants = constants
-        self._strict = strict
+        self._bindings = Bindings(arena, constants, strict)
         self._known: dict[tuple[object, ...], Template | None] = {}
-        self._known_shapes: dict[tuple[object, ...], Shape] = {}
+        self._companies: dict[tuple[Shape, ...], _Company | None] = {}
         self._numbers = 0
-        self._shapes: dict[tuple[object, ...], int] = {}  # of operands
-        self._sources: dict[int, Binding] = {}
-        self._stores: dict[int, Binding] = {}
-        self._uppers: dict[tuple[str, int], Binding] = {}
-        self._transfers: dict[int, Binding] = {}
         self._regions = [
             range(arena.base + first * ROW_BYTES, arena.base + (first + count) * ROW_BYTES)
             for first, count in (LAYOUT[name] for name in _RELOCATED)
         ]
 
-    def pattern(self, expressions: Sequence[Expression], context: Context) -> Pattern | None:
+    def pattern(self, expressions: Sequence[Expression]) -> Pattern | None:
         """The pattern of a step, None where it has to be decoded: also where that will raise an error. Masks must be
         open and base registers 0."""
-        parts: list[object] = []
+        shapes, addresses = step_form(expressions)
+        try:
+            company = self._companies[shapes]
+        except KeyError:
+            company = self._new_company(shapes)
+        if company is None:
+            return None
         bindings: list[Binding] = []
-        for expression in expressions:
-            opcode = expression.opcode
-            if unit_of(opcode) == "l2bm":
-                binding = self._transfer(expression)
+        if company.tables is None:
+            found = self._bind(company, shapes, addresses)
+            if found is None:
+                return None
+            bindings = found
+        else:
+            for table, address in zip(company.tables, addresses, strict=True):
+                binding = table.get(address)
                 if binding is None:
-                    return None
-                parts += (opcode, expression.modifier, binding.shape)
+                    found = self._bind(company, shapes, addresses)
+                    if found is None:
+                        return None
+                    bindings = found
+                    break
                 bindings.append(binding)
-                continue
-            parts += (opcode, expression.modifier, expression.tag, expression.zero_flush, expression.literal)
-            for operands, known in ((expression.sources, self._sources), (expression.destinations, self._stores)):
-                for operand in operands:
-                    binding = known.get(id(operand))
-                    if binding is None or binding.operand is not operand:
-                        binding = self._binding(expression, operand, known, context)
-                        if binding is None:
-                            return None
-                    parts.append(binding.shape)
-                    if binding.parts:
-                        bindings.append(binding)
-        if len(bindings) > 1 and len(set(bindings)) != len(bindings):
-            parts.append(tuple(map(bindings.index, bindings)))
-        key = tuple(parts)
-        return Pattern(self._known_shapes.get(key) or self._new_shape(key, expressions), bindings)
+        if company.fixed:
+            bindings += company.fixed
+        same = None
+        if company.aliases and len(set(bindings)) < len(bindings):
+            same = tuple(map(bindings.index, bindings))
+        return Pattern(company.shapes.get(same) or self._new_shape(company, same, expressions), bindings)
 
-    def _new_shape(self, key: tuple[object, ...], expressions: Sequence[Expression]) -> Shape:
+    def _bind(self, company: _Company, shapes: Sequence[Shape], addresses: tuple[int, ...]) -> list[Binding] | None:
+        """The bindings of a step, made where they are new; None where decoding will say what is wrong."""
+        found: list[Binding | None] = []
+        first = 0
+        for shape, part in zip(shapes, company.parts, strict=True):
+            own = addresses[first : first + len(shape.places)]
+            first += len(own)
+            if part is None:
+                found.append(self._bindings.transfer(shape.at(own)))
+                continue
+            expression = None
+            for place, (table, address) in enumerate(zip(part, own, strict=True)):
+                binding = table.get(address)
+                if binding is None:
+                    expression = expression or shape.at(own)
+                    binding = self._bindings.add(table, expression, shape.places[place])
+                found.append(binding)
+        made = [binding for binding in found if binding is not None]
+        return made if len(made) == len(found) else None
+
+    def _new_company(self, shapes: tuple[Shape, ...]) -> _Company | None:
+        if len(self._companies) >= SHAPE_LIMIT:
+            self._companies.clear()  # numbers are not used again
+        self._companies[shapes] = company = self._make_company([shape.expression for shape in shapes])
+        return company
+
+    def _make_company(self, expressions: Sequence[Expression]) -> _Company | None:
+        """None if a step has to be decoded whatever its addresses."""
+        parts: list[list[Table] | None] = []
+        fixed: list[Binding] = []
+        for expression in expressions:
+            if unit_of(expression.opcode) == "l2bm":
+                parts.append(None)
+                continue
+            parts.append(tables := [])
+            for place, operand in enumerate((*expression.sources, *expression.destinations)):
+                if not is_fit(operand):
+                    return None
+                table = self._bindings.table(expression, place)
+                if is_relocated(operand):
+                    tables.append(table)
+                elif operand.flat is not None:
+                    binding = self._bindings.add({}, expression, place)
+                    if binding is None:
+                        return None
+                    fixed.append(binding)
+        return _Company(parts, fixed)
+
+    def _new_shape(
+        self, company: _Company, same: tuple[int, ...] | None, expressions: Sequence[Expression]
+    ) -> StepShape:
         units = tuple(unit_of(expression.opcode) for expression in expressions)
         operands = (operand for e in expressions for operand in (*e.sources, *e.destinations))
         latches = tuple(LATCH_OF[operand.memory] for operand in operands if operand.memory in LATCH_OF)
-        if len(self._known_shapes) >= SHAPE_LIMIT:
-            self._known_shapes.clear()  # numbers are not used again
+        if len(company.shapes) >= SHAPE_LIMIT:
+            company.shapes.clear()
         self._numbers += 1
-        shape = Shape(self._numbers, tuple(unit for unit in units if unit in UNITS), latches, "l1bm" in units)
-        self._known_shapes[key] = shape
+        shape = StepShape(self._numbers, tuple(unit for unit in units if unit in UNITS), latches, "l1bm" in units)
+        company.shapes[same] = shape
         return shape
 
-    def _key(self, shape: Shape, context: Context) -> tuple[object, ...]:
+    def _key(self, shape: StepShape, context: Context) -> tuple[object, ...]:
         """The shape with all that its decoding depends on."""
         buffers = [context.buffers[unit] for unit in shape.units]
         values = [context.latches[unit] for unit in shape.latches]
         return (shape.number, context.turnaround if shape.uses_turnaround else None, *buffers, *values)
 
-    def find(self, shape: Shape, context: Context) -> Template | None:
+    def find(self, shape: StepShape, context: Context) -> Template | None:
         """The template of a shape in a situation."""
         return self._known.get(self._key(shape, context))
 
@@ -139,82 +202,3 @@ class Templates:
         total = len(facts.reads) + len(facts.writes) + len(facts.upper) + len(facts.mask_reads) + len(facts.mask_writes)
         is_bound = sum(map(len, lists)) == total and not facts.l2bm
         return Template(plan, offsets, found, *lists, is_bound=is_bound)
-
-    # ---- bindings ----
-
-    def _shape(self, *shape: object) -> int:
-        """A number for everything that counts of an operand but its address."""
-        return self._shapes.setdefault(shape, len(self._shapes))
-
-    def _binding(
-        self, expression: Expression, operand: Operand, table: dict[int, Binding], context: Context
-    ) -> Binding | None:
-        if operand.memory is Memory.L1BM:
-            return self._upper(expression, operand, table is self._sources)
-        if operand.memory not in WORDS:
-            made = Binding(operand, self._shape(operand))
-        elif operand.width == 1 or operand.mask is not None or operand.t_indirect or operand.pe_offset is not None:
-            return None
-        else:
-            try:
-                made = (self._source if table is self._sources else self._store)(operand, context)
-            except StaticError:  # decoding says what is wrong
-                return None
-        if len(table) >= OPERAND_LIMIT:
-            table.clear()
-        table[id(operand)] = made
-        return made
-
-    def _source(self, operand: Operand, context: Context) -> Binding:
-        known = self._constants.operand_rows.get(id(operand))
-        if known is None or known.operand is not operand:
-            check_static(operand, self._strict)
-            known = find_source(operand, context, self._arena.base, self._strict)
-            self._constants.keep_operand(known)
-        shape = self._shape("source", operand.memory, operand.width, operand.suffix, operand.negate)
-        rows = (known.rows, known.lsb_rows) if operand.width == 4 else (known.rows,)
-        return Binding(operand, shape, rows, (known.access,))
-
-    def _store(self, operand: Operand, context: Context) -> Binding:
-        known = self._constants.stores.get(id(operand))
-        if known is None or known.operand is not operand:
-            check_static(operand, self._strict)
-            known = find_store(operand, context, self._arena.base, self._strict)
-            self._constants.keep_store(known)
-        shape = self._shape("store", operand.memory, operand.width, operand.suffix, operand.negate)
-        rows = (known.out, known.lsb_out) if operand.width == 4 else (known.out,)
-        return Binding(operand, shape, rows, (known.access,))
-
-    def _transfer(self, expression: Expression) -> Binding | None:
-        """The binding of a transfer between L2BM and L1BM that a kernel does."""
-        known = self._transfers.get(id(expression))
-        if known is not None and known.operand is expression:
-            return known
-        try:
-            plan = plan_l2bm(expression)
-        except ValueError:  # decoding says what is wrong
-            return None
-        if plan.copy is None:
-            return None
-        if len(self._transfers) >= OPERAND_LIMIT:
-            self._transfers.clear()
-        shape = self._shape("L2BM", plan.copy._replace(far=0, near=0))
-        rows = self._constants.rows_of_copy(plan.copy, self._arena)
-        made = self._transfers[id(expression)] = Binding(expression, shape, rows, l2bm=plan)
-        return made
-
-    def _upper(self, expression: Expression, operand: Operand, is_source: bool) -> Binding | None:
-        key = (expression.opcode, id(operand))
-        known = self._uppers.get(key)
-        if known is not None and known.operand is operand:
-            return known
-        if len(self._uppers) >= OPERAND_LIMIT:
-            self._uppers.clear()
-        try:
-            found = known_upper(self._constants, self._arena, expression, self._strict)
-        except StaticError:
-            return None
-        shape = self._shape("L1BM", is_source, operand.width, operand.suffix)
-        self._uppers[key] = Binding(operand, shape, found.rows, found.accesses)
-        return self._uppers[key]
-

@@ -93,6 +93,8 @@ cycle in place of row addresses (already wrapped; h delivers column and column +
 
 `half_from_single(pattern)` is a plain function for assembly literals, not a kernel.
 
+`storing_twice` turns a kernel into one that stores ``out`` to a second place, too: the last operand ``also``.
+
 Scalar operands (``word``, ``column``) are four integers in the record: pass a sequence of 4 ints.
 """
 
@@ -100,7 +102,7 @@ from mnc.mncore_backend.emulator.numerics.conversion import half_from_single
 
 from .alu import alu
 from .block_float import block_float
-from .jit import Kernel, run_table
+from .jit import Kernel, run_table, storing_twice
 from .matrix import matrix_read, matrix_vector
 from .matrix_decode import DECODED_BYTES, matrix_decode
 from .mau import mau_vector
@@ -128,5 +130,6 @@ __all__ = [
     "rrn_stage",
     "run_table",
     "store",
+    "storing_twice",
     "zero_flush",
 ]

@@ -4,6 +4,7 @@ import ctypes
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -104,14 +105,53 @@ class Step:
         return self._word(name, cycle).load("i64")
 
 
+@dataclass
+class _TwoPlaces:
+    """A pointer into the rows of a result that is stored to other rows as well."""
+
+    first: Value
+    second: Value
+
+    def at(self, offset: "Value | int") -> "_TwoPlaces":
+        return _TwoPlaces(self.first.at(offset), self.second.at(offset))
+
+    def store(self, value: Value) -> None:
+        self.first.store(value)
+        self.second.store(value)
+
+
+class _StepInTwoPlaces(Step):
+    """A step that stores the rows of "out" to those of "also", too. Nothing else can be done with them."""
+
+    def row(self, name: str, cycle: "Value | int") -> Any:
+        row = super().row(name, cycle)
+        return _TwoPlaces(row, super().row("also", cycle)) if name == "out" else row
+
+
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A compiled kernel. See the package docstring for the calling convention."""
+    """A kernel. See the package docstring for the calling convention."""
 
     name: str
     operands: tuple[str, ...]
-    address: int
-    function: Callable[[int, int, int], None]
+    body: Body
+    kind: type[Step] = Step
+
+    @cached_property
+    def address(self) -> int:
+        """Where it is in memory: it is compiled when this is first asked for."""
+        builder = Builder()
+        record = Value(builder, "%record", "ptr")
+        first, last = Value(builder, "%first", "i64"), Value(builder, "%last", "i64")
+        with builder.loop(first, last) as block:
+            self.body(self.kind(builder, record, block, self.operands))
+        text = builder.function(self.name, "%record: !llvm.ptr, %first: i64, %last: i64")
+        return function_address(self.name, text)
+
+    @cached_property
+    def function(self) -> Callable[[int, int, int], None]:
+        """It as a Python function."""
+        return _PROTOTYPE(self.address)
 
     def record(self, **operands: Operand) -> NDArray[np.int64]:
         """The int64 record of one call; raises TypeError when the operands do not match."""
@@ -150,18 +190,18 @@ def _fill(words: NDArray[np.int64], operand: Operand) -> None:
 _kernels: dict[str, Kernel] = {}
 
 
-def kernel(name: str, operands: Sequence[str], body: Body) -> Kernel:
-    """The kernel `name`, compiled at the first request; `body` prints the work on one block."""
-    if name not in _kernels:
-        builder = Builder()
-        record = Value(builder, "%record", "ptr")
-        first, last = Value(builder, "%first", "i64"), Value(builder, "%last", "i64")
-        with builder.loop(first, last) as block:
-            body(Step(builder, record, block, tuple(operands)))
-        text = builder.function(name, "%record: !llvm.ptr, %first: i64, %last: i64")
-        address = function_address(name, text)
-        _kernels[name] = Kernel(name, tuple(operands), address, _PROTOTYPE(address))
-    return _kernels[name]
+def kernel(name: str, operands: Sequence[str], body: Body, kind: type[Step] = Step) -> Kernel:
+    """The kernel `name`; `body` prints the work on one block."""
+    known = _kernels.get(name)
+    if known is None:
+        known = _kernels[name] = Kernel(name, tuple(operands), body, kind)
+    return known
+
+
+def storing_twice(known: Kernel) -> Kernel:
+    """The same kernel with an operand ``also`` behind the others: rows that receive what ``out`` receives. They must
+    not be rows of an input."""
+    return kernel(f"{known.name}_also", (*known.operands, "also"), known.body, _StepInTwoPlaces)
 
 
 def chunked(lanes: int, work: "Callable[[Inputs], Outputs]", flag_operand: str = "") -> Body:

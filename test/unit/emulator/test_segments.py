@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from mnc.mncore_backend.assembly.parser import parse_program
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator import Machine, kernels, table_runner
 from mnc.mncore_backend.emulator.snapshot import Snapshot
@@ -60,16 +61,17 @@ def lengths(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_segments_of_any_length_leave_the_same(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     text = program(150, seed=5)
     wanted = left_behind(text, 1)
-    monkeypatch.setattr(table_runner, "FIRST_SEGMENT_ROWS", 32)
-    monkeypatch.setattr(table_runner, "LARGEST_SEGMENT_ROWS", 64)
+    monkeypatch.setattr(table_runner, "FIRST_SEGMENT", 32)
+    monkeypatch.setattr(table_runner, "LARGEST_SEGMENT", 64)
     found = lengths(monkeypatch)
     assert wanted.differences(left_behind(text, threads)) == []
     assert max(found) <= 64 + table_runner.SMALLEST_SHARED_TABLE
 
 
 def test_segments_grow_and_start_again_behind_a_flush(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_runner, "FIRST_SEGMENT_ROWS", 32)
-    monkeypatch.setattr(table_runner, "LARGEST_SEGMENT_ROWS", 300)
+    monkeypatch.setattr(table_runner, "FIRST_SEGMENT", 32)
+    monkeypatch.setattr(table_runner, "LARGEST_SEGMENT", 300)
+    monkeypatch.setattr(table_runner, "NEW", 1)
     found = lengths(monkeypatch)
     machine = Machine("vendor", threads=1)
     machine.run("\n".join(["lpassa $lm0v $lr0v"] * 600))
@@ -79,3 +81,15 @@ def test_segments_grow_and_start_again_behind_a_flush(monkeypatch: pytest.Monkey
     found.clear()
     machine.run("\n".join(["lpassa $lm0v $lr0v"] * 40))
     assert found[0] == 32
+
+
+def test_new_steps_are_handed_over_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_runner, "FIRST_SEGMENT", 20 * table_runner.NEW)
+    found = lengths(monkeypatch)
+    machine = Machine("vendor", threads=1)
+    statements = parse_program("\n".join(f"lpassa $lm{2 * i}v $lr0v" for i in range(50)))
+    machine.run(statements)
+    assert found[0] == 20
+    found.clear()
+    machine.run(statements)
+    assert len(found) == 1

@@ -41,15 +41,17 @@ EMULATOR_SEES = (*_BASE, "checker")
 """The emulator shares with the code generator what an assembly text means to be, not what it does."""
 
 PLAIN_CORE = "core.diagnostics"
+COLLECTION = "core.garbage"
 EVERY_LEAF = tuple(f"{BACKEND}.{name}" for name in LEAVES)
 RULES: dict[str, tuple[str, ...]] = {
     PLAIN_CORE: (),
-    "core": (PLAIN_CORE,),
+    COLLECTION: (),
+    "core": (PLAIN_CORE, COLLECTION),
     **{
-        f"{BACKEND}.{name}": (PLAIN_CORE, *(f"{BACKEND}.{other}" for other in allowed))
+        f"{BACKEND}.{name}": (PLAIN_CORE, COLLECTION, *(f"{BACKEND}.{other}" for other in allowed))
         for name, allowed in LEAVES.items()
     },
-    f"{BACKEND}.emulator": ("core", PLAIN_CORE, *(f"{BACKEND}.{name}" for name in EMULATOR_SEES)),
+    f"{BACKEND}.emulator": ("core", PLAIN_CORE, COLLECTION, *(f"{BACKEND}.{name}" for name in EMULATOR_SEES)),
     "dialects.graph": ("core", PLAIN_CORE, "dialects"),
     "dialects.mncore": ("core", PLAIN_CORE, "dialects", *EVERY_LEAF),
     "dialects": ("core", PLAIN_CORE),
