@@ -67,20 +67,21 @@ class _Checker:
             return _mask_setting(statement)
         return [] if isinstance(statement, Quit) else debug_reports(statement)
 
-    def _passes(self, found: Known, expressions: tuple[Expression, ...], line: int) -> bool:
-        """Is there certainly no finding about a step? If so it is remembered; else the rules have to look."""
+    def _quick_reports(self, found: Known, expressions: tuple[Expression, ...], line: int) -> list[Report] | None:
+        """Reports about a step that its profile vouches for but for its waits and transfers; the step is remembered.
+        None if the rules have to look."""
         profile, _ = found
         quiet = self._quiet.get(profile)
         if quiet is None:
             quiet = not profile.is_special and all(self.finding(report, line) is None for report in profile.reports)
             self._quiet[profile] = quiet
         if not quiet or not self._latches.holds(profile.latches):
-            return False
+            return None
         for bank, bits in profile.bank_reads:
             if not self._banks.fits(bank, bits):
-                return False
+                return None
         if profile.traffic.reads and not self._hazards.is_free(found, self._step):
-            return False
+            return None
         if profile.traffic.writes:
             self._hazards.remember(found, expressions, self._step, line)
         if profile.produced is not None:
@@ -88,12 +89,18 @@ class _Checker:
         for bank, bits, mnemonic in profile.bank_writes:
             self._banks.write(bank, bits, mnemonic, line)
         self._step += 1
-        return True
+        if not profile.uses_upper:
+            return []
+        if profile.has_waits:
+            self._end.step(expressions, line)
+        return self._transfers.step(expressions, found)
 
     def _check_step(self, expressions: tuple[Expression, ...], line: int) -> list[Report]:
         known = find_profile(expressions) if self._history and self._masks is None else None
-        if known is not None and self._passes(known, expressions, line):
-            return []
+        if known is not None:
+            quick = self._quick_reports(known, expressions, line)
+            if quick is not None:
+                return quick
         found: list[Report] = []
         for index, expression in enumerate(expressions):
             for report in expression_reports(expression):

@@ -1,6 +1,7 @@
 """MV transfers in flight: tags, waits, and who may touch their memory before they have finished (summary 7.9)."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mnc.mncore_backend.assembly.accesses import Access, accesses
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
@@ -9,9 +10,30 @@ from mnc.mncore_backend.checker.findings import Report, Severity
 from mnc.mncore_backend.hazards import overlap
 from mnc.mncore_backend.isa import OPCODES, Unit
 
+if TYPE_CHECKING:
+    from mnc.mncore_backend.checker.profiles import Known
+
 _FOLLOWED = 256  # transfers without a wait that are followed at a time
 _REMEMBERED = 1 << 14  # expressions known to touch none of them
-_SHARED = (Memory.L2BM, Memory.DAR)
+SHARED = (Memory.L2BM, Memory.DAR)
+
+_Span = tuple[Memory, bool, int, int]
+"""Memory, whether written, and the words between which an access lies, whatever the instance."""
+
+
+def bounds(access: Access) -> tuple[int, int]:
+    """First address of an access, and the one behind the last."""
+    words = [word for cycle in access.cycles for word in cycle]
+    return min(words)[0], max([end for _, end in words])
+
+
+def _span(access: Access) -> _Span:
+    return access.memory, access.write, *bounds(access)
+
+
+def _may_meet(a: _Span, b: _Span) -> bool:
+    return a[0] is b[0] and (a[1] or b[1]) and a[2] < b[3] and b[2] < a[3]
+
 
 
 @dataclass(eq=False, slots=True)
@@ -19,6 +41,7 @@ class _Running:
     transfer: Transfer
     accesses: tuple[Access, ...]
     shared: tuple[Access, ...]  # those to memories that PE statements use, too
+    spans: tuple[_Span, ...]  # of the accesses
     assumed: bool = False  # a later transfer of the same path has been waited for
 
     def shares_path(self, other: "_Running") -> bool:
@@ -49,7 +72,10 @@ class TransferTracker:
                 hint = f"wait i{tag:02x} first, or use another tag"
                 found.append(Report("mv-tag-reuse", message, hint, -1, self._tags[tag]))
             self._tags[tag] = transfer.line
+        spans = tuple(map(_span, touched))
         for other in reversed(self._running):
+            if not any(_may_meet(a, b) for a in spans for b in other.spans):
+                continue
             memory = _conflict(touched, other.accesses)
             if memory is not None:
                 message = (
@@ -62,13 +88,13 @@ class TransferTracker:
         if touched:
             if len(self._running) >= _FOLLOWED:
                 self._running.pop(0)
-            shared = tuple(a for a in touched if a.memory in _SHARED)
-            self._running.append(_Running(transfer, touched, shared))
+            shared = tuple(a for a in touched if a.memory in SHARED)
+            self._running.append(_Running(transfer, touched, shared, spans))
             if shared:
                 self._apart.clear()
         return found
 
-    def step(self, expressions: tuple[Expression, ...]) -> list[Report]:
+    def step(self, expressions: tuple[Expression, ...], known: "Known | None" = None) -> list[Report]:
         """Waits of a step, then its use of L2BM and DAR against the transfers in flight."""
         found: list[Report] = []
         if not self._running and not self._tags:
@@ -76,6 +102,8 @@ class TransferTracker:
         for index, expression in enumerate(expressions):
             if expression.opcode == "wait":
                 found += self._wait(expression, index)
+        if known is not None and self._is_apart(known):
+            return found
         for index, expression in enumerate(expressions):
             if OPCODES[expression.opcode].unit in (Unit.L2BM, Unit.L2BMDARW):
                 found += self._use(expression, index)
@@ -96,11 +124,23 @@ class TransferTracker:
         self._running.remove(finished)
         return []
 
+    def _is_apart(self, known: "Known") -> bool:
+        """Does a step certainly touch nothing of the transfers in flight?"""
+        profile, addresses = known
+        for access, anchor, first, end in profile.shared:
+            base = addresses[anchor]
+            span = (access.memory, access.write, base + first, base + end)
+            for running in self._running:
+                for other in running.spans:
+                    if _may_meet(span, other):
+                        return False
+        return True
+
     def _use(self, expression: Expression, index: int) -> list[Report]:
         if expression in self._apart:
             return []
         for access in accesses(expression):
-            if access.memory not in _SHARED:
+            if access.memory not in SHARED:
                 continue
             for running in reversed(self._running):
                 if any((access.write or a.write) and overlap(access, a) for a in running.shared):

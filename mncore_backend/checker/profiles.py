@@ -6,6 +6,7 @@ shapes, residues and differences share a `Profile`. What it does not settle is l
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import lcm
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from mnc.mncore_backend.assembly.shapes import Addresses, Shape, is_relocated, s
 from mnc.mncore_backend.checker.expression_rules import expression_reports
 from mnc.mncore_backend.checker.hazard_rules import DELAYED, within_step
 from mnc.mncore_backend.checker.latch_rules import turnaround_written
+from mnc.mncore_backend.checker.mv_rules import SHARED, bounds
 from mnc.mncore_backend.checker.step_rules import step_reports
 from mnc.mncore_backend.hazards import farthest_distances
 from mnc.mncore_backend.isa import OPCODES, Unit
@@ -103,12 +105,16 @@ class Profile:
     reports      about the step alone, in any company
     latches      that it reads; `produced` are those it fills, None if it keeps all (nop, noforward)
     turnaround   what it leaves in the turnaround register, None if it leaves it alone
-    is_special   it reads the turnaround register, waits, or uses memory that transfers use, too
+    is_special   the rules have to look whatever the addresses
+    uses_upper   it waits, or uses memory that transfers use, too: `shared` says which
     bank_reads   (bank, element bits); bank_writes (bank, element bits, mnemonic)
     traffic      what it reads and writes of memories in which hazards occur
     """
 
-    __slots__ = ("bank_reads", "bank_writes", "is_special", "latches", "produced", "reports", "traffic", "turnaround")
+    __slots__ = (
+        *("bank_reads", "bank_writes", "has_waits", "is_special", "latches", "produced", "reports", "shared"),
+        *("traffic", "turnaround", "uses_upper"),
+    )
 
     def __init__(self, company: "_Company", expressions: tuple[Expression, ...], addresses: Addresses) -> None:
         own = [report._replace(expression=i) for i, e in enumerate(expressions) for report in expression_reports(e)]
@@ -119,9 +125,15 @@ class Profile:
         self.latches = frozenset(o.memory for e in expressions for o in e.sources if o.memory in LATCHES)
         made = [produced_latch(e) for e, info in zip(expressions, infos, strict=True) if info.unit not in _CONTROL]
         self.produced = None if keeps else frozenset(latch for latch in made if latch is not None)
-        touched = [access for expression in expressions for access in accesses(expression)]
-        is_upper = not units.isdisjoint((Unit.WAIT, Unit.L2BM, Unit.L2BMDARW))
-        self.is_special = is_upper or any(a.memory is Memory.TURNAROUND and not a.write for a in touched)
+        self.has_waits = Unit.WAIT in units
+        self.uses_upper = not units.isdisjoint((Unit.WAIT, Unit.L2BM, Unit.L2BMDARW))
+        touched = [(number, access) for number, e in enumerate(expressions) for access in accesses(e)]
+        reaches = [company.reach(number, access, addresses) for number, access in touched]
+        certain = [reach for reach in reaches if reach is not None]
+        self.traffic = _traffic([one for one in certain if one.access.memory in DELAYED])
+        self.shared = [one for one in certain if one.access.memory in SHARED]
+        reads_turnaround = any(a.memory is Memory.TURNAROUND and not a.write for _, a in touched)
+        self.is_special = reads_turnaround or len(certain) < len(reaches)
         upwards = [
             e for e, info in zip(expressions, infos, strict=True) if info.unit is Unit.L1BM and not moves_down(e)
         ]
@@ -136,50 +148,88 @@ class Profile:
             for e, info in zip(expressions, infos, strict=True)
             if info.unit in (Unit.MAU, Unit.MREAD) and e.sources[0].memory in _BANKS
         )
-        self.traffic = _traffic([company.reach(access, addresses) for access in touched if access.memory in DELAYED])
 
 
 class _Company:
     """Expressions by their shapes: what the addresses of a step have to be compared with."""
 
     def __init__(self, shapes: Sequence[Shape]) -> None:
-        operands = [operand for shape in shapes for operand in shape.operands]
-        self.memories = [operand.memory for operand in operands]
-        self.firsts = [self.memories.index(memory) for memory in self.memories]
-        self.limits = [_limit(shape, place) for shape in shapes for place in range(len(shape.places))]
-        self.alignments = [_LONG_ALIGNMENT if memory in _UPPER else _WORD_ALIGNMENT for memory in self.memories]
+        self.places = [place for number, shape in enumerate(shapes) for place in _places(shape, number)]
+        self.limits = [place.limit for place in self.places]
+        self.alignments = [_LONG_ALIGNMENT if p.memory in _UPPER else _WORD_ALIGNMENT for p in self.places]
+        self.earlier = [self._earlier(i, len(shapes) == 1) for i in range(len(self.places))]
         self.profiles: dict[tuple[int, ...], Profile] = {}
-        everything = [o for s in shapes for o in (*s.expression.sources, *s.expression.destinations)]
-        fixed = {o.memory for o in everything if not is_relocated(o)}
-        self.is_comparable = fixed.isdisjoint(self.memories)
+        fixed = frozenset[Memory]().union(*(_fixed(shape) for shape in shapes))
+        self.is_comparable = fixed.isdisjoint([place.memory for place in self.places])
+
+    def _earlier(self, number: int, is_alone: bool) -> list[tuple[int, int]]:
+        """Places that the address in a place has to be compared with, and the distance from which on they are apart.
+        Only of registers it matters by how much two accesses of a step overlap (row 9b goes by cycles)."""
+        own = self.places[number]
+        if own.memory in _UPPER:
+            return []
+        exact = own.memory in (Memory.GRF0, Memory.GRF1) and not is_alone
+        return [
+            (i, max(_WORD_ALIGNMENT, own.extent, other.extent) if exact else _WORD_ALIGNMENT)
+            for i, other in enumerate(self.places[:number])
+            if other.memory is own.memory
+        ]
 
     def key(self, addresses: Addresses) -> tuple[int, ...] | None:
-        """Residues, and differences from the first address in the same memory; None if the step does not stay inside
-        the memory, or has an address that cannot be compared."""
+        """Residues, and differences as far as they matter; None if the step does not stay inside the memory, or has an
+        address that cannot be compared."""
         if not self.is_comparable:
             return None
         found: list[int] = []
         for place, address in enumerate(addresses):
             if address > self.limits[place]:
                 return None
-            first = self.firsts[place]
-            found.append(address % self.alignments[place] if first == place else address - addresses[first])
+            found.append(address % self.alignments[place])
+            for other, apart in self.earlier[place]:
+                difference = address - addresses[other]
+                found.append(difference if -apart < difference < apart else apart)
         return tuple(found)
 
-    def reach(self, access: Access, addresses: Addresses) -> Reach:
-        """The words of an access of a step at these addresses, relative to the first address in its memory."""
-        anchor = self.memories.index(access.memory) if access.memory in self.memories else -1
-        base = addresses[anchor] if anchor >= 0 else 0
-        words = [word for cycle in access.cycles for word in cycle]
-        return Reach(access, anchor, min(first for first, _ in words) - base, max(end for _, end in words) - base)
+    def reach(self, number: int, access: Access, addresses: Addresses) -> Reach | None:
+        """The words of an access of an expression, relative to the address that they depend on; None if that may be
+        one of several."""
+        own = (number, access.memory, access.write)
+        anchors = [i for i, p in enumerate(self.places) if (p.expression, p.memory, p.is_written) == own] or [-1]
+        bases = {addresses[anchor] if anchor >= 0 else 0 for anchor in anchors}
+        if len(bases) > 1:
+            return None
+        (base,) = bases
+        first, end = bounds(access)
+        return Reach(access, anchors[0], first - base, end - base)
 
 
-def _limit(shape: Shape, place: int) -> int:
-    """The largest address at which an operand stays inside its memory."""
-    operand = shape.operands[place]
-    touched = [access for access in accesses(shape.expression) if access.memory is operand.memory]
-    ends = [end for access in touched for cycle in access.cycles for _, end in cycle]
-    return machine.MEMORIES[operand.memory].addresses - max(ends, default=0)
+class _Place(NamedTuple):
+    """A place of a step: number of the expression, words from the address to the last one, the largest address."""
+
+    expression: int
+    memory: Memory
+    is_written: bool
+    extent: int
+    limit: int
+
+
+@lru_cache(_COMPANY_LIMIT)
+def _places(shape: Shape, number: int) -> tuple[_Place, ...]:
+    """The places of a shape that is that of the expression with this number."""
+    found: list[_Place] = []
+    for place, operand in zip(shape.places, shape.operands, strict=True):
+        memory = operand.memory
+        extent = max((bounds(a)[1] for a in accesses(shape.expression) if a.memory is memory), default=0)
+        is_written = place >= len(shape.expression.sources)
+        found.append(_Place(number, memory, is_written, extent, machine.MEMORIES[memory].addresses - extent))
+    return tuple(found)
+
+
+@lru_cache(_COMPANY_LIMIT)
+def _fixed(shape: Shape) -> frozenset[Memory]:
+    """Memories of operands whose addresses, if they have any, are part of the shape."""
+    operands = (*shape.expression.sources, *shape.expression.destinations)
+    return frozenset(operand.memory for operand in operands if not is_relocated(operand))
 
 
 _companies: dict[tuple[Shape, ...], _Company] = {}

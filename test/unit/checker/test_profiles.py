@@ -1,6 +1,7 @@
 """Profiles of steps spare the checker work and nothing else: the findings are those of the rules themselves."""
 
 import random
+from typing import Any
 
 import pytest
 from assembly.legal import legal
@@ -13,7 +14,7 @@ from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.assembly.records import Operand, Statement, Step
 from mnc.mncore_backend.assembly.shapes import form_of
 from mnc.mncore_backend.checker import CheckOptions, Finding, check, check_program
-from mnc.mncore_backend.checker.check import _Checker
+from mnc.mncore_backend.checker.findings import Report
 
 OPTIONS = (CheckOptions(), CheckOptions(vendor=True), CheckOptions(strict=frozenset(["all"])))
 
@@ -89,17 +90,22 @@ LINES = (
     "noforward; iadd $lr{b}v $ls{c}v $ls{b}v",
     "nop",
     "nop/2",
+    "iadd $lr{f}v $lm0v $ls8v; fvmul $ls0v $lm0v $lr{g}v",
+    "mvp/n64i{t} $d0 $lc{e}@.0",
+    "mvp/n64i{t} $lc{e}@.0 $d0",
+    "l2bmb $lc{e} $lb{e}; wait i{t}",
+    "iadd $lm{a}v $lr{b}v $ls{c}v; wait i{t}",
 )
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(40))
 def test_dense_programs_have_the_same_findings(seed: int) -> None:
     rng = random.Random(seed)
-    chosen = rng.sample(LINES, 6)
+    chosen = rng.sample(LINES, 8)
     text = "\n".join(
         rng.choice(chosen).format(
             a=8 * rng.randrange(4), b=8 * rng.randrange(4), c=8 * rng.randrange(4), d=4 * rng.randrange(2),
-            e=256 * rng.randrange(3),
+            e=256 * rng.randrange(3), f=2 * rng.randrange(8), g=2 * rng.randrange(8), t=f"{rng.randrange(1, 4):02x}",
         )
         for _ in range(300)
     )  # fmt: skip
@@ -110,13 +116,17 @@ def test_dense_programs_have_the_same_findings(seed: int) -> None:
 
 def test_most_steps_need_no_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     passed: list[bool] = []
-    original = _Checker._passes
+    original = check._Checker._quick_reports
 
-    def passes(self: _Checker, *arguments: object) -> bool:
-        passed.append(original(self, *arguments))  # pyright: ignore[reportArgumentType]
-        return passed[-1]
+    def watch(*arguments: Any) -> list[Report] | None:
+        found = original(*arguments)
+        passed.append(found is not None)
+        return found
 
-    monkeypatch.setattr(_Checker, "_passes", passes)
-    text = "\n".join(f"fvfma $lm{8 * i}v $lr{8 * (i % 9)}v $lm{8 * i}v $ls{8 * (i % 5)}v" for i in range(100))
-    assert check_program(parse_program(text)) == []
+    monkeypatch.setattr(check._Checker, "_quick_reports", watch)
+    text = "\n".join(
+        f"fvfma $lm{8 * i}v $lr{8 * (i % 9)}v $lm{8 * i}v $ls{8 * (i % 5)}v; l2bmb $lc{64 * i} $lb{64 * (i % 7)}"
+        for i in range(100)
+    )
+    assert check_program(parse_program("mvp/n64 $d0 $lc32000@.0\n" + text)) == []
     assert passed.count(True) == 100
