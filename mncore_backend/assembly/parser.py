@@ -54,9 +54,8 @@ def parse_program(
     return statements
 
 
-def _parse_lines(
-    text: str, file_name: str, statements: list[Statement], errors: list[AsmSyntaxError] | None
-) -> None:
+def _parse_lines(text: str, file_name: str, statements: list[Statement], errors: list[AsmSyntaxError] | None) -> None:
+    """Append the statements of a file."""
     append = statements.append
     known = _steps.get
     for number, raw in enumerate(text.split("\n"), 1):

@@ -131,9 +131,7 @@ class Expression:
     literal: Literal | None = None
     tag: int | None = None  # wait
     _hash: int = field(default=0, init=False, repr=False, compare=False)
-    _form: tuple[Any, tuple[int, ...]] = field(
-        init=False, repr=False, compare=False
-    )  # once it is known: see `shapes`
+    _form: tuple[Any, tuple[int, ...]] = field(init=False, repr=False, compare=False)  # once it is known: see `shapes`
 
     def __hash__(self) -> int:
         """Worked out once, as that of operands."""

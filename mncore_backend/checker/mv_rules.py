@@ -35,7 +35,6 @@ def _may_meet(a: _Span, b: _Span) -> bool:
     return a[0] is b[0] and (a[1] or b[1]) and a[2] < b[3] and b[2] < a[3]
 
 
-
 @dataclass(eq=False, slots=True)
 class _Running:
     transfer: Transfer

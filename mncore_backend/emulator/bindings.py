@@ -1,6 +1,7 @@
 """Bindings of operands and transfers: what a template is filled with (see `templates`)."""
 
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
+from mnc.mncore_backend.assembly.shapes import Addresses, Shape
 from mnc.mncore_backend.emulator.arena import Arena
 from mnc.mncore_backend.emulator.constants import OPERAND_LIMIT, Constants
 from mnc.mncore_backend.emulator.context import Context
@@ -38,7 +39,7 @@ class Bindings:
         self._constants = constants
         self._strict = strict
         self._tables: dict[tuple[object, ...], Table] = {}
-        self._transfers: dict[Expression, Binding] = {}
+        self._transfers: dict[tuple[Shape, Addresses], Binding] = {}
 
     def table(self, expression: Expression, place: int) -> Table:
         """The bindings of an operand, by its place among sources and destinations; its address does not count."""
@@ -81,13 +82,14 @@ class Bindings:
         found = known_upper(self._constants, self._arena, expression, self._strict)
         return Binding(found.rows, found.accesses)
 
-    def transfer(self, expression: Expression) -> Binding | None:
+    def transfer(self, shape: Shape, addresses: Addresses) -> Binding | None:
         """The binding of a transfer between L2BM and L1BM that a kernel does."""
-        known = self._transfers.get(expression)
+        key = (shape, addresses)
+        known = self._transfers.get(key)
         if known is not None:
             return known
         try:
-            plan = plan_l2bm(expression)
+            plan = plan_l2bm(shape.at(addresses))
         except ValueError:  # decoding says what is wrong
             return None
         if plan.copy is None:
@@ -95,5 +97,5 @@ class Bindings:
         if len(self._transfers) >= OPERAND_LIMIT:
             self._transfers.clear()
         rows = self._constants.rows_of_copy(plan.copy, self._arena)
-        made = self._transfers[expression] = Binding(rows, l2bm=plan)
+        made = self._transfers[key] = Binding(rows, l2bm=plan)
         return made

@@ -65,15 +65,13 @@ class Checker:
                 if template.verified == epoch or self._are_banks_written(facts):
                     template.verified = plan.verified = epoch
                     return
-        for l2bm in facts.l2bm:
-            self._in_flight_l2bm(l2bm)
         if self._are_banks_written(facts) and self._is_clean(plan, statement):
             self._note_writes(plan)
             self._remember(plan)
             return
         engine = self.engine
         engine.flush()
-        PoisonedStep(engine, statement, facts.l2bm, keeps_latches=facts.noforward).run()
+        PoisonedStep(engine, statement, plan.l2bm, keeps_latches=facts.noforward).run()
 
     def _remember(self, plan: Plan) -> None:
         """What was clean or cleaned by this step will be so until the epoch ends."""
@@ -107,7 +105,7 @@ class Checker:
         for upper in uppers:
             if not upper.write and not shadow.is_clean_upper(upper):
                 return False
-        for l2bm in facts.l2bm:
+        for l2bm in plan.l2bm:
             if not self._is_clean_l2bm(l2bm):
                 return False
         return not shadow.has_poison_aside or self._is_apart(statement)
@@ -138,7 +136,7 @@ class Checker:
         for upper in uppers:
             if upper.write:
                 shadow.mark_upper_access(upper)
-        for l2bm in facts.l2bm:
+        for l2bm in plan.l2bm:
             if l2bm.l2bm is not None and l2bm.l2bm[2]:
                 first, count, _ = l2bm.l2bm
                 shadow.l2bm[:, first : first + count] = True
@@ -167,6 +165,11 @@ class Checker:
         return is_written
 
     # ---- transfers ----
+
+    def check_in_flight(self, plan: Plan) -> None:
+        """The transfers of a step against those in flight, which differ from execution to execution."""
+        for l2bm in plan.l2bm:
+            self._in_flight_l2bm(l2bm)
 
     def _in_flight_l2bm(self, plan: L2bmPlan) -> None:
         if plan.l2bm is None:

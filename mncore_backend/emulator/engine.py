@@ -116,8 +116,11 @@ class Engine:
         facts = plan.facts
         if facts.wait_tag is not None:
             self.timeline.wait(facts.wait_tag)
-        if self.strict and plan.verified != self.shadow.epoch:
-            self.checker.check_step(plan, statement)
+        if self.strict:
+            if plan.l2bm and (self.timeline.in_flight or plan.verified != self.shadow.epoch):
+                self.checker.check_in_flight(plan)
+            if plan.verified != self.shadow.epoch:
+                self.checker.check_step(plan, statement)
         if facts.bank_reads:
             self._prepare_banks(facts)
         if facts.acts:
@@ -131,14 +134,14 @@ class Engine:
     def _act(self, plan: Plan) -> None:
         """A step with work of the host before or after its kernels."""
         facts = plan.facts
-        by_host = () if facts.copies_l2bm else facts.l2bm
+        by_host = () if facts.copies_l2bm else plan.l2bm
         if facts.before or by_host:
             self.flush()
             for action in facts.before:
                 action(self)
         if facts.copies_l2bm:
-            self.runner.claim(facts.l2bm[0])
-            self._count_l2bm(facts.l2bm[0])
+            self.runner.claim(plan.l2bm[0])
+            self._count_l2bm(plan.l2bm[0])
         fetched = [(l2bm, l2bm.read(self.state)) for l2bm in by_host]
         self.runner.add_plan(plan)
         if facts.after or fetched:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
+from mnc.mncore_backend.emulator.arena import LAYOUT, ROWS
 from mnc.mncore_backend.emulator.context import Context
 from mnc.mncore_backend.emulator.errors import EmulationError, block_text
 from mnc.mncore_backend.emulator.geometry import BLOCKS, CYCLES, LOCAL_LONGS, PES
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.engine import Engine
 
 LOCAL_WORDS = 2 * LOCAL_LONGS
+_PLACES = np.arange(BLOCKS)[:, None, None] * (ROWS * PES) + np.arange(PES)
+"""Long word of the arena at which row 0 of every PE stands, [block, 1, PE]."""
 
 
 class DynamicTarget(NamedTuple):
@@ -37,17 +40,21 @@ def is_dynamic(operand: Operand, context: Context) -> bool:
 
 def dynamic_words(engine: "Engine", operand: Operand) -> NDArray[np.int64]:
     """First word of the access, [block, cycle, PE]; rounded down to the width and wrapped, an error in strict mode."""
-    bars = engine.state.base_registers()[:, int(operand.memory is Memory.LM1), None, :].astype(np.int64)
-    words = np.zeros((BLOCKS, CYCLES, PES), np.int64) + bars
-    words += np.array(operand.addresses(), np.int64)[None, :, None]
+    which = int(operand.memory is Memory.LM1)
+    words = np.zeros((BLOCKS, CYCLES, PES), np.int64)
     if operand.t_indirect:
-        index = engine.state.arena.region("t")[:, :CYCLES] & np.uint64(0xFFFFFFFF)
-        words += index.astype(np.int64)
+        words += engine.state.arena.region("t")[:, :CYCLES].view(np.int64) & 0xFFFFFFFF
+    words += np.array(operand.addresses(), np.int64)[None, :, None]
+    if engine.context.bars[which] != 0:
+        words += engine.state.base_registers()[:, which, None, :].astype(np.int64)
     if operand.pe_offset is not None:
         words += np.where(np.arange(PES) % 4 <= operand.pe_offset, operand.width, 0)[None, None, :]
+    inside = LOCAL_WORDS - operand.width  # sizes are powers of two: the bits that an aligned address may have
+    if not (words & ~inside).any():
+        return words
     if engine.strict:
         _check_words(engine, operand, words)
-    return words % LOCAL_WORDS // operand.width * operand.width
+    return words & inside
 
 
 def poisoned_addresses(engine: "Engine", operand: Operand) -> tuple[NDArray[np.bool_] | None, Origin | None]:
@@ -87,16 +94,23 @@ def _memory(engine: "Engine", operand: Operand) -> NDArray[np.uint64]:
     return engine.state.arena.region(operand.memory.value)
 
 
+def _longs(engine: "Engine", operand: Operand, words: NDArray[np.int64], distance: int = 0) -> NDArray[np.uint64]:
+    """The long words [block, cycle, PE] of a memory in which words lie, or so many behind."""
+    places = ((words >> 1) + (LAYOUT[operand.memory.value][0] + distance)) * PES
+    places += _PLACES
+    return engine.state.arena.rows.reshape(-1).take(places)
+
+
 def fetch_dynamic(engine: "Engine", operand: Operand, msb_row: int, lsb_row: int | None) -> None:
     """Gather into scratch rows what every PE reads."""
     words = engine.dynamic_words(operand)
-    memory, rows = _memory(engine, operand), engine.state.arena.rows
-    longs = np.take_along_axis(memory, words >> 1, axis=1)
+    rows = engine.state.arena.rows
+    longs = _longs(engine, operand, words)
     if operand.width == 1:
         longs = np.where(words & 1, longs << np.uint64(32), longs & np.uint64(0xFFFFFFFF00000000))
     rows[:, msb_row : msb_row + CYCLES] = longs
     if lsb_row is not None:
-        rows[:, lsb_row : lsb_row + CYCLES] = np.take_along_axis(memory, (words >> 1) + 1, axis=1)
+        rows[:, lsb_row : lsb_row + CYCLES] = _longs(engine, operand, words, 1)
 
 
 def store_dynamic(

@@ -58,7 +58,7 @@ class UpperAccess(NamedTuple):
 @dataclass(slots=True)
 class Facts:
     """What a decoded PE statement does besides its kernel calls, for every address that it may be filled with, but for
-    `reads`, `writes` and `upper`."""
+    `reads`, `writes`, `upper` and `l2bm`."""
 
     before: list[HostAction]
     after: list[HostAction]
@@ -87,12 +87,13 @@ class Facts:
     @property
     def is_steady(self) -> bool:
         """Does the step touch the same words of the same memories whenever it is executed?"""
-        return not self.l2bm and not any(access.dynamic for access in (*self.reads, *self.writes))
+        return self.copies_l2bm >= bool(self.l2bm) and not any(access.dynamic for access in (*self.reads, *self.writes))
 
 
 @dataclass(slots=True)
 class Plan:
-    """A decoded PE statement. One that a template made shares the facts of the template, but for what it accesses.
+    """A decoded PE statement. One that a template made shares the facts of the template, but for what it accesses: its
+    own transfers are in `l2bm`.
 
     `verified` is the epoch of the shadow in which the step was seen to meet no poison (see `checks`). `is_new` says
     that it was never run.
@@ -105,6 +106,7 @@ class Plan:
     bindings: "Sequence[Binding]" = ()
     verified: int = -1
     is_new: bool = True
+    l2bm: "Sequence[L2bmPlan]" = ()
 
     def accesses(self) -> tuple[list[Access], list[Access], list[UpperAccess]]:
         """Words that the step reads, words that it writes, and long words of L1BM."""
@@ -225,4 +227,4 @@ class PlanBuilder:
             self.checks_block_float,
             self.copies_l2bm,
         )
-        return Plan(table, records, facts)
+        return Plan(table, records, facts, l2bm=facts.l2bm)

@@ -84,6 +84,8 @@ class Shadow(UpperShadow):
     def is_clean_dynamic(self, memory: Memory, words: NDArray[np.int64], width: int) -> bool:
         """`is_clean` for data-dependent addresses, first words [block, cycle, PE]."""
         state = np.frombuffer(self.state[memory], np.uint8)
+        if (state[words.min() : words.max() + width] == EVERYWHERE).all():
+            return True
         return all((state[words + offset] == EVERYWHERE).all() for offset in range(width))
 
     # ---- poison of PE memories ----

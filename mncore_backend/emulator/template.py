@@ -2,7 +2,6 @@
 
 from array import array
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -78,11 +77,10 @@ class Template:
         first = records.buffer_info()[0]
         for place, at in self.calls:
             table[place] = first + at
-        facts = known.facts
-        if facts.copies_l2bm:
-            facts = copy(facts)
-            facts.l2bm = [binding.l2bm for binding in bindings if binding.l2bm is not None]
-        return Plan(table, records, facts, self, bindings)
+        made = Plan(table, records, known.facts, self, bindings)
+        if known.l2bm:
+            made.l2bm = [binding.l2bm for binding in bindings if binding.l2bm is not None]
+        return made
 
     def accesses(self, bindings: Sequence[Binding]) -> tuple[list[Any], list[Any], list[Any]]:
         """What the step reads and writes with these bindings (see `Plan.accesses`)."""

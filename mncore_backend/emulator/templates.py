@@ -99,7 +99,7 @@ class Templates:
             own = addresses[first : first + len(shape.places)]
             first += len(own)
             if part is None:
-                found.append(self._bindings.transfer(shape.at(own)))
+                found.append(self._bindings.transfer(shape, own))
                 continue
             expression = None
             for place, (table, address) in enumerate(zip(part, own, strict=True)):
@@ -200,5 +200,5 @@ class Templates:
             for listed in (facts.reads, facts.writes, facts.upper)
         ]
         total = len(facts.reads) + len(facts.writes) + len(facts.upper) + len(facts.mask_reads) + len(facts.mask_writes)
-        is_bound = sum(map(len, lists)) == total and not facts.l2bm
+        is_bound = sum(map(len, lists)) == total
         return Template(plan, offsets, found, *lists, is_bound=is_bound)

@@ -116,7 +116,12 @@ class Timeline:
 
     def may_conflict(self, memory: Memory, first: int, count: int, write: bool) -> bool:
         """False if no transfer is in flight that `conflict` could find in any instance."""
-        return any(transfer.may_meet(memory, first, count, write) for transfer in self.in_flight)
+        end = first + count
+        for transfer in self.in_flight:
+            for (kind, is_write), (low, high) in transfer.spans.items():
+                if low < end and first < high and kind is memory and (write or is_write):
+                    return True
+        return False
 
     @property
     def cycles(self) -> int:

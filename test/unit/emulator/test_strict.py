@@ -290,3 +290,21 @@ def test_23_1_mvp_to_dram_without_a_named_l2b() -> None:
     machine.run("mvp/n64 $lc0 $d64")
     for group in range(4):
         assert np.array_equal(machine.read_dram(group, 64, 64), 200 * group + np.arange(64, dtype=np.uint64))
+
+
+def test_a_copy_that_was_clean_meets_a_transfer_when_it_is_repeated() -> None:
+    machine = Machine("strict")
+    machine.poke(Memory.L2BM, 0, np.zeros((8, 64), np.uint64))
+    machine.write_dram(0, 0, np.zeros(64, np.uint64))
+    machine.run("l2bmb $lc0 $lb0\nnop/4\nl2bmb $lc0 $lb0\nnop/4\nl2bmb $lc0 $lb64")
+    program = "l2bmb $lc0 $lb0\nnop/4\nmvp/n64i01 $d0@0 $lc0@0.0\nl2bmb $lc0 $lb0"
+    assert refused(machine, program, "unwaited-transfer").line == 4
+    machine.run("nop; wait i01\nl2bmb $lc0 $lb0")
+
+
+def test_a_copy_that_was_clean_carries_poison_when_it_is_repeated() -> None:
+    machine = Machine("strict")
+    machine.poke(Memory.L2BM, 0, np.zeros((8, 64), np.uint64))
+    machine.run("l2bmb $lc0 $lb0\nnop/4\nl2bmb $lc0 $lb0\nnop/4\nl2bmb $lc0 $lb64")
+    program = "mvp/n64i02 $d4096@0 $lc0@0.0\nnop; wait i02\nl2bmb $lc0 $lb0\nnop/4\nl1bmm $lb0 $lr0v\nnop/2"
+    refused(machine, f"{program}\nd get $lr0n0c0b0m0p0 1", "uninitialised-read")

@@ -25,7 +25,7 @@ def same(first: Plan, second: Plan) -> None:
         if field.name not in ("reads", "writes", "upper", "l2bm"):
             assert getattr(first.facts, field.name) == getattr(second.facts, field.name), field.name
     assert first.accesses() == second.accesses()
-    transfers = [[(one.l2bm, one.l1bm, one.copy) for one in plan.facts.l2bm] for plan in (first, second)]
+    transfers = [[(one.l2bm, one.l1bm, one.copy) for one in plan.l2bm] for plan in (first, second)]
     assert transfers[0] == transfers[1]
     assert first.records == second.records
     for plan in (first, second):
