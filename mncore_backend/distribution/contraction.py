@@ -32,13 +32,13 @@ from mnc.mncore_backend.distribution.space import (
 from mnc.mncore_backend.distribution.tiles import (
     aligned_digits,
     follow_operand,
-    halo_steps,
     straddling_steps,
     tile_digits,
 )
 from mnc.mncore_backend.distribution.windows import source_layout, tiled_layout
 from mnc.mncore_backend.layout import Axis, Digit, Layout
 from mnc.mncore_backend.machine import MV_LATENCY_STEPS
+from mnc.mncore_backend.pricing import tiling
 
 
 def _lane_dim(extents: Sequence[int], dims: Sequence[int]) -> int | None:
@@ -219,12 +219,11 @@ SHOWN, FINALISTS = 8, 5
 
 
 def _tiling_steps(extents: Sequence[int], operand: Operand, plan: ContractionPlan) -> float:
-    """Price of making the tiles of a factor: moving it to where they are, and their halos."""
+    """Price of making the tiles of a factor, with their halos, from where it is."""
     assert operand.layout is not None and operand.windows is not None
     digits = [plan.digits.get(d, ()) for d in range(len(extents))]
     places = source_layout(operand.windows, digits, operand.shape)
-    moved = relayout_steps(operand.layout, places) if places is not None else 0.0
-    return moved + plan.left.local_size / 2 + halo_steps(operand.windows, extents, digits, plan.left.local_size)
+    return tiling(operand.windows, extents, digits, operand.layout, places, plan.left).total
 
 
 def _sums(problem: Contraction, plan: ContractionPlan) -> float:

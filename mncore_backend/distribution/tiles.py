@@ -70,6 +70,10 @@ def aligned_digits(digits: dict[int, Digits], strides: Mapping[int, int]) -> dic
     return result
 
 
+_EXCHANGE = {Axis.MAB: (60, 3), Axis.L1B: (160, 14), Axis.L2B: (3000, 24)}
+"""Steps of exchanging a tensor across an axis: fixed, and per long word of a PE."""
+
+
 def straddling_steps(layout: Layout, dims: Mapping[int, int]) -> float:
     """A rough price of windows that straddle tiles: the whole tensor moves along the axes of dimensions whose tiles are
     no multiple of the stride. `dims`: dimension of the layout -> stride."""
@@ -91,25 +95,6 @@ def follow_operand(
     if windows is None:
         windows = tuple(Window(d) for d in access)
     return follow(windows, extents, layout)
-
-
-_EXCHANGE = {Axis.MAB: (60, 3), Axis.L1B: (160, 14), Axis.L2B: (3000, 24)}
-"""Steps of exchanging halos across an axis: fixed, and per long word of a tile that is halo."""
-
-
-def halo_steps(windows: Windows, extents: Sequence[int], digits: Sequence[Digits], local_size: int) -> float:
-    """A rough price of the halos: what tiles hold beyond their own part comes from neighbours."""
-    steps = 0.0
-    for window in windows:
-        if window.out is None or window.kernel is None:
-            continue
-        outputs = prod(d.size for d in digits[window.out] if d.axis is Axis.ADDRESS)
-        covered = reach(window, outputs, extents)
-        halo = local_size * max(0, covered - outputs * window.stride) / covered
-        axes = {d.axis for d in digits[window.out] if d.size > 1 and d.axis in _EXCHANGE}
-        if halo:
-            steps += sum(fixed + rate * halo for fixed, rate in (_EXCHANGE[axis] for axis in axes))
-    return steps
 
 
 def choose_tiles(
