@@ -66,6 +66,12 @@ def fixing(wanted: Wanted) -> Iterator[Choices]:
         _CHOICES.reset(token)
 
 
+def fixed(decision: str, op: Any) -> str | None:
+    """The candidate that is wanted for a decision about an operation; None if it is open."""
+    active = _CHOICES.get()
+    return None if active is None else active.wanted.get(decision, {}).get(node_name(op.location) or "")
+
+
 def choose(decision: str, op: Any, candidates: Sequence[str]) -> int:
     """The number of the candidate to take; the first is what the pass would take by itself."""
     active = _CHOICES.get()

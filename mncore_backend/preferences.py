@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-Preference = Literal["alike", "tensor-parallel", "cyclic", "foresight", "still"]
+Preference = Literal["alike", "tensor-parallel", "cyclic", "foresight", "still", "together"]
 """What a choice among layouts favours, beyond its price.
 
 ``alike``: no tensor is split over the L2Bs. All of them compute the same, and nothing is exchanged between them.
@@ -11,4 +11,5 @@ weights of its own.
 ``cyclic``: elements are dealt out to the places in turn, not in blocks, where blocks would not be powers of two.
 ``foresight``: a layout is chosen for what it saves in later operations, even where that estimate is uncertain.
 ``still``: tensors keep their layouts, as long as the matrix unit loses less time than a transfer takes.
+``together``: all operations are placed together by a search, and not one after the other.
 """

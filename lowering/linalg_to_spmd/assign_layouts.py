@@ -12,18 +12,25 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mnc.core.bindings import ir
+from mnc.core.both import share_out
 from mnc.core.pass_base import Pass
 from mnc.core.recording import current_recording
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.layout_attributes import MATRIX, OPERANDS, PARTIAL, PRECISION, PRICE, RESULT
 from mnc.lowering.linalg_to_spmd.pose_placement import Poser
-from mnc.lowering.linalg_to_spmd.recorded import decide_plan, record_plans
+from mnc.lowering.linalg_to_spmd.recorded import decide_plan, pinned_plans, record_plans
 from mnc.lowering.linalg_to_spmd.streaming import PARTS
 from mnc.mncore_backend.distribution import ContractionPlan, Preference, policy_of
 from mnc.mncore_backend.distribution.problem import WHOLE
+from mnc.mncore_backend.movement.ahead import Request, plan_ahead
 from mnc.mncore_backend.placement.problem import Problem, Product
-from mnc.mncore_backend.placement.solve import solve_in_order
+from mnc.mncore_backend.placement.solve_in_order import solve_in_order
+from mnc.mncore_backend.placement.solve_together import solve_together
 from mnc.mncore_backend.placement.state import Placed, State
+
+TOGETHER: Preference = "together"
+MIXED: tuple[tuple[Preference, ...], ...] = (), ("cyclic",), ("tensor-parallel",), ("tensor-parallel", "cyclic")
+"""Policies among which every operation chooses, if all are placed together and nothing else is preferred."""
 
 
 def _annotate(op: Any, placed: Placed) -> None:
@@ -76,12 +83,28 @@ class AssignLayouts(Pass):
         poser = Poser(self.precision, homes)
         problem = poser.pose(function, self.whole)
 
-        def decide(number: int, plans: Sequence[ContractionPlan]) -> int:
-            return decide_plan(poser.operations[number], plans)
-
-        recorded = current_recording() is not None
-        state = solve_in_order(problem, policy_of(self.prefer), decide, compare=recorded)
+        state = self._solved(problem, poser.operations)
         _write(problem, state, poser.operations)
-        for number, compared in state.compared.items() if recorded else ():
-            record_plans(poser.operations[number], compared)
+        if current_recording() is not None:
+            for number, compared in state.compared.items():
+                record_plans(poser.operations[number], compared)
         function.attributes[PRICE] = ir.FloatAttr.get_f64(state.price)
+
+    def _solved(self, problem: Problem, operations: Sequence[Any]) -> State:
+        def decide(number: int, plans: Sequence[ContractionPlan]) -> int:
+            return decide_plan(operations[number], plans)
+
+        if TOGETHER not in self.prefer:
+            compare = current_recording() is not None
+            return solve_in_order(problem, policy_of(self.prefer), decide, compare=compare)
+        others = [name for name in self.prefer if name != TOGETHER]
+        policies = [policy_of(others)] if others else [policy_of(names) for names in MIXED]
+        state = solve_together(problem, policies, pinned_plans(operations), _plan_ahead)
+        for number, compared in state.compared.items():
+            decide(number, [plan for plan, _ in compared])
+        return state
+
+
+def _plan_ahead(requests: Sequence[Request]) -> None:
+    """Plan movements on two processors."""
+    plan_ahead(requests, share_out)

@@ -14,6 +14,7 @@ from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, PRECISION, R
 from mnc.lowering.linalg_to_spmd.reading import (
     Generic,
     combines_across_pes,
+    is_tensor,
     is_transposition,
     read_generic,
     shape_of,
@@ -70,12 +71,15 @@ class Poser:
         self._tensors = {value: i for i, value in enumerate(values)}
         self._numbers = {op: i for i, op in enumerate(self.operations)}
         made = {op.results[0]: i for op, i in self._numbers.items()}
-        tensors = tuple(
-            Tensor(shape_of(v) if isinstance(v.type, ir.RankedTensorType) else (), made.get(v), self.homes.is_kept(v))
-            for v in values
-        )
+        tensors = tuple(self._tensor(value, made.get(value)) for value in values)
         returned = tuple(self._tensors[v] for v in list(block.operations)[-1].operation.operands)
         return Problem(tensors, tuple(map(self._operation, self.operations)), whole, returned)
+
+    def _tensor(self, value: Any, made_by: int | None) -> Tensor:
+        if not is_tensor(value):
+            return Tensor(())
+        uniform = splat_value(value) is not None
+        return Tensor(shape_of(value), made_by, kept=self.homes.is_kept(value), is_uniform=uniform)
 
     @staticmethod
     def _takes_part(op: Any) -> bool:

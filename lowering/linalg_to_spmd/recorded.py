@@ -1,9 +1,9 @@
 """Decisions about layouts, for reports."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from mnc.core.decisions import choose
+from mnc.core.decisions import choose, fixed
 from mnc.core.recording import Candidate, decided
 from mnc.mncore_backend.distribution.contraction import Compared, ContractionPlan
 
@@ -18,6 +18,12 @@ def describe(plan: ContractionPlan) -> str:
 def decide_plan(op: Any, plans: Sequence[ContractionPlan]) -> int:
     """The first of the plans of a contraction, unless another one is fixed."""
     return choose("layout", op, [describe(plan) for plan in plans])
+
+
+def pinned_plans(operations: Sequence[Any]) -> dict[int, Callable[[ContractionPlan], bool]]:
+    """For operations whose plan is fixed from outside: whether a plan is that one."""
+    wanted = ((number, fixed("layout", op)) for number, op in enumerate(operations))
+    return {number: lambda plan, text=text: describe(plan) == text for number, text in wanted if text is not None}
 
 
 def record_plans(op: Any, compared: Sequence[Compared]) -> None:

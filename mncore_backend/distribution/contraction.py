@@ -86,7 +86,7 @@ Candidate = tuple[ContractionPlan, dict[str, int]]
 """A plan, and how much of each role a PE has."""
 
 
-def _plans(problem: Contraction) -> list[Candidate]:
+def possible_plans(problem: Contraction) -> list[Candidate]:
     left, right = problem.left, problem.right
     held = [operand.layout for operand in (left, right) if operand.layout is not None]
     factors = replace(left, layout=None), replace(right, layout=None)
@@ -188,10 +188,14 @@ def _assemble(
     right = layout(problem.right.access, digits if swapped else matrix_digits)
     partial = tuple(a for a in SPLIT_AXES if a in _used_axes({d: digits[d] for d in by_role["k"]}))
     plan = ContractionPlan(left, right, layout(problem.result, digits), swapped, partial, 0.0, digits)
+    return plan, _counts(digits, by_role, swapped)
+
+
+def _counts(digits: dict[int, Digits], by_role: dict[str, list[int]], swapped: bool) -> dict[str, int]:
     counts = {role: _local_count(digits, by_role[role]) for role in "bmnk"}
-    counts["columns"] = counts[column]
+    counts["columns"] = counts["m" if swapped else "n"]
     counts["rows"] = counts["n" if swapped else "m"]
-    return plan, counts
+    return counts
 
 
 def _local_count(digits: dict[int, Digits], dims: Sequence[int]) -> int:
@@ -284,7 +288,7 @@ def _looking_ahead(
 @lru_cache(maxsize=1024)
 def least_cost(problem: Contraction) -> float:
     """What the cheapest plan costs by the estimates of this module; remembered, because blocks of networks repeat."""
-    return min(_cost(problem, plan, counts, relayout_steps) for plan, counts in _plans(problem))
+    return min(_cost(problem, plan, counts, relayout_steps) for plan, counts in possible_plans(problem))
 
 
 def _with_others(plans: Sequence[tuple[ContractionPlan, float]], others: Callable[[ContractionPlan], float]) -> int:
@@ -314,7 +318,7 @@ def plan_contraction(
     its layout, `others` what other contractions of the factors pay for a plan. `decide` may take
     another of the best plans than the first. `watch` is shown what was compared.
     """
-    candidates = _plans(problem)
+    candidates = possible_plans(problem)
     costs = [_cost(problem, plan, counts, relayout_steps) for plan, counts in candidates]
     order = sorted(range(len(candidates)), key=lambda i: (costs[i], i))
     if afterwards is not None:

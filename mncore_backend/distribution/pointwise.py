@@ -45,6 +45,18 @@ def choose_iteration(
         axes: what is spread where no operand says how.
         cyclic: whether elements are dealt out in turn then, see `with_addresses`.
     """
+    return possible_iterations(extents, operands, axes, cyclic=cyclic)[0]
+
+
+def possible_iterations(
+    extents: Sequence[int],
+    operands: Sequence[tuple[Layout | None, Access]],
+    axes: Sequence[Axis] = SPLIT_AXES,
+    *,
+    cyclic: bool = False,
+) -> list[list[Digits]]:
+    """The iteration spaces that operands suggest, that for which the fewest elements must move first; one that nothing
+    is known of, where none does."""
     full = len([extent for extent in extents if extent > 1])
 
     def covers(access: Access) -> bool:
@@ -53,7 +65,7 @@ def choose_iteration(
     usable = [(layout, access) for layout, access in operands if layout is not None and covers(access)]
     candidates = _candidates(extents, usable)
     if not candidates:
-        return default_digits(extents, axes, cyclic=cyclic)
+        return [default_digits(extents, axes, cyclic=cyclic)]
 
     def moved(digits: list[Digits]) -> int:
         return sum(
@@ -61,13 +73,9 @@ def choose_iteration(
         )
 
     def local(digits: list[Digits]) -> int:
-        size = 1
-        for own in digits:
-            for digit in own:
-                size *= digit.size if not digit.axis.value else 1
-        return size
+        return prod(digit.size for own in digits for digit in own if not digit.axis.value)
 
-    return min(candidates, key=lambda digits: (moved(digits), local(digits)))
+    return sorted(candidates, key=lambda digits: (moved(digits), local(digits)))
 
 
 def _addresses(digits: Digits) -> int:

@@ -110,16 +110,26 @@ def choose_tiles(
         operands: how each is read, and where it is (None: not on the chip yet).
         axes: over which tiles are spread where no operand says how.
     """
-    best: tuple[int, dict[int, Digits]] | None = None
+    return possible_tiles(extents, parallel, operands, axes)[0]
+
+
+def possible_tiles(
+    extents: Sequence[int],
+    parallel: Sequence[bool],
+    operands: Sequence[tuple[Windows, Layout | None]],
+    axes: Sequence[Axis] = SPLIT_AXES,
+) -> list[list[Digits]]:
+    """The same for every operand that can stay where it is, the largest first."""
+    found: list[tuple[int, dict[int, Digits]]] = []
     for windows, layout in operands:
         digits = None if layout is None else follow(windows, extents, layout)
         if digits is None or any(_is_spread(own) and not parallel[d] for d, own in digits.items()):
             continue
         assert layout is not None
-        if best is None or layout.size > best[0]:
-            best = layout.size, digits
-    known = _default_tiles(extents, parallel, operands, axes) if best is None else best[1]
-    return [known.get(d, with_addresses(extent, ())) for d, extent in enumerate(extents)]
+        found.append((layout.size, digits))
+    found.sort(key=lambda one: -one[0])
+    ways = [digits for _, digits in found] or [_default_tiles(extents, parallel, operands, axes)]
+    return [[known.get(d, with_addresses(extent, ())) for d, extent in enumerate(extents)] for known in ways]
 
 
 def _is_spread(digits: Digits) -> bool:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.movement.estimate import count
 from mnc.mncore_backend.movement.gather import plan_gather
 from mnc.mncore_backend.movement.relayout import plan_relayout
 from mnc.mncore_backend.movement.repeats import REPEATS, Entries
@@ -33,6 +34,13 @@ class Request:
 
     def plan(self) -> None:
         """Plan it, to be remembered by `REPEATS`. What is wrong with it is said where the movement is wanted."""
+        self._planned()
+
+    def steps(self) -> int:
+        """Steps of the plan, if no transfer overlaps other work."""
+        return count(self._planned().operations).total_steps
+
+    def _planned(self) -> Program:
         builder = Builder(Program(), keep=self.keep)
         source, target = (
             builder.program.buffer("ahead", layout.local_size, LOCAL_MEMORY) for layout in (self.source, self.target)
@@ -44,6 +52,7 @@ class Request:
                 plan_gather(
                     builder, self.source, source, self.target, target, self.index_map, padding=self.padding
                 )
+        return builder.program
 
 
 Work = Callable[[Iterator[Request]], Entries]

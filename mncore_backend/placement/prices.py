@@ -1,12 +1,15 @@
 """What decisions about layouts compare: steps of movements and of element-wise work."""
 
+from collections.abc import Collection, Sequence
 from math import inf
 
-from mnc.mncore_backend.distribution import same_places
+from mnc.mncore_backend.distribution import Digits, same_places
 from mnc.mncore_backend.distribution.costs import relayout_steps
-from mnc.mncore_backend.layout import Layout, canonical
+from mnc.mncore_backend.distribution.policy import SPLIT_AXES
+from mnc.mncore_backend.layout import Axis, Layout, canonical
 from mnc.mncore_backend.movement.relayout import DEAR, find_chain
 from mnc.mncore_backend.movement.transfers import CYCLES
+from mnc.mncore_backend.pricing import reduction
 
 LARGEST_DETOURED = 8  # long words per PE: for more, the search for detours takes too long for a comparison
 LARGEST_PLANNED = 256  # long words per PE: planning the movement of more takes too long to do it for a comparison
@@ -56,3 +59,48 @@ def _planned_steps(source: Layout, target: Layout, rough: float, limit: float) -
 def loop_steps(work: int, layout: Layout) -> int:
     """Steps of `work` instructions per long word on the share of one PE, roughly."""
     return work * -(-layout.local_size // CYCLES)
+
+
+def reduction_steps(result: Layout, digits: Sequence[Digits], parallel: Sequence[bool]) -> float:
+    """Steps of the sums over places that differ in reduced dimensions. `digits`: of the iteration space."""
+    reduced = [d for own, is_parallel in zip(digits, parallel, strict=True) if not is_parallel for d in own]
+    bits: dict[Axis, int] = {}
+    for d in reduced:
+        if d.size > 1 and d.axis is not Axis.ADDRESS:
+            bits[d.axis] = bits.get(d.axis, 0) | (d.size - 1) * d.stride
+    return reduction(result, bits).total if bits else 0.0
+
+
+def rearrangement_steps(source: Layout, result: Layout) -> float:
+    """Steps to bring a tensor to its place in another one of the same rank, of which it is a part, or the whole."""
+    steps = float(result.local_size)
+    if len(source.shape) != len(result.shape):
+        return steps + exchange_steps(result, set(SPLIT_AXES))
+    crossed = set()
+    for own, new, before, after in zip(source.dims, result.dims, source.shape, result.shape, strict=True):
+        held = [{(d.axis, d.size, d.stride) for d in dim if d.axis is not Axis.ADDRESS} for dim in (own, new)]
+        if held[0] != held[1] or before != after:
+            crossed |= {axis for axis, _, _ in held[0] | held[1]}
+    return steps + exchange_steps(result, crossed)
+
+
+def reshape_steps(source: Layout, result: Layout) -> float:
+    """Steps of a reshape in which elements leave their places."""
+    axes = {d.axis for layout in (source, result) for d in layout.digits() if d.axis in SPLIT_AXES}
+    return source.local_size + exchange_steps(result, axes)
+
+
+PER_ELEMENT = 0.08
+"""Steps of an exchange between L1Bs or L2Bs per element."""
+
+
+def exchange_steps(result: Layout, axes: Collection[Axis]) -> float:
+    """Steps to bring elements to other places along axes."""
+    elements = result.size / (1 << result.selected_bits(Axis.L2B).bit_count())
+    prices = {
+        Axis.MAB: 20 + 4 * result.local_size,
+        Axis.L1B: 60 + PER_ELEMENT * elements,
+        Axis.L2B: 2000 + PER_ELEMENT * result.size,
+        Axis.PE: result.local_size,
+    }
+    return sum(prices[axis] for axis in prices if axis in axes)

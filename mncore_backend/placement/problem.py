@@ -18,11 +18,13 @@ class Tensor:
         shape: extents.
         made_by: number of the operation that makes it; None for what is in DRAM, or is the same everywhere.
         kept: it is an input that stays on the chip between runs, because a result replaces it.
+        is_uniform: all elements are the same and known: it is nowhere.
     """
 
     shape: tuple[int, ...]
     made_by: int | None = None
     kept: bool = False
+    is_uniform: bool = False
 
 
 @dataclass(frozen=True)

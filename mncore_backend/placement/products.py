@@ -39,6 +39,7 @@ class Products:
             lambda plans: self.decide(number, plans),
         )
         state.compared[number] = compared
+        state.price += plan.cost - (outlook(plan.result) if problem.home is None else 0.0)
         self.take(state, number, op, plan)
 
     def known(self, state: State, op: Product) -> Contraction:
@@ -60,13 +61,14 @@ class Products:
         return replace(operand, layout=layout, in_parts=layout is None and use.in_parts)
 
     def take(self, state: State, number: int, op: Product, plan: ContractionPlan) -> None:
-        """Do the product as planned."""
+        """Do the product as planned, and let its factors arrive."""
         problem, whole = self.known(state, op), self.rules.problem.whole
-        state.price += plan.cost - (outlook(plan.result) if problem.home is None else 0.0)
         parts = None
         for i, (use, layout) in enumerate(((op.left, plan.left), (op.right, plan.right))):
             if use.is_direct:
                 self.rules.settle(state, use.tensor, layout)
+            elif use.source is not None and use.source not in state.layouts:
+                self.rules.pay_arrival(state, use.source, layout)
             if (problem.left, problem.right)[i].in_parts and layout.local_size > whole:
                 parts = i, max(1, whole // 2)
         result = self._kept_share(state, op, plan.result) if plan.partial else plan.result

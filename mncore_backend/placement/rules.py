@@ -4,24 +4,35 @@ Every operation has choices, the best by rough prices first. To take one may set
 arrive where they are wanted first, and element-wise work that has waited is done there.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mnc.mncore_backend.distribution import (
     Digits,
     Window,
+    Windows,
     choose_iteration,
-    choose_tiles,
     default_digits,
     project,
     roomy_iteration,
+    same_places,
 )
 from mnc.mncore_backend.distribution.costs import relayout_steps
+from mnc.mncore_backend.distribution.pointwise import possible_iterations
 from mnc.mncore_backend.distribution.policy import Policy
 from mnc.mncore_backend.distribution.reshapes import reshaped
 from mnc.mncore_backend.distribution.space import reduce_inside, resized
+from mnc.mncore_backend.distribution.tiles import possible_tiles
+from mnc.mncore_backend.distribution.windows import tiled_layout
 from mnc.mncore_backend.layout import Layout, LayoutError, permute, reshape
 from mnc.mncore_backend.machine import MEMORIES
-from mnc.mncore_backend.placement.prices import loop_steps, movement_steps
+from mnc.mncore_backend.placement.movements import Movement, Movements
+from mnc.mncore_backend.placement.prices import (
+    loop_steps,
+    movement_steps,
+    rearrangement_steps,
+    reduction_steps,
+)
 from mnc.mncore_backend.placement.problem import (
     Loops,
     Pinned,
@@ -29,9 +40,9 @@ from mnc.mncore_backend.placement.problem import (
     Rearrangement,
     Reshape,
     Transposition,
-    Use,
 )
 from mnc.mncore_backend.placement.state import Placed, State
+from mnc.mncore_backend.pricing import arrival, store
 from mnc.mncore_backend.program import LOCAL_MEMORY
 
 ROOM = MEMORIES[LOCAL_MEMORY[0]].longs // 8
@@ -40,19 +51,51 @@ ROOM = MEMORIES[LOCAL_MEMORY[0]].longs // 8
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules for one problem under one policy."""
+    """The rules for one problem under one policy. With prices of `movements` all that a choice makes necessary is paid
+    for, and not only what the rough prices of single decisions count."""
 
     problem: Problem
     policy: Policy
+    movements: Movements | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that a choice makes necessary is paid for."""
+        return self.movements is not None
+
+    def pay_arrival(self, state: State, tensor: int, layout: Layout) -> None:
+        """Pay for what comes from DRAM, a tensor or tiles of it."""
+        own = self.problem.tensors[tensor]
+        if self.complete and own.made_by is None and not own.kept and not own.is_uniform:
+            coming = arrival(layout)
+            state.pay("arrival", coming.l2bm + coming.l1bm)
+            state.pay("fetched", coming.mv)
+
+    def pay_move(self, state: State, source: Layout, target: Layout) -> None:
+        """Pay for a relayout."""
+        if self.movements is None:
+            state.price += relayout_steps(source, target)
+        elif not same_places(source, target):
+            movement = Movement(source, target)
+            state.pay("moves", self.movements.steps(movement), movement)
+
+    def pay_tiles(
+        self, state: State, source: Layout, windows: Windows, extents: tuple[int, ...], digits: Sequence[Digits]
+    ) -> None:
+        """Pay for tiles with halos."""
+        assert self.movements is not None
+        movement = Movement(source, tiled_layout(windows, extents, digits), windows, extents, tuple(digits))
+        state.pay("halos", self.movements.steps(movement), movement)
 
     # ---- what is free settles
 
     def settle(self, state: State, tensor: int, layout: Layout) -> None:
         """A tensor that is still free arrives in this layout; others stay where they are."""
-        if tensor in state.layouts:
+        if tensor in state.layouts or (self.complete and self.problem.tensors[tensor].is_uniform):
             return
         state.layouts[tensor] = layout
         number = self.problem.tensors[tensor].made_by
+        self.pay_arrival(state, tensor, layout)
         maker = None if number is None else self.problem.operations[number]
         if isinstance(maker, Transposition):
             inverse = [maker.order.index(i) for i in range(len(maker.order))]
@@ -97,42 +140,63 @@ class Rules:
 
     def loops(self, state: State, number: int, op: Loops, wanted: Layout | None = None) -> None:
         """Place a loop nest: where `wanted` says its result goes, or where its operands are."""
-        known = [state.layouts.get(use.tensor) if use.is_direct else None for use in op.uses]
-        digits = self._iteration(state, op, known, wanted)
+        self.take_loops(state, number, op, self.iterations(state, op, wanted)[0])
+
+    def iterations(self, state: State, op: Loops, wanted: Layout | None = None) -> list[list[Digits]]:
+        """Digits of the iteration space that come into question, the best by what has to move first."""
+        axes, cyclic = self.policy.axes, self.policy.cyclic
+        if wanted is not None:
+            return [choose_iteration(op.extents, [(wanted, op.access)])]
+        if not (all(op.parallel) or op.combines):
+            return [reduce_inside(op.extents, op.parallel, axes, cyclic=cyclic)]
+        known = self.known(state, op)
+        held = list(zip(known, [use.access for use in op.uses], strict=True))
+        home = None if op.replaces is None else state.layouts.get(op.replaces)
+        given = held if home is None else [*held, (home, op.access)]
+        free = [access for layout, access in held if layout is None]
+        chosen = op.chosen if known and known[0] is None else ()
+        accesses = [*free, op.access]
+        return [
+            roomy_iteration(digits, op.extents, accesses, ROOM, chosen, axes, cyclic=cyclic)
+            for digits in possible_iterations(op.extents, given, axes, cyclic=cyclic)
+        ]
+
+    def known(self, state: State, op: Loops) -> list[Layout | None]:
+        """Where the operands of loops are."""
+        return [state.layouts.get(use.tensor) if use.is_direct else None for use in op.uses]
+
+    def take_loops(self, state: State, number: int, op: Loops, digits: list[Digits]) -> None:
+        """Place a loop nest over an iteration space with these digits."""
         layouts = [project(use.shape, digits, use.access) for use in op.uses]
-        moved = [(a, b) for a, b in zip(known, layouts, strict=True) if a is not None]
-        state.price += sum(relayout_steps(a, b) for a, b in moved)
+        moved = [(a, b) for a, b in zip(self.known(state, op), layouts, strict=True) if a is not None]
+        for own, wanted in moved:
+            self.pay_move(state, own, wanted)
         arriving = list(zip(op.uses, layouts, strict=True))
         for use, layout in sorted(arriving, key=lambda pair: pair[0].tensor in state.waiting and pair[0].is_scalar):
             if use.is_direct:
                 self.settle(state, use.tensor, layout)
         result = project(self.shape(op.result), digits, op.access)
-        state.price += loop_steps(op.work, max([result, *layouts], key=lambda layout: layout.local_size))
+        worked = loop_steps(op.work, max([result, *layouts], key=lambda layout: layout.local_size))
+        if self.complete:
+            state.pay("sums", reduction_steps(result, digits, op.parallel))
+            state.pay("work", worked)
+        else:
+            state.price += worked
         self.place(state, number, Placed(tuple(layouts), result))
 
-    def _iteration(
-        self, state: State, op: Loops, known: list[Layout | None], wanted: Layout | None
-    ) -> list[Digits]:
-        axes, cyclic = self.policy.axes, self.policy.cyclic
-        if wanted is not None:
-            return choose_iteration(op.extents, [(wanted, op.access)])
-        if not (all(op.parallel) or op.combines):
-            return reduce_inside(op.extents, op.parallel, axes, cyclic=cyclic)
-        held = list(zip(known, [use.access for use in op.uses], strict=True))
-        home = None if op.replaces is None else state.layouts.get(op.replaces)
-        given = held if home is None else [*held, (home, op.access)]
-        digits = choose_iteration(op.extents, given, axes, cyclic=cyclic)
-        free = [access for layout, access in held if layout is None]
-        chosen = op.chosen if known and known[0] is None else ()
-        return roomy_iteration(digits, op.extents, [*free, op.access], ROOM, chosen, axes, cyclic=cyclic)
-
-    def windows(self, state: State, number: int, op: Loops) -> None:
-        """Place element-wise work and reductions over windows: they stay where their first operand is."""
+    def tilings(self, state: State, op: Loops) -> list[list[Digits]]:
+        """Digits of the iteration space of loops over windows: they stay where one of their operands is, the largest
+        first."""
         tiled = [use for use in op.uses if use.windows is not None]
-        held = [(use.windows or (), state.layouts.get(_source(use))) for use in tiled]
+        held = [(use.windows or (), state.layouts.get(use.source)) for use in tiled if use.source is not None]
         direct = [use for use in op.uses if use.is_direct]
         held += [(tuple(Window(d) for d in use.access), state.layouts.get(use.tensor)) for use in direct]
-        digits = choose_tiles(op.extents, op.parallel, held, self.policy.axes)
+        return possible_tiles(op.extents, op.parallel, held, self.policy.axes)
+
+    def take_windows(self, state: State, number: int, op: Loops, digits: list[Digits]) -> None:
+        """Place loops over windows."""
+        if self.complete:
+            self._pay_windows(state, op, digits)
         layouts: list[Layout | None] = []
         for use in op.uses:
             layout = project(use.shape, digits, use.access) if use.windows is None else None
@@ -140,6 +204,18 @@ class Rules:
             if layout is not None and use.is_direct:
                 self.settle(state, use.tensor, layout)
         self.place(state, number, Placed(tuple(layouts), project(self.shape(op.result), digits, op.access)))
+
+    def _pay_windows(self, state: State, op: Loops, digits: list[Digits]) -> None:
+        """What loops over windows cost: tiles of what is read through windows, and the work."""
+        state.pay("work", loop_steps(op.work, project(op.extents, digits, tuple(range(len(op.extents))))))
+        for use in op.uses:
+            layout = None if use.source is None else state.layouts.get(use.source)
+            if use.windows is not None and layout is not None:
+                self.pay_tiles(state, layout, use.windows, op.extents, digits)
+            elif use.windows is not None and use.source is not None:
+                self.pay_arrival(state, use.source, tiled_layout(use.windows, op.extents, digits))
+            elif use.is_direct and use.tensor in state.layouts:
+                self.pay_move(state, state.layouts[use.tensor], project(use.shape, digits, use.access))
 
     # ---- what only moves elements
 
@@ -159,28 +235,54 @@ class Rules:
             state.layouts[op.result] = reshape(source, shape)
         except LayoutError:
             self.place(state, number, Placed((source,), reshaped(source, shape)))
+            if self.movements is not None:
+                movement = Movement(source, state.layouts[op.result])
+                state.pay("rearranged", self.movements.steps(movement), movement)
 
     def rearrangement(self, state: State, number: int, op: Rearrangement) -> None:
         """Keep the places of the first source where extents allow: then most elements stay in their PE. A few elements
         may stand where little fits."""
-        if op.part_of is not None and op.part_of not in state.layouts and not self.problem.tensors[op.part_of].kept:
+        if self.is_loaded_in_part(state, op):
             return
+        self.take_rearrangement(state, number, op, self.arrangements(state, op)[0])
+
+    def is_loaded_in_part(self, state: State, op: Rearrangement) -> bool:
+        """Whether a slice can be loaded by itself: nobody has brought the whole to the chip, or keeps it there."""
+        part_of = op.part_of
+        return part_of is not None and part_of not in state.layouts and not self.problem.tensors[part_of].kept
+
+    def arrangements(self, state: State, op: Rearrangement) -> list[list[Digits]]:
+        """Digits of the result that keep the places of one of the sources."""
         shape = self.shape(op.result)
         axes, cyclic = self.policy.axes, self.policy.cyclic
-        alike = [s for s in op.sources if len(self.shape(s)) == len(shape)]
-        first = next((state.layouts[s] for s in alike if s in state.layouts), None)
-        digits: list[Digits] = resized(first, shape) if first else default_digits(shape, axes, cyclic=cyclic)
-        identity = tuple(range(len(shape)))
-        digits = roomy_iteration(digits, shape, [identity] * 2, 4 * ROOM, axes=axes, cyclic=cyclic)
+        alike = [s for s in op.sources if len(self.shape(s)) == len(shape) and s in state.layouts]
+        found = [resized(state.layouts[s], shape) for s in alike] or [default_digits(shape, axes, cyclic=cyclic)]
+        accesses = [tuple(range(len(shape)))] * 2
+        return [roomy_iteration(digits, shape, accesses, 4 * ROOM, axes=axes, cyclic=cyclic) for digits in found]
+
+    def take_rearrangement(self, state: State, number: int, op: Rearrangement, digits: list[Digits]) -> None:
+        """Place a rearrangement whose result has these digits; sources that are free arrive in the same places."""
+        shape = self.shape(op.result)
+        result = project(shape, digits, tuple(range(len(shape))))
+        wanted: list[tuple[int, Layout]] = []
         for source in op.sources:
             own_shape = self.shape(source)
-            if source in alike:
-                own = resized(project(shape, digits, identity), own_shape)
+            if len(own_shape) == len(shape):
+                own = resized(result, own_shape)
             else:
-                own = default_digits(own_shape, axes, cyclic=cyclic)
-            self.settle(state, source, project(own_shape, own, tuple(range(len(own)))))
-        layouts = tuple(state.layouts[s] for s in op.sources)
-        self.place(state, number, Placed(layouts, project(shape, digits, identity)))
+                own = default_digits(own_shape, self.policy.axes, cyclic=self.policy.cyclic)
+            wanted.append((source, project(own_shape, own, tuple(range(len(own))))))
+            self.settle(state, *wanted[-1])
+        if self.complete:
+            held = [state.layouts[s] for s in op.sources if s in state.layouts]
+            state.pay("rearranged", sum(rearrangement_steps(layout, result) for layout in held))
+        layouts = tuple(state.layouts.get(s, default) for s, default in wanted)
+        self.place(state, number, Placed(layouts, result))
+
+    def store(self, state: State) -> None:
+        """Pay for the results on their way to DRAM."""
+        state.current = len(self.problem.operations)
+        state.pay("stored", sum(store(state.layouts[t]).total for t in self.problem.returned if t in state.layouts))
 
     def pinned(self, state: State, op: Pinned) -> None:
         """Layouts that somebody wrote by hand."""
@@ -188,6 +290,3 @@ class Rules:
             self.settle(state, tensor, layout)
         state.layouts[op.result] = op.layout
 
-
-def _source(use: Use) -> int:
-    return use.tensor if use.source is None else use.source

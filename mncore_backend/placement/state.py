@@ -1,9 +1,12 @@
 """What has been decided so far, at one point of a search."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from mnc.mncore_backend.distribution.contraction import Compared
 from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.placement.movements import Movement
+from mnc.mncore_backend.placement.weights import WEIGHTS, Kind
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,8 @@ class Placed:
     partial: Layout | None = None
     parts: tuple[int, int] | None = None
 
+Paid = tuple[int, Kind, float, Movement | None, "Paid"] | None
+
 
 @dataclass
 class State:
@@ -36,6 +41,8 @@ class State:
         placed: what was decided about operations.
         price: steps of all that, roughly.
         compared: the plans of each product among which one was chosen, that one first.
+        current: the operation that is being placed.
+        paid: what the price is made of, the last first: operation, kind, steps, and the rest.
     """
 
     layouts: dict[int, Layout] = field(default_factory=dict)
@@ -44,6 +51,51 @@ class State:
     price: float = 0.0
     compared: dict[int, list[Compared]] = field(default_factory=dict)
 
+    current: int = -1
+    paid: Paid = None
+
     def copy(self) -> "State":
         """A state that can go another way."""
-        return State(dict(self.layouts), dict(self.waiting), dict(self.placed), self.price, dict(self.compared))
+        return replace(
+            self,
+            layouts=dict(self.layouts),
+            waiting=dict(self.waiting),
+            placed=dict(self.placed),
+            compared=dict(self.compared),
+        )
+
+    def pay(self, kind: Kind, steps: float, movement: Movement | None = None) -> None:
+        """Add steps of a kind to the price; `movement`: what takes them."""
+        if steps:
+            self.price += WEIGHTS[kind] * steps
+            self.paid = self.current, kind, steps, movement, self.paid
+
+    @property
+    def movements(self) -> list[Movement]:
+        """What is moved on the chip."""
+        found: dict[Movement, None] = {}
+        entry = self.paid
+        while entry is not None:
+            _, _, _, movement, entry = entry
+            if movement is not None:
+                found[movement] = None
+        return list(found)
+
+    def price_at(self, exact: Mapping[Movement, float]) -> float:
+        """The price where movements take so many steps."""
+        total, entry = 0.0, self.paid
+        while entry is not None:
+            _, kind, steps, movement, entry = entry
+            total += WEIGHTS[kind] * (steps if movement is None else exact[movement])
+        return total
+
+    @property
+    def bill(self) -> dict[int, dict[Kind, float]]:
+        """Steps by operation and kind."""
+        found: dict[int, dict[Kind, float]] = {}
+        entry = self.paid
+        while entry is not None:
+            number, kind, steps, _, entry = entry
+            own = found.setdefault(number, {})
+            own[kind] = own.get(kind, 0.0) + steps
+        return found

@@ -6,7 +6,7 @@ tiny, one preference is known to be right, and most programs are compiled once.
 """
 
 import typing
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -29,18 +29,24 @@ from mnc.stages import STAGES, Pipeline, stage_pipeline
 PREFERENCES: tuple[Preference, ...] = typing.get_args(Preference)
 """In the order in which they are changed: the first gains most."""
 ALIKE: Preference = "alike"
+TOGETHER: Preference = "together"
 STARTS: tuple[tuple[Preference, ...], ...] = (), ("tensor-parallel",), ("cyclic",), ("tensor-parallel", "cyclic")
-"""Preferences of which the cheapest by its price is compiled first, and alone where the program is long."""
+"""Preferences of which the cheapest by its price is compiled, where operations are placed one after the other."""
 ROUGH = 1.2
 """Factor by which each preference has to make a program cheaper: prices are rough."""
 FIRST_STAGE, DECISION = "spmd", "assign-layouts"
 MOST_STATEMENTS = 3000
 """Programs that are longer without preferences are compiled once: several compilations would take too long."""
+MOST_COMPARED = 10_000
+"""Statements of a program up to which it is compiled twice: with all operations placed together, and one by one."""
 LEAST_CYCLES = 1000
 """Programs that take less are compiled once: they load, work and store, and hardly wait otherwise."""
 TINY = 2 * PES // L2BS * LONG_BYTES // WORD_BYTES
 """Elements of a tensor that gives the PEs of one L2B two long words. To split less than that over L2Bs saves a step or
 two of work, and what has to be exchanged later passes PDM."""
+SMALL = 8 * TINY
+"""Elements of a tensor up to which operations are placed one after the other: what such programs wait for decides about
+them, and their preferences are tried out."""
 NOTE = "mnc.preferences"
 
 
@@ -103,6 +109,17 @@ class _Search:
             self.decided[ordered] = module
         return self.decided[ordered]
 
+    def starts(self) -> Iterator[tuple[Preference, ...]]:
+        """Preferences of which the first with which there is room is compiled first, and alone where the program is
+        long."""
+        if largest_tensor(self.module) > SMALL:
+            yield (TOGETHER,)
+        yield from sorted(STARTS, key=self.price)
+
+    def cheapest_start(self) -> tuple[Preference, ...]:
+        """The best preferences by their prices, where operations are placed one after the other."""
+        return min(STARTS, key=self.price)
+
     def price(self, preferences: Collection[Preference]) -> float:
         """Steps that the program takes with these preferences, by the prices that decide about layouts, and a surcharge
         for each preference."""
@@ -163,20 +180,36 @@ def shortest(module: Any, options: Options) -> Compiled:
     """
     settled: set[Preference] = {ALIKE} if largest_tensor(module) <= TINY else set()
     search, best = _with_regions(module, options, settled)
-    if best.text.count("\n") > MOST_STATEMENTS or best.length[0] < LEAST_CYCLES:
-        choose_attempt(", ".join(best.preferences))
-        return best
-    for preference in PREFERENCES:
-        if preference in settled:
-            continue
+    if TOGETHER not in best.preferences:
+        best = _with_rules(search, best, settled)
+    elif best.text.count("\n") <= MOST_COMPARED:
         try:
-            other = search.compiled({*best.preferences, preference})
-        except CompileError:  # there is no room for tensors that lie so
-            continue
-        if other is not None and other.length < best.length:
-            best = other
+            one_by_one = search.compiled(search.cheapest_start())
+        except CapacityError:
+            one_by_one = None
+        if one_by_one is not None:
+            best = min(best, _with_rules(search, one_by_one, settled), key=lambda own: own.length)
     choose_attempt(", ".join(best.preferences))
     return best
+
+
+def _with_rules(search: _Search, best: Compiled, settled: Collection[Preference]) -> Compiled:
+    """A program whose operations are placed one after the other, with the rules that make it shorter."""
+    if best.text.count("\n") > MOST_STATEMENTS or best.length[0] < LEAST_CYCLES:
+        return best
+    for preference in PREFERENCES:
+        if preference not in (*settled, TOGETHER):
+            best = _shorter(search, best, {*best.preferences, preference})
+    return best
+
+
+def _shorter(search: _Search, best: Compiled, preferences: Collection[Preference]) -> Compiled:
+    """The better of a program and the one with other preferences."""
+    try:
+        other = search.compiled(preferences)
+    except CompileError:  # there is no room for tensors that lie so
+        return best
+    return other if other is not None and other.length < best.length else best
 
 
 def _with_regions(module: Any, options: Options, settled: Collection[Preference]) -> tuple[_Search, Compiled]:
@@ -184,7 +217,7 @@ def _with_regions(module: Any, options: Options, settled: Collection[Preference]
     regions = [options.region, *(percent for percent in REGIONS if percent < options.region)]
     for region in regions:
         search = _Search(module, replace(options, region=region))
-        starts = [settled] if settled else sorted(STARTS, key=search.price)
+        starts = [settled] if settled else search.starts()
         try:
             return search, _first(search, starts)
         except CapacityError:
@@ -193,7 +226,7 @@ def _with_regions(module: Any, options: Options, settled: Collection[Preference]
     raise ValueError("there is nothing to start with")
 
 
-def _first(search: _Search, starts: Sequence[Collection[Preference]]) -> Compiled:
+def _first(search: _Search, starts: Iterable[Collection[Preference]]) -> Compiled:
     """The program with the first of these preferences with which there is room for it. Raises CapacityError."""
     refusal: CapacityError | None = None
     for preferences in starts:

@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 from mnc.mncore_backend.distribution.policy import Preference
 from mnc.options import Options
+from mnc.several_layouts import TOGETHER
 from mnc.tuning.trial import Trial, run_trial
 
 Look = Callable[[Options], Trial | None]
@@ -66,7 +67,8 @@ class Search:
             return
         names: tuple[Preference, ...] = get_args(Preference)
         for chosen in chain.from_iterable(combinations(names, n) for n in range(len(names) + 1)):
-            yield replace(self._options, prefer=chosen)
+            if TOGETHER not in chosen or len(chosen) == 1:
+                yield replace(self._options, prefer=chosen)
 
     def _neighbours(self, options: Options, trial: Trial) -> Iterator[Options]:
         """Programs that differ in one decision, in an order that favours no node."""

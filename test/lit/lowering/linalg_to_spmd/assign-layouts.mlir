@@ -2,8 +2,9 @@
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{precision=single})' | FileCheck %s --check-prefix=SINGLE
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{resident=state})' | FileCheck %s --check-prefix=KEPT
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{prefer=alike,still})' | FileCheck %s --check-prefix=ALIKE
+// RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{prefer=together})' | FileCheck %s --check-prefix=TOGETHER
 // RUN: not mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{prefer=quick})' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: 'quick' is not one of alike, tensor-parallel, cyclic, foresight, still
+// UNKNOWN: 'quick' is not one of alike, tensor-parallel, cyclic, foresight, still, together
 
 // The contracted dimension fills (PE, W); element-wise work follows its operand; a hand-written layout is kept.
 // CHECK-LABEL: func.func @chain
@@ -15,6 +16,7 @@ func.func @chain(%x: tensor<512x8xf32>, %w: tensor<8x16xf32>) -> tensor<512x16xf
   // CHECK-SAME: mncore.operands = ["([[ROWS:.*]], (4_PE:1, 2_W:1))", "((4_PE:1, 2_W:1), {{.*}})"]
   // CHECK-SAME: mncore.precision = "pseudo-single"
   // SINGLE: mncore.precision = "single"
+  // TOGETHER: mncore.operands = ["[[X:[^"]*]]", "{{[^"]*}}"], mncore.precision = "pseudo-single", mncore.result = "[[SUM:[^"]*]]"
   // ALIKE-NOT: L2B
   // ALIKE: mncore.operands = ["({{.*}}8_L1B{{.*}}, (4_PE:1, 2_W:1))", "((4_PE:1, 2_W:1), {{.*}})"]
   // ALIKE-NOT: L2B
@@ -25,6 +27,7 @@ func.func @chain(%x: tensor<512x8xf32>, %w: tensor<8x16xf32>) -> tensor<512x16xf
      linalg.yield %2 : f32
   } -> tensor<512x16xf32>
   // CHECK: mncore.operands = ["[[RESULT:.*]]"], mncore.result = "[[RESULT]]"
+  // TOGETHER: mncore.operands = ["[[SUM]]"], mncore.result = "[[SUM]]"
   %h = linalg.generic {indexing_maps = [affine_map<(m,n)->(m,n)>, affine_map<(m,n)->(m,n)>], iterator_types=["parallel","parallel"]} ins(%y : tensor<512x16xf32>) outs(%e: tensor<512x16xf32>) {
    ^bb0(%a: f32, %o: f32):
      %1 = arith.maximumf %a, %z : f32

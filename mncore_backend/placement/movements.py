@@ -1,0 +1,82 @@
+"""Prices of movements: rough for all that come into question, exact for those that a solution would make.
+
+To plan a movement takes long, and a search looks at thousands of them. So it goes by rough prices first; what its
+solution would move is planned, and the search is done again with what that really takes, until it chooses nothing
+whose price is only rough.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from mnc.mncore_backend.distribution import Digits, Windows, source_layout, tile
+from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.movement.ahead import Request
+from mnc.mncore_backend.placement.prices import reshape_steps
+from mnc.mncore_backend.pricing import relayout, tiling
+
+Plan = Callable[[list[Request]], object]
+
+@dataclass(frozen=True)
+class Movement:
+    """From one layout to another: of the same tensor, of the tensor in another shape, or to tiles of it.
+
+    Attributes:
+        windows, extents, digits: of the loops that read tiles.
+    """
+
+    source: Layout
+    target: Layout
+    windows: Windows | None = None
+    extents: tuple[int, ...] = ()
+    digits: tuple[Digits, ...] = ()
+
+    def requests(self) -> list[Request]:
+        """What the planner is asked for."""
+        if self.windows is None:
+            if self.source.shape == self.target.shape:
+                return [Request(self.source, self.target)]
+            return [Request(self.source, self.target, np.arange(prod(self.source.shape)), 0)]
+        tiles = tile(self.windows, self.extents, self.digits, self.source.shape)
+        places = source_layout(self.windows, self.digits, self.source.shape)
+        if places is None or _lanes(places) == _lanes(self.source):
+            return [Request(self.source, tiles.layout, tiles.index_map, 0)]
+        return [Request(self.source, places), Request(places, tiles.layout, tiles.index_map, 0)]
+
+    @cached_property
+    def rough(self) -> float:
+        """Steps, roughly."""
+        if self.windows is not None:
+            places = source_layout(self.windows, self.digits, self.source.shape)
+            return tiling(self.windows, self.extents, self.digits, self.source, places, self.target).total
+        if self.source.shape != self.target.shape:
+            return reshape_steps(self.source, self.target)
+        return relayout(self.source, self.target).total
+
+
+def _lanes(layout: Layout) -> list[tuple[int, object]]:
+    own = [(i, d) for i, digits in enumerate(layout.dims) for d in digits]
+    return [(i, d) for i, d in own if d.axis.value in ("PE", "W") and d.size > 1]
+
+
+class Movements:
+    """Prices of movements, as far as they are known by now. `hope`: part of a rough price that is taken otherwise."""
+
+    def __init__(self, hope: float = 1.0) -> None:
+        self.hope = hope
+        self.exact: dict[Movement, float] = {}
+
+    def steps(self, movement: Movement) -> float:
+        """The exact price, or a hopeful one."""
+        known = self.exact.get(movement)
+        return self.hope * movement.rough if known is None else known
+
+    def learn(self, movements: Iterable[Movement], plan: Plan = list) -> None:
+        """Find out exact prices. `plan` is given all that will be planned, to do it ahead."""
+        wanted = {movement: movement.requests() for movement in movements}
+        plan([request for requests in wanted.values() for request in requests])
+        for movement, requests in wanted.items():
+            self.exact[movement] = float(sum(request.steps() for request in requests))

@@ -1,0 +1,104 @@
+"""What the plans of a product cost, by kinds of work."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from mnc.mncore_backend.distribution import Contraction, ContractionPlan, same_places
+from mnc.mncore_backend.distribution.contraction import possible_plans
+from mnc.mncore_backend.distribution.costs import (
+    kernel_resources,
+    summed_by_update,
+)
+from mnc.mncore_backend.distribution.problem import WHOLE
+from mnc.mncore_backend.distribution.tiles import straddling_steps
+from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.placement.movements import Movement, Movements
+from mnc.mncore_backend.placement.weights import WEIGHTS, Kind
+from mnc.mncore_backend.pricing import arrival, reduction
+
+TOO_LARGE = 1e6
+"""Steps per long word that does not fit where it should."""
+
+
+class Part(NamedTuple):
+    """Steps of a kind, and what takes them, if it is a movement."""
+
+    kind: Kind
+    steps: float
+    movement: Movement | None = None
+
+
+@dataclass(frozen=True)
+class PricedPlan:
+    """A plan, its steps by kinds, and their weighted sum."""
+
+    plan: ContractionPlan
+    parts: Sequence[Part]
+    price: float
+
+    @property
+    def steps(self) -> dict[str, float]:
+        """What its price is made of, by kinds."""
+        found: dict[str, float] = {}
+        for part in self.parts:
+            found[part.kind] = found.get(part.kind, 0.0) + WEIGHTS[part.kind] * part.steps
+        return found
+
+
+class ProductPrices:
+    """Prices of plans under the prices of movements that are known by now; they are remembered."""
+
+    def __init__(self, movements: Movements) -> None:
+        self.movements = movements
+        self._ranked: dict[Contraction, list[PricedPlan]] = {}
+
+    def ranked(self, problem: Contraction) -> list[PricedPlan]:
+        """All plans of a product, the cheapest first; of those with the same layouts there is the cheapest."""
+        if problem not in self._ranked:
+            self._ranked[problem] = self._rank(problem)
+        return self._ranked[problem]
+
+    def _rank(self, problem: Contraction) -> list[PricedPlan]:
+        found: dict[tuple[Layout, Layout, Layout], PricedPlan] = {}
+        for plan, counts in possible_plans(problem):
+            parts = [*_own_parts(problem, plan, counts), *self._movements(problem, plan)]
+            price = sum(WEIGHTS[part.kind] * part.steps for part in parts)
+            key = plan.left, plan.right, plan.result
+            if key not in found or price < found[key].price:
+                found[key] = PricedPlan(replace(plan, cost=price), parts, price)
+        return sorted(found.values(), key=lambda priced: priced.price)
+
+    def _movements(self, problem: Contraction, plan: ContractionPlan) -> Iterator[Part]:
+        pairs = [(problem.left, plan.left), (problem.right, plan.right)]
+        moved = [(o.layout, layout) for o, layout in pairs if o.layout is not None and o.windows is None]
+        if problem.home is not None:
+            moved.append((plan.result, problem.home))
+        for source, target in moved:
+            if not same_places(source, target):
+                movement = Movement(source, target)
+                yield Part("moves", self.movements.steps(movement), movement)
+        if problem.left.windows is not None and problem.left.layout is not None:
+            digits = tuple(plan.digits.get(d, ()) for d in range(len(problem.extents)))
+            movement = Movement(problem.left.layout, plan.left, problem.left.windows, problem.extents, digits)
+            yield Part("halos", self.movements.steps(movement), movement)
+
+
+def _own_parts(problem: Contraction, plan: ContractionPlan, counts: dict[str, int]) -> Iterator[Part]:
+    kernel = kernel_resources(counts, problem.precision)
+    yield Part("kernel", max(kernel.mau, kernel.alu))
+    yield Part("second", min(kernel.mau, kernel.alu))
+    if plan.partial:
+        yield Part("sums", reduction(plan.result, plan.partial).total)
+    for operand, layout, other in ((problem.left, plan.left, plan.right), (problem.right, plan.right, plan.left)):
+        if operand.layout is None and operand.kept:
+            yield Part("sums", reduction(layout, summed_by_update(layout, other)).total)
+        elif operand.layout is None:
+            coming = arrival(layout)
+            yield Part("arrival", coming.l2bm + coming.l1bm)
+            yield Part("fetched", coming.mv)
+        if not operand.in_parts:
+            yield Part("moves", TOO_LARGE * max(0, layout.local_size - WHOLE))
+    following = {problem.result.index(d): following for d, (following, _) in problem.strides.items()}
+    yield Part("halos", straddling_steps(plan.result, following))
+    yield Part("moves", TOO_LARGE * max(0, plan.result.local_size - WHOLE))

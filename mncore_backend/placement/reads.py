@@ -1,0 +1,59 @@
+"""Who reads a tensor, and how long its place matters."""
+
+from collections.abc import Iterator
+
+from mnc.mncore_backend.placement.problem import (
+    Loops,
+    Operation,
+    Pinned,
+    Problem,
+    Product,
+    Rearrangement,
+    Reshape,
+    Transposition,
+    Use,
+)
+
+
+def last_reads(problem: Problem) -> list[int]:
+    """Per tensor the number of the last operation to which its place matters; -1 if to none, and one more than there
+    are for results. What waits is done where its result is wanted."""
+    last = [-1] * len(problem.tensors)
+    for tensor in problem.returned:
+        last[tensor] = len(problem.operations)
+    for number, op in reversed(list(enumerate(problem.operations))):
+        until = max(number, last[op.result]) if isinstance(op, Loops) and op.can_wait else number
+        for tensor in _read_by(op):
+            last[tensor] = max(last[tensor], until)
+    return last
+
+
+def product_readers(problem: Problem) -> dict[int, list[tuple[int, str]]]:
+    """Per tensor the products that read it directly: their numbers, and by which factor."""
+    found: dict[int, list[tuple[int, str]]] = {}
+    for number, op in enumerate(problem.operations):
+        if isinstance(op, Product):
+            found.setdefault(_behind(op.left), []).append((number, "left"))
+            found.setdefault(_behind(op.right), []).append((number, "right"))
+    return found
+
+
+def _behind(use: Use) -> int:
+    return use.tensor if use.source is None else use.source
+
+
+def _read_by(op: Operation) -> Iterator[int]:
+    match op:
+        case Product():
+            yield from (_behind(use) for use in (op.left, op.right))
+            yield from () if op.updates is None else (op.updates,)
+        case Loops():
+            yield from map(_behind, op.uses)
+            yield from () if op.replaces is None else (op.replaces,)
+        case Transposition() | Reshape():
+            yield op.source
+        case Rearrangement():
+            yield from op.sources
+            yield from () if op.part_of is None else (op.part_of,)
+        case Pinned():
+            yield from (tensor for tensor, _ in op.operands)

@@ -1,0 +1,151 @@
+"""All operations together: a beam of states goes through the program, and what is cheapest at its end is taken.
+
+States that agree in where everything lies that is still wanted are one: the cheaper of them is kept. As long as no
+other state is dropped, the result is the cheapest of all combinations of choices. When states are compared, what later
+products would at least pay for where their factors are is added.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from mnc.mncore_backend.distribution import ContractionPlan
+from mnc.mncore_backend.distribution.policy import Policy
+from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.placement.movements import Movements
+from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Rearrangement
+from mnc.mncore_backend.placement.product_prices import PricedPlan, ProductPrices
+from mnc.mncore_backend.placement.products import Products
+from mnc.mncore_backend.placement.reads import last_reads, product_readers
+from mnc.mncore_backend.placement.rules import Rules
+from mnc.mncore_backend.placement.solve_in_order import visit
+from mnc.mncore_backend.placement.state import State
+
+ALTERNATIVES = 6
+"""Plans of a product that are followed from every state."""
+WIDTH = 16
+"""States that are kept from operation to operation."""
+SHOWN = 8
+"""Plans that are noted as what a chosen one was compared with."""
+
+Pinned = Mapping[int, Callable[[ContractionPlan], bool]]
+"""For products whose plan is fixed from outside: whether a plan is the one that is wanted."""
+Way = Callable[[State], None]
+
+
+@dataclass
+class Search:
+    """A search over one problem. Every operation may follow any of the policies. `dropped` counts the states that were
+    given up: without any the solution is the best one by its prices."""
+
+    problem: Problem
+    policies: Sequence[Policy]
+    movements: Movements
+    pinned: Pinned = field(default_factory=dict)
+    dropped: int = 0
+
+    def __post_init__(self) -> None:
+        self._products = [Products(Rules(self.problem, policy, self.movements)) for policy in self.policies]
+        self._prices = ProductPrices(self.movements)
+        self._last, self._readers = last_reads(self.problem), product_readers(self.problem)
+        self._ahead: dict[tuple[int, str, Layout], float] = {}
+
+    def run(self) -> State:
+        """The cheapest state that was found in which everything has a place."""
+        beam = [State()]
+        for number, op in enumerate(self.problem.operations):
+            beam = self._pruned(number, (new for state in beam for new in self._successors(state, number, op)))
+        rules = self._products[0].rules
+        for state in beam:
+            rules.finish(state)
+            rules.store(state)
+        return min(beam, key=lambda state: state.price)
+
+    def _successors(self, state: State, number: int, op: Operation) -> Iterator[State]:
+        for way in self._ways(state, number, op):
+            new = state.copy()
+            new.current = number
+            way(new)
+            yield new
+
+    def _ways(self, state: State, number: int, op: Operation) -> Iterator[Way]:
+        """What may be done with an operation, each once, though several policies may lead to it."""
+        seen: set[object] = set()
+        for products in self._products:
+            rules = products.rules
+            match op:
+                case Product():
+                    yield from self._product_ways(products, state, number, op, seen)
+                    continue
+                case Loops() if any(use.windows is not None for use in op.uses):
+                    found, take = rules.tilings(state, op), rules.take_windows
+                case Loops() if not (op.can_wait and not any(rules.known(state, op))):
+                    found, take = rules.iterations(state, op), rules.take_loops
+                case Rearrangement() if not rules.is_loaded_in_part(state, op):
+                    found, take = rules.arrangements(state, op), rules.take_rearrangement
+                case _:
+                    yield lambda new, own=products: visit(own, new, number, op)
+                    return
+            for digits in found:
+                if (key := tuple(digits)) not in seen:
+                    seen.add(key)
+                    yield partial(take, number=number, op=op, digits=digits)
+
+    def _product_ways(
+        self, products: Products, state: State, number: int, op: Product, seen: set[object]
+    ) -> Iterator[Way]:
+        known = products.known(state, op)
+        kind = known.policy.contraction_axes, known.policy.cyclic
+        if kind in seen:
+            return
+        seen.add(kind)
+        plans = self._prices.ranked(known)
+        if number in self.pinned:
+            plans = [priced for priced in plans if self.pinned[number](priced.plan)] or plans
+        for priced in plans[: ALTERNATIVES]:
+            yield partial(_take, products, number=number, op=op, priced=priced, among=plans)
+
+    def _pruned(self, number: int, states: Iterator[State]) -> list[State]:
+        """Of states that differ in nothing that matters later the cheapest, and of those the best few."""
+        best: dict[object, State] = {}
+        for state in states:
+            live = frozenset((t, layout) for t, layout in state.layouts.items() if self._last[t] > number)
+            key = live, tuple(state.waiting)
+            if key not in best or state.price < best[key].price:
+                best[key] = state
+        self.dropped += max(0, len(best) - WIDTH)
+        if len(best) <= WIDTH:
+            return list(best.values())
+        return sorted(best.values(), key=lambda state: state.price + self._least(state, number))[:WIDTH]
+
+    def _least(self, state: State, number: int) -> float:
+        """What later products pay at least for where their factors are."""
+        live = ((t, layout) for t, layout in state.layouts.items() if self._last[t] > number and t in self._readers)
+        return sum(
+            self._paid(reader, side, layout)
+            for tensor, layout in live
+            for reader, side in self._readers[tensor]
+            if reader > number
+        )
+
+    def _paid(self, reader: int, side: str, layout: Layout) -> float:
+        key = reader, side, layout
+        if key not in self._ahead:
+            op = self.problem.operations[reader]
+            assert isinstance(op, Product)
+            free = replace(op.contraction, policy=self.policies[0])
+            placed = replace(free, **{side: replace(getattr(free, side), layout=layout, in_parts=False)})
+            self._ahead[key] = self._prices.ranked(placed)[0].price - self._prices.ranked(free)[0].price
+        return self._ahead[key]
+
+
+def _take(
+    products: Products, state: State, *, number: int, op: Product, priced: PricedPlan, among: Sequence[PricedPlan]
+) -> None:
+    """Do a product as planned, and pay for it. What settles pays for its arrival."""
+    for part in priced.parts:
+        if part.kind not in ("arrival", "fetched"):
+            state.pay(*part)
+    others = [other for other in among[:SHOWN] if other is not priced]
+    state.compared[number] = [(own.plan, own.steps) for own in (priced, *others)]
+    products.take(state, number, op, priced.plan)

@@ -1,0 +1,32 @@
+"""What a step of each kind counts: kinds of work overlap in time, some more than others.
+
+The table was fitted to the nodes of compiled programs in good and bad layouts (layers of transformers, a U-Net, a small
+ResNet, part of a MobileNet), where it is off by a factor of 1.8 in the root mean square, and rounded.
+`scripts/fit_weights.py` does the same for other models.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal
+
+Kind = Literal[
+    "kernel", "second", "sums", "arrival", "fetched", "moves", "halos", "work", "rearranged", "stored"
+]
+"""kernel, second: the busier and the other of the units of a matrix kernel; sums: of parts over the chip; fetched: from
+DRAM to L2BM; arrival: from there to the PEs; moves: on the chip; halos: tiles of windows; work: element-wise;
+rearranged: slices, joins, reshapes; stored: to DRAM."""
+
+WEIGHTS: Mapping[Kind, float] = MappingProxyType(
+    {
+        "kernel": 1.45,
+        "second": 0.05,
+        "sums": 0.5,
+        "arrival": 0.1,
+        "fetched": 0.85,
+        "moves": 0.8,
+        "halos": 1.0,
+        "work": 1.8,
+        "rearranged": 0.25,
+        "stored": 0.5,
+    }
+)

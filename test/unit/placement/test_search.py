@@ -1,0 +1,123 @@
+"""The search over placements: against all combinations, and what its states keep."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnc.mncore_backend.distribution import Contraction, Operand, policy_of
+from mnc.mncore_backend.layout import parse
+from mnc.mncore_backend.placement import search
+from mnc.mncore_backend.placement.movements import Movement, Movements
+from mnc.mncore_backend.placement.problem import Loops, Pinned, Problem, Product, Tensor, Transposition, Use
+from mnc.mncore_backend.placement.reads import last_reads, product_readers
+from mnc.mncore_backend.placement.search import Search
+from mnc.mncore_backend.placement.solve_in_order import solve_in_order
+from mnc.mncore_backend.placement.solve_together import solve_together
+from mnc.mncore_backend.placement.weights import WEIGHTS
+
+PLAIN = policy_of(())
+ROWS, MIDDLE, COLUMNS = (0, 2), (2, 1), (0, 1)  # of a product over m, n, k
+
+
+def chain(rows: int, widths: list[int]) -> Problem:
+    """x . w0, rectified, . w1, rectified ...: numbers of tensors are x, then weight, product and activation of each."""
+    tensors, operations, read = [Tensor((rows, widths[0]))], [], 0
+    for inner, outer in pairwise(widths):
+        weight, made, active = (len(tensors) + i for i in range(3))
+        number = len(operations)
+        tensors += [Tensor((inner, outer)), Tensor((rows, outer), number), Tensor((rows, outer), number + 1)]
+        contraction = Contraction((rows, outer, inner), Operand(ROWS), Operand(MIDDLE), COLUMNS)
+        left, right = Use(read, ROWS, (rows, inner)), Use(weight, MIDDLE, (inner, outer))
+        operations.append(Product(f"product{number}", made, left, right, contraction))
+        use = Use(made, (0, 1), (rows, outer))
+        operations.append(Loops(f"relu{number}", active, (use,), (0, 1), (rows, outer), (True, True)))
+        read = active
+    return Problem(tuple(tensors), tuple(operations), 1024, (read,))
+
+
+sizes = st.sampled_from([1, 3, 8, 17, 64, 130])
+
+
+@settings(deadline=None, max_examples=15)
+@given(sizes, st.lists(sizes, min_size=2, max_size=3))
+def test_nothing_is_cheaper_than_a_search_that_drops_nothing(rows: int, widths: list[int]) -> None:
+    """A narrow beam finds no cheaper solution than one that keeps every state."""
+    problem = chain(rows, widths)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "WIDTH", 1 << 20)
+        wide = Search(problem, [PLAIN], Movements())
+        best = wide.run()
+        assert wide.dropped == 0
+        patch.setattr(search, "WIDTH", 1)
+        assert Search(problem, [PLAIN], Movements()).run().price >= best.price - 1e-6
+
+
+@settings(deadline=None, max_examples=15)
+@given(sizes, st.lists(sizes, min_size=2, max_size=4))
+def test_every_operation_gets_a_place(rows: int, widths: list[int]) -> None:
+    problem = chain(rows, widths)
+    for state in (solve_together(problem, [PLAIN, policy_of(("cyclic",))]), solve_in_order(problem, PLAIN)):
+        assert set(state.placed) == set(range(len(problem.operations)))
+        assert all(state.layouts[op.result] == state.placed[i].result for i, op in enumerate(problem.operations))
+
+
+def test_the_price_is_the_sum_of_the_bill() -> None:
+    state = Search(chain(64, [64, 130, 17]), [PLAIN], Movements()).run()
+    weighed = sum(WEIGHTS[kind] * steps for own in state.bill.values() for kind, steps in own.items())
+    assert state.price == pytest.approx(weighed)
+
+
+def test_a_movement_that_turns_out_dear_is_avoided() -> None:
+    """Two tensors that lie differently are added: the search moves the one whose movement takes less."""
+    shape, identity = (64, 64), (0, 1)
+    layouts = parse("((8_L1B:1, 8:8), (8:1, 4_PE:1, 2_W:1))"), parse("((8:8, 8_L1B:1), (8:1, 4_PE:1, 2_W:1))")
+    tensors = (*(Tensor(shape, number) for number in range(2)), Tensor(shape, 2))
+    made = [Pinned(f"made{i}", i, (), layout) for i, layout in enumerate(layouts)]
+    added = Loops("add", 2, (Use(0, identity, shape), Use(1, identity, shape)), identity, shape, (True, True))
+    problem = Problem(tensors, (*made, added), 1024, (2,))
+    there, back = Movement(layouts[0], layouts[1]), Movement(layouts[1], layouts[0])
+    for cheap in (there, back):
+        known = Movements()
+        known.exact = {there: 1e6, back: 1e6, cheap: 1.0}
+        assert Search(problem, [PLAIN], known).run().movements == [cheap]
+
+
+def test_a_plan_that_is_pinned_is_taken() -> None:
+    problem = chain(64, [64, 64])
+    free = Search(problem, [PLAIN], Movements()).run()
+    other = free.compared[0][-1][0]
+    assert (other.left, other.right) != free.placed[0].operands
+    pinned = Search(problem, [PLAIN], Movements(), {0: lambda plan: plan.result == other.result}).run()
+    assert pinned.compared[0][0][0].result == other.result
+
+
+def test_what_was_placed_by_hand_stays() -> None:
+    layout = parse("((16:1), (4_PE:1, 2_W:1))")
+    problem = chain(16, [8, 8])
+    operations = (problem.operations[0], Pinned("relu1", 3, ((2, layout),), layout))
+    state = Search(replace(problem, operations=operations), [PLAIN], Movements()).run()
+    assert state.layouts[3] == layout
+
+
+def test_a_place_matters_until_it_is_read_last() -> None:
+    tensors = (Tensor((8, 8)), Tensor((8, 8), 0), Tensor((8, 8), 1), Tensor((8, 8)))
+    loops = Loops("a", 1, (Use(0, (0, 1), (8, 8)),), (0, 1), (8, 8), (True, True))
+    operations = (loops, Transposition("t", 2, 1, (1, 0)))
+    problem = Problem(tensors, operations, 1024, (2,))
+    assert last_reads(problem) == [1, 1, 2, -1]  # what waits is done where its result is wanted
+    assert product_readers(chain(8, [8, 8, 8])) == {
+        0: [(0, "left")], 1: [(0, "right")], 3: [(2, "left")], 4: [(2, "right")],
+    }  # fmt: skip
+
+
+def test_a_relayout_asks_the_planner_for_one_movement_and_a_reshape_for_a_gather() -> None:
+    source, target = parse("((8:1), (4_PE:1, 2_W:1))"), parse("((8_L1B:1), (4_PE:1, 2_W:1))")
+    known = Movements(hope=0.5)
+    movement = Movement(source, target)
+    assert known.steps(movement) == 0.5 * movement.rough
+    known.learn([movement])
+    assert known.steps(movement) == movement.requests()[0].steps()
+    assert Movement(source, parse("((64:1),)")).requests()[0].index_map is not None
