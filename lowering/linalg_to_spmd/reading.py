@@ -233,14 +233,24 @@ def _scalar_attribute(value: Any) -> Any | None:
     return owner.attributes["value"] if not isinstance(owner, ir.Block) and owner.name == "arith.constant" else None
 
 
+def _is_factor(value: Any) -> bool:
+    """Whether a value is a factor of a product that suits matrices."""
+    users = [use.owner.operation for use in value.uses if use.operand_number < 2]
+    products = (op.opview for op in users if op.name == "linalg.generic" and len(op.operands) == 3)
+    return any(read_generic(op).kind == "contraction" for op in products)
+
+
 def splat_value(value: Any) -> Any | None:
-    """The scalar attribute of a tensor that is the same everywhere: a splat constant or a filled tensor; else None."""
+    """The scalar attribute of a tensor that is the same everywhere: a splat constant or a filled tensor; else None.
+
+    A constant that is a factor of a product is a tensor like any other: it lies in DRAM and arrives in tiles.
+    """
     owner = value.owner
     if isinstance(owner, ir.Block):
         return None
     if owner.name == "arith.constant" and isinstance(owner.attributes["value"], ir.DenseElementsAttr):
         attribute = owner.attributes["value"]
-        return attribute.get_splat_value() if attribute.is_splat else None
+        return attribute.get_splat_value() if attribute.is_splat and not _is_factor(value) else None
     if owner.name == "linalg.fill":
         return _scalar_attribute(owner.operands[0])
     if owner.name != "linalg.generic":

@@ -16,8 +16,8 @@ from mnc.mncore_backend.machine import MEMORIES
 
 LARGEST_TENSOR = MEMORIES[Memory.DRAM].total_bytes // 4
 """Elements: DRAM holds one in each word of 32 bits."""
-LARGEST_CONSTANT = 1 << 26
-"""Elements of a value that is computed when importing: at most 512 MiB."""
+LARGEST_CONSTANT = 1 << 27
+"""Elements of a value that is computed when importing: at most 1 GiB, and more than any layer of VGG has."""
 MOST_WORK = 1 << 34
 """Multiplications of a constant product: some seconds."""
 MOST_NODES = 100_000

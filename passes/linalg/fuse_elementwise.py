@@ -84,6 +84,9 @@ class FuseElementwise(Pass):
         """Why `producer` must not be fused into operand `operand` of `consumer`."""
         if producer.name in ("tensor.expand_shape", "tensor.collapse_shape"):
             return "the operand is a reshape"
+        is_number = producer.name in ("arith.constant", "linalg.fill")
+        if is_number and consumer is not None and _has_own_loops(consumer, operand):
+            return "a sum of products with one number has no rows or columns for a matrix unit"
         if producer.name != "linalg.generic":
             return None
         if consumer is None:
@@ -105,6 +108,14 @@ class FuseElementwise(Pass):
         if not consumer.reads_all_loops(operand):
             return "the consumer reads an element more than once, so it would be computed again"
         return None
+
+
+def _has_own_loops(consumer: Iteration, operand: int) -> bool:
+    """Whether a factor of a product has rows or columns: loops of the result that the other factor has not."""
+    if consumer.kind != "contraction" or operand >= consumer.inputs:
+        return False
+    own, other = (consumer.loops(number) for number in (operand, 1 - operand))
+    return any(consumer.parallel[d] and consumer.extents[d] > 1 for d in own - other)
 
 
 def _through_copies(producer: ir.Operation, op: ir.Operation) -> str | None:

@@ -65,6 +65,10 @@ class Iteration:
         """Number of operands that are only read."""
         return len(self.op.operands) - len(self.op.results)
 
+    def loops(self, operand: int) -> set[int]:
+        """The loops that the indices of the operand depend on."""
+        return {loop for form in self.maps[operand] or () for loop, _ in form.coefficients}
+
     def is_projected(self, operand: int) -> bool:
         """True if every index of the operand is one loop, each at most once."""
         forms = self.maps[operand]

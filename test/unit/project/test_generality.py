@@ -39,7 +39,7 @@ ALLOWED = {
     ("lowering.linalg_to_spmd.pose_placement", 12): "steps of an elementary function per long word, measured",
     ("lowering.linalg_to_spmd.tile_contractions", 24): "power of two of the multiply-adds that are worth tiles",
     ("lowering.onnx_to_graph.evaluator", 11): "operator set in which the amounts of Pad became an input",
-    ("lowering.onnx_to_graph.size_limits", 26): "power of two of the elements of a computed constant",
+    ("lowering.onnx_to_graph.size_limits", 27): "power of two of the elements of a computed constant",
     ("lowering.onnx_to_graph.size_limits", 34): "power of two of the multiplications of constant work",
     ("mncore_backend.distribution.costs", 48): "groups of four sums that a register file holds, see kernels/matmul",
     ("mncore_backend.distribution.streams", 12): "steps at the ends of a kernel",

@@ -65,3 +65,21 @@ func.func @not_recomputed(%x: tensor<5xf32>, %y: tensor<4x5xf32>) -> tensor<4x5x
   %1 = "graph.mul"(%0, %y) : (tensor<5xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>
   return %1 : tensor<4x5xf32>
 }
+
+// A factor that is one number everywhere stays a matrix where it gives rows or columns; as a scale it becomes a number.
+// WHY-DAG: FuseElementwise refused 'linalg.generic': a sum of products with one number has no rows or columns
+// CHECK-LABEL: func.func @equal_weights
+func.func @equal_weights(%x: tensor<4x5xf32>) -> tensor<4x3xf32> {
+  // CHECK: linalg.generic {{.*}} ins(%arg0, %{{.*}} : tensor<4x5xf32>, tensor<5x3xf32>)
+  %w = "graph.constant"() {value = dense<5.000000e-01> : tensor<5x3xf32>} : () -> tensor<5x3xf32>
+  %0 = "graph.matmul"(%x, %w) : (tensor<4x5xf32>, tensor<5x3xf32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
+
+// CHECK-LABEL: func.func @sum_with_equal_weights
+func.func @sum_with_equal_weights(%x: tensor<4x5xf32>) -> tensor<4xf32> {
+  // CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<4x5xf32>)
+  %w = "graph.constant"() {value = dense<5.000000e-01> : tensor<5xf32>} : () -> tensor<5xf32>
+  %0 = "graph.matmul"(%x, %w) : (tensor<4x5xf32>, tensor<5xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
