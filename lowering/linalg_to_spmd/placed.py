@@ -166,10 +166,11 @@ class Values:
         `places` first, from where only halos travel."""
         key = (source, f"{tiled.layout} {padding} {hash(tiled.index_map.tobytes())}")
         if key not in self._copies:
-            state = self.states[source]
-            if isinstance(state, Dram):
+            behind = self._in_dram(source)
+            if behind is not None:
+                state, elements = behind
                 made = make_local(tiled.layout, word_type(state.buffer.type.element_type))
-                load_arranged(state, made, tiled.index_map, padding)
+                load_arranged(state, made, np.append(elements, -1)[tiled.index_map], padding)
             else:
                 local = self.anywhere(source)
                 if places is not None and not _same_lanes(local.layout, places):
@@ -213,9 +214,9 @@ class Values:
         self.states[value] = local
         return local
 
-    def _load_arranged(self, value: Any, layout: Layout) -> Local | None:
-        """A view of a tensor in DRAM, in a layout that the tensor itself cannot have: the host arranges its elements.
-        None if it is elsewhere."""
+    def _in_dram(self, value: Any) -> tuple[Dram, NDArray[np.int64]] | None:
+        """The tensor in DRAM that a value is, or is a view of, and which of its elements the value has; None if it is
+        elsewhere."""
         elements = np.arange(int(np.prod(ir.RankedTensorType(value.type).shape)))
         while isinstance(state := self.states[value], View):
             value = state.source
@@ -224,8 +225,15 @@ class Values:
             elif state.order is not None:
                 numbers = np.arange(len(elements)).reshape(ir.RankedTensorType(value.type).shape)
                 elements = numbers.transpose(state.order).reshape(-1)[elements]
-        if not isinstance(state, Dram) or state.kept:
+        return (state, elements) if isinstance(state, Dram) else None
+
+    def _load_arranged(self, value: Any, layout: Layout) -> Local | None:
+        """A view of a tensor in DRAM, in a layout that the tensor itself cannot have: the host arranges its elements.
+        None if it is elsewhere."""
+        behind = self._in_dram(value)
+        if behind is None or behind[0].kept:
             return None
+        state, elements = behind
         local = make_local(layout, word_type(state.buffer.type.element_type))
         load_arranged(state, local, elements, 0)
         self._padding[local.root] = 0

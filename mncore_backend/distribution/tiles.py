@@ -1,6 +1,7 @@
 """How the outputs of windows are cut into tiles over the chip, and what their halos cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from math import prod
 
 from mnc.mncore_backend.distribution.policy import SPLIT_AXES
@@ -10,12 +11,16 @@ from mnc.mncore_backend.distribution.space import (
     Access,
     Bits,
     Digits,
+    bits_of,
     merge_bits,
-    spread,
+    project,
+    spread_bits,
     with_addresses,
 )
-from mnc.mncore_backend.distribution.windows import Window, Windows, follow, is_tileable, reach
+from mnc.mncore_backend.distribution.windows import Window, Windows, follow, is_tileable, reach, tiled_layout
 from mnc.mncore_backend.layout import Axis, Digit, Layout
+from mnc.mncore_backend.machine import CYCLES_PER_STEP
+from mnc.mncore_backend.pricing import arrival, store
 
 
 def _splits(extents: Sequence[int], count: int) -> Iterator[tuple[int, ...]]:
@@ -52,6 +57,8 @@ def tile_digits(
     return digits, bits
 
 
+DEFAULTS = 6
+"""Ways to spread loops over windows that are told apart, where no operand says how."""
 MOST_SPARE = 4 / 3
 """How much larger than needed tiles may be in one dimension for the sake of windows that follow."""
 
@@ -128,7 +135,7 @@ def possible_tiles(
         assert layout is not None
         found.append((layout.size, digits))
     found.sort(key=lambda one: -one[0])
-    ways = [digits for _, digits in found] or [_default_tiles(extents, parallel, operands, axes)]
+    ways = [digits for _, digits in found] or _default_tiles(extents, parallel, operands, axes)
     return [[known.get(d, with_addresses(extent, ())) for d, extent in enumerate(extents)] for known in ways]
 
 
@@ -141,14 +148,41 @@ def _default_tiles(
     parallel: Sequence[bool],
     operands: Sequence[tuple[Windows, Layout | None]],
     axes: Sequence[Axis],
-) -> dict[int, Digits]:
-    """Lanes along the largest dimension that no window covers, tiles of the others over the chip."""
-    covered = {w.out for windows, _ in operands for w in windows if w.kernel is not None}
+) -> list[dict[int, Digits]]:
+    """Ways to spread loops whose operands come from DRAM, the cheapest first: lanes along the largest dimension that no
+    window covers, tiles of the others over all coordinate bits or some. The smaller a tile, the more of it is halo;
+    what is not spread over all bits is computed several times."""
     dims = [d for d, is_parallel in enumerate(parallel) if is_parallel]
-    lane = max((d for d in dims if d not in covered), key=lambda d: min(extents[d], LANE_COUNT), default=None)
-    units = [LANE_COUNT if d == lane else 1 for d in dims]
-    hardware = spread([extents[d] for d in dims], axes, units)
-    return {
-        d: with_addresses(extents[d], own, LANES if d == lane else ())
-        for d, own in zip(dims, hardware, strict=True)
-    }
+    by_windows = max((windows for windows, _ in operands), key=_covered, default=())
+    covered = [d for d in dims if any(d == w.out and w.kernel is not None for w in by_windows)]
+    plain = [d for d in dims if d not in covered]
+    lane = max(plain, key=lambda d: min(extents[d], LANE_COUNT), default=None)
+    units = [LANE_COUNT if d == lane else 1 for d in plain]
+    bits = bits_of(axes)
+    found: dict[tuple[Digits, ...], tuple[float, dict[int, Digits]]] = {}
+    for first, last in combinations(range(len(bits) + 1), 2):
+        hardware, rest = spread_bits([extents[d] for d in plain], bits[first:last], units)
+        ways, _ = tile_digits(by_windows, extents, covered, rest)
+        lanes = {d: LANES if d == lane else () for d in plain}
+        ways |= {d: with_addresses(extents[d], own, lanes[d]) for d, own in zip(plain, hardware, strict=True)}
+        digits = tuple(ways.get(d, with_addresses(extent, ())) for d, extent in enumerate(extents))
+        if digits not in found:
+            found[digits] = _steps_from_dram(extents, dims, digits, operands), ways
+    return [ways for _, ways in sorted(found.values(), key=lambda one: one[0])[:DEFAULTS]]
+
+
+def _covered(windows: Windows) -> int:
+    return sum(w.kernel is not None for w in windows)
+
+
+def _steps_from_dram(
+    extents: Sequence[int],
+    dims: Sequence[int],
+    digits: Sequence[Digits],
+    operands: Sequence[tuple[Windows, Layout | None]],
+) -> float:
+    """What loops over windows take whose operands come from DRAM and whose result goes there."""
+    come = sum(arrival(tiled_layout(windows, extents, digits)).total for windows, layout in operands if layout is None)
+    result = project([extents[d] for d in dims], [digits[d] for d in dims], tuple(range(len(dims))))
+    each = prod(extent for d, extent in enumerate(extents) if d not in dims)
+    return come + store(result).total + each * -(-result.local_size // CYCLES_PER_STEP)

@@ -1,5 +1,7 @@
 """Tiles whose sizes suit the windows that follow, and the choice of a product that looks at what follows."""
 
+from math import prod
+
 from mnc.mncore_backend.distribution import (
     Contraction,
     Operand,
@@ -9,9 +11,9 @@ from mnc.mncore_backend.distribution import (
     with_addresses,
 )
 from mnc.mncore_backend.distribution.problem import WHOLE
-from mnc.mncore_backend.distribution.tiles import aligned_digits, straddling_steps
+from mnc.mncore_backend.distribution.tiles import aligned_digits, possible_tiles, straddling_steps
 from mnc.mncore_backend.distribution.windows import follow
-from mnc.mncore_backend.layout import Axis, Digit, Layout, parse
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Digit, Layout, parse
 
 PLACES = (Digit(8, Axis.L2B), Digit(4, Axis.L1B))
 
@@ -69,3 +71,19 @@ def test_a_result_is_left_where_those_who_read_it_want_it() -> None:
 
     assert plan_contraction(problem, afterwards=dear).result != greedy
     assert plan_contraction(problem, afterwards=fair).result == greedy  # not clearly better
+
+
+def test_loops_over_what_comes_from_dram_are_not_spread_until_most_of_a_tile_is_halo() -> None:
+    """8 channels of 16 x 16 pixels: with a pixel in each PE, tiles would hold 49 times as much."""
+    windows = (Window(0), Window(1, 1, 3, 1, 3), Window(2, 1, 4, 1, 3))
+    ways = possible_tiles((8, 16, 16, 7, 7), (True, True, True, False, False), [(windows, None)])
+    assert len(ways) > 1
+    outputs = [d.size for own in ways[0][1:3] for d in own if d.axis is Axis.ADDRESS]
+    assert len(outputs) == 2  # pixels beside each other in both directions
+
+
+def test_tiles_of_a_large_image_fill_the_chip() -> None:
+    windows = (Window(0), Window(1, 1, 3, 1, 1), Window(2, 1, 4, 1, 1))
+    digits = possible_tiles((32, 112, 112, 3, 3), (True, True, True, False, False), [(windows, None)])[0]
+    spread = [d.size for own in digits for d in own if d.axis is not Axis.ADDRESS]
+    assert prod(spread) == prod(AXIS_SIZE.values())

@@ -97,3 +97,30 @@ func.func @parts(%x: tensor<4x16xf32> {onnx.name = "x"}) -> tensor<4x8xf32> {
   } -> tensor<4x8xf32>
   return %y : tensor<4x8xf32>
 }
+
+// -----
+
+// What is read through windows comes from DRAM as tiles with halos, also where a view of it is read.
+// CHECK-LABEL: func.func @windows
+// CHECK-SAME: %[[X:.*]]: memref<4x400xf32, #mncore.memory<"DRAM">> {mncore.role = "input"
+// CHECK: "mncore.dl"(%[[X]], %{{[a-z_0-9]+}}) {index_map = {{.*}}, padding = 0 : i32}
+// CHECK-NOT: mncore.relayout
+// CHECK-NOT: mncore.gather
+// CHECK: "mncore.ul"
+func.func @windows(%x: tensor<4x400xf32> {onnx.name = "x"}) -> tensor<4x1x400xf32> {
+  %z = arith.constant 0.0 : f32
+  %v = tensor.expand_shape %x [[0, 1], [2]] output_shape [4, 1, 400] : tensor<4x400xf32> into tensor<4x1x400xf32>
+  %p = tensor.pad %v low[0, 0, 1] high[0, 0, 1] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %z : f32
+  } : tensor<4x1x400xf32> to tensor<4x1x402xf32>
+  %e = tensor.empty() : tensor<4x1x400xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<4x1x400xf32>) -> tensor<4x1x400xf32>
+  %w = arith.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(a, b, c, d) -> (a, b, c + d)>, affine_map<(a, b, c, d) -> (d)>, affine_map<(a, b, c, d) -> (a, b, c)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%p, %w : tensor<4x1x402xf32>, tensor<3xf32>) outs(%f : tensor<4x1x400xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %t = arith.addf %o, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<4x1x400xf32>
+  return %s : tensor<4x1x400xf32>
+}
