@@ -9,11 +9,12 @@ from mnc.core.bindings import arith, ir
 from mnc.core.context import error_at
 from mnc.dialects.mncore import Reduce
 from mnc.lowering.linalg_to_spmd.factors import iteration_access, operand_shape
+from mnc.lowering.linalg_to_spmd.joint_parts import joint_parts
 from mnc.lowering.linalg_to_spmd.layout_attributes import PARTIAL
 from mnc.lowering.linalg_to_spmd.lookups import Choice, Lookups, choices_of
 from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body, combination_of, combine, is_bare
 from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, default_layout, gather, make_local, moved, retyped
-from mnc.lowering.linalg_to_spmd.products import access_of, digits_of, emit_products, strings
+from mnc.lowering.linalg_to_spmd.products import access_of, digits_of, emit_joint_parts, emit_products, strings
 from mnc.lowering.linalg_to_spmd.reading import HARDWARE_COMBINERS, Generic, Input, combines_across_pes, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import window_map
 from mnc.lowering.linalg_to_spmd.streaming import streamed_factor
@@ -75,7 +76,13 @@ class GenericWriter:
             for i, text in zip(generic.inputs, texts, strict=True)
         ]
         if generic.kind == "contraction":
-            digits = digits_of(generic, wanted, self._partial(generic, layout))
+            sums = self._partial(generic, layout)
+            digits = digits_of(generic, wanted, sums)
+            parts = joint_parts(self.values, generic, wanted, digits, sums)
+            if parts is not None:
+                target = make_local(sums, ir.F32Type.get())
+                emit_joint_parts(parts, target)
+                return self._sum(generic, parts.layouts, parts.accesses, target, layout)
             number, _ = streamed_factor(generic.op)
             sources = [self._source(generic, i, want, digits) if i != number else None for i, want in enumerate(wanted)]
             factors: list[Local | None] = []
@@ -312,6 +319,17 @@ class GenericWriter:
             for operand, factor in zip(generic.inputs, factors, strict=True)
         ]
         emit_products(self.values, generic, factors, layouts, accesses, target)
+        return self._sum(generic, layouts, accesses, target, layout)
+
+    def _sum(
+        self,
+        generic: Generic,
+        layouts: Sequence[Layout],
+        accesses: Sequence[Access],
+        target: Local,
+        layout: Layout,
+    ) -> Local:
+        """The sum of what the MABs hold of a product, where `layout` says, on top of what it accumulates onto."""
         axes: dict[Axis, int] = {}
         for access, held in zip(accesses, layouts, strict=True):
             for d, own in zip(access, held.dims, strict=True):

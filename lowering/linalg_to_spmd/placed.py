@@ -166,11 +166,8 @@ class Values:
         `places` first, from where only halos travel."""
         key = (source, f"{tiled.layout} {padding} {hash(tiled.index_map.tobytes())}")
         if key not in self._copies:
-            behind = self._in_dram(source)
-            if behind is not None:
-                state, elements = behind
-                made = make_local(tiled.layout, word_type(state.buffer.type.element_type))
-                load_arranged(state, made, np.append(elements, -1)[tiled.index_map], padding)
+            if self._in_dram(source) is not None:
+                made = self.load_elements(source, tiled.layout, tiled.index_map, padding)
             else:
                 local = self.anywhere(source)
                 if places is not None and not _same_lanes(local.layout, places):
@@ -181,6 +178,21 @@ class Values:
             self._copies[key] = made
         made = self._copies[key]
         return Local(made.buffer, made.layout, made.root, tiled.strides, tiled.access)
+
+    def is_in_dram(self, value: Any) -> bool:
+        """Whether a tensor, or what it is a view of, has yet to come, in any arrangement."""
+        behind = self._in_dram(value)
+        return behind is not None and not behind[0].kept
+
+    def load_elements(self, value: Any, layout: Layout, index_map: NDArray[np.int64], padding: int = 0) -> Local:
+        """Elements of a tensor in DRAM, -1 for the word `padding`, as the host arranges them."""
+        behind = self._in_dram(value)
+        assert behind is not None  # the caller has asked
+        state, elements = behind
+        made = make_local(layout, word_type(state.buffer.type.element_type))
+        load_arranged(state, made, np.append(elements, -1)[index_map], padding)
+        self._padding[made.root] = padding
+        return made
 
     def anywhere(self, value: Any) -> Local:
         """The tensor wherever it is; one that is still in DRAM arrives in its default layout."""
@@ -230,14 +242,8 @@ class Values:
     def _load_arranged(self, value: Any, layout: Layout) -> Local | None:
         """A view of a tensor in DRAM, in a layout that the tensor itself cannot have: the host arranges its elements.
         None if it is elsewhere."""
-        behind = self._in_dram(value)
-        if behind is None or behind[0].kept:
-            return None
-        state, elements = behind
-        local = make_local(layout, word_type(state.buffer.type.element_type))
-        load_arranged(state, local, elements, 0)
-        self._padding[local.root] = 0
-        return local
+        elements = np.arange(int(np.prod(ir.RankedTensorType(value.type).shape)))
+        return self.load_elements(value, layout, elements) if self.is_in_dram(value) else None
 
     def fill_padding(self, local: Local, bits: int) -> None:
         """Make sure that padding holds this word; it never matters to anybody else, so it is done in place."""

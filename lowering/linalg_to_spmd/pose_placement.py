@@ -10,6 +10,7 @@ from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
 from mnc.lowering.linalg_to_spmd.drop_empty import touches_empty
 from mnc.lowering.linalg_to_spmd.factors import contracted_elsewhere, factor_of, iteration_access, operand_shape
 from mnc.lowering.linalg_to_spmd.homes import Homes, untransposed
+from mnc.lowering.linalg_to_spmd.joint_parts import comes_alone
 from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, PRECISION, RESULT
 from mnc.lowering.linalg_to_spmd.reading import (
     Generic,
@@ -158,7 +159,10 @@ class Poser:
     def _product(self, op: Any, generic: Generic, tiled: dict[int, WindowedOperand], name: str) -> Product:
         left, right = (self._use(generic, i, tiled) for i in range(2))
         factors = [
-            factor_of(operand, tiled.get(i), kept=i not in tiled and self.homes.is_kept(operand.value))
+            replace(
+                factor_of(operand, tiled.get(i), kept=i not in tiled and self.homes.is_kept(operand.value)),
+                alone=comes_alone(operand, tiled.get(i)) and not self.homes.is_kept(operand.value),
+            )
             for i, operand in enumerate(generic.inputs)
         ]
         given = op.attributes.get(PRECISION)

@@ -7,6 +7,7 @@ from typing import Any
 from mnc.core.bindings import ir
 from mnc.dialects.mncore import Matmul
 from mnc.lowering.linalg_to_spmd.factors import iteration_access
+from mnc.lowering.linalg_to_spmd.joint_parts import JointParts
 from mnc.lowering.linalg_to_spmd.layout_attributes import PRECISION
 from mnc.lowering.linalg_to_spmd.placed import Dram, Local, Splat, Values
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input
@@ -87,6 +88,21 @@ class _Kernels:
         return op.operation
 
 
+def _kernels(generic: Generic, layouts: Sequence[Layout], accesses: Sequence[Access], target: Local) -> _Kernels:
+    swapped = ir.StringAttr(generic.op.operation.attributes["mncore.matrix"]).value == "left"
+    names = _dim_names(generic, swapped)
+    order = (1, 0) if swapped else (0, 1)
+    dims = [[names.get(d, "one") for d in access] for access in (*(accesses[i] for i in order), generic.result)]
+    return _Kernels(generic, target, order, names, dims, layouts[order[1]])
+
+
+def emit_joint_parts(parts: JointParts, target: Local) -> None:
+    """Multiply factors of which both come in parts into `target`."""
+    for number, factors in enumerate(parts.load()):
+        kernels = _kernels(parts.generic, [factor.layout for factor in factors], parts.accesses, target)
+        kernels.emit(factors, adds=number > 0)
+
+
 def emit_products(
     values: Values,
     generic: Generic,
@@ -97,11 +113,7 @@ def emit_products(
 ) -> None:
     """Multiply `factors` into `target`. A factor that is None is a constant in DRAM and comes in parts; `layouts` has
     the place of the whole, too."""
-    swapped = ir.StringAttr(generic.op.operation.attributes["mncore.matrix"]).value == "left"
-    names = _dim_names(generic, swapped)
-    order = (1, 0) if swapped else (0, 1)
-    dims = [[names.get(d, "one") for d in access] for access in (*(accesses[i] for i in order), generic.result)]
-    kernels = _Kernels(generic, target, order, names, dims, layouts[order[1]])
+    kernels = _kernels(generic, layouts, accesses, target)
     for factor in factors:
         if factor is not None:
             values.fill_padding(factor, 0)
@@ -118,6 +130,7 @@ def emit_products(
         memory = part_constant(constant.owner, layouts[number], part, whole.buffer.type, count)
         local = values.load(memory, layout)
         op = kernels.emit([local if i == number else factor for i, factor in enumerate(factors)], adds=adds)
-        op.attributes["part"] = ranges_attribute(part, dims[order.index(number)])
-        op.attributes["part_of"] = ir.StringAttr.get("x" if order[0] == number else "w")
+        place = kernels.order.index(number)
+        op.attributes["part"] = ranges_attribute(part, kernels.dims[place])
+        op.attributes["part_of"] = ir.StringAttr.get("xw"[place])
     whole.buffer.owner.erase()

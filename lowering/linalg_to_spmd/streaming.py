@@ -94,7 +94,7 @@ def part_layout(layout: Layout, part: Sequence[Range]) -> Layout:
     return project(shape, [tuple(own) for own in digits], tuple(range(len(shape))))
 
 
-def _elements(layout: Layout, dim: int, part: Sequence[Range]) -> np.ndarray:
+def elements_of(layout: Layout, dim: int, part: Sequence[Range]) -> np.ndarray:
     """Indices of a dimension that belong to a part, in order; those beyond the end of the tensor too."""
     own = layout.dims[dim]
     index = np.arange(prod(d.size for d in own)).reshape([d.size for d in own])
@@ -109,7 +109,7 @@ def part_constant(op: Any, layout: Layout, part: Sequence[Range], type_: Any, nu
     """The constant tensor in DRAM that holds a part of the value of `op`, an `arith.constant`."""
     value = to_numpy(op.attributes["value"])
     for dim in sorted({item.dim for item in part}):
-        index = _elements(layout, dim, part)
+        index = elements_of(layout, dim, part)
         extent = value.shape[dim]
         value = value.take(np.minimum(index, extent - 1), axis=dim)
         value[(slice(None),) * dim + (index >= extent,)] = 0

@@ -12,18 +12,26 @@ cheapest; they are written on the products, so `assign-layouts` keeps them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from mnc.core.bindings import ir
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.factors import factor_of
 from mnc.lowering.linalg_to_spmd.homes import Homes
+from mnc.lowering.linalg_to_spmd.joint_parts import comes_alone
 from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, PRECISION, RESULT
 from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic, splat_value
 from mnc.lowering.linalg_to_spmd.slices import joined, slice_of
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
-from mnc.mncore_backend.distribution import Contraction, TilePlan, plan_contraction, plan_tiles, tile_ranges
+from mnc.mncore_backend.distribution import (
+    Contraction,
+    TilePlan,
+    plan_contraction,
+    plan_tiles,
+    tile_ranges,
+    whole_steps,
+)
 from mnc.mncore_backend.distribution.problem import WHOLE
 
 LEAST = 1 << 24
@@ -57,7 +65,7 @@ class TileContractions(Pass):
             return
         given = op.operation.attributes.get(PRECISION)
         precision = self.precision if given is None else ir.StringAttr(given).value
-        left, right = (factor_of(operand, None) for operand in generic.inputs)
+        left, right = (replace(factor_of(i, None), alone=comes_alone(i, None)) for i in generic.inputs)
         problem = Contraction(generic.extents, left, right, generic.result, precision=precision)
         tile = plan_tiles(problem)
         if tile is None or tile.tiles == 1 or not _is_wanted(problem, tile):
@@ -83,7 +91,7 @@ def _is_wanted(problem: Contraction, tile: TilePlan) -> bool:
         size *= extent
     whole = plan_contraction(problem)
     largest = max(layout.local_size for layout in (whole.left, whole.right, whole.result))
-    return largest > WHOLE or (size >= LEAST and tile.steps < whole.cost)
+    return largest > WHOLE or (size >= LEAST and tile.steps < min(whole.cost, whole_steps(problem)))
 
 
 def _tiles(op: Any, generic: Generic, problem: Contraction, tile: TilePlan) -> Any:

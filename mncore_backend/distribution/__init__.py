@@ -19,7 +19,7 @@ from mnc.mncore_backend.distribution.space import (
     spread,
     with_addresses,
 )
-from mnc.mncore_backend.distribution.streams import TilePlan, plan_tiles, tile_ranges
+from mnc.mncore_backend.distribution.streams import TilePlan, plan_tiles, tile_ranges, whole_steps
 from mnc.mncore_backend.distribution.tiles import choose_tiles, tile_digits
 from mnc.mncore_backend.distribution.windows import Tiled, Window, Windows, kernel_dims, source_layout, tile
 
@@ -52,5 +52,6 @@ __all__ = [
     "tile",
     "tile_digits",
     "tile_ranges",
+    "whole_steps",
     "with_addresses",
 ]

@@ -16,6 +16,7 @@ from mnc.mncore_backend.distribution.costs import (
     relayout_steps,
     summed_by_update,
 )
+from mnc.mncore_backend.distribution.joint import joint_cut_of
 from mnc.mncore_backend.distribution.policy import PLAIN, SPLIT_AXES
 from mnc.mncore_backend.distribution.problem import WHOLE, Contraction, ContractionPlan, Operand
 from mnc.mncore_backend.distribution.space import (
@@ -237,6 +238,7 @@ def _sums(problem: Contraction, plan: ContractionPlan) -> float:
 def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], price: Price) -> float:
     steps = problem.policy.work * compute_steps(counts, problem.precision) + _sums(problem, plan)
     factors = (problem.left, plan.left, plan.right), (problem.right, plan.right, plan.left)
+    cut = joint_cut_of(problem, plan)
     for operand, layout, other in factors:
         if operand.layout is None and operand.kept:
             steps += reduce_steps(layout, summed_by_update(layout, other))
@@ -246,7 +248,7 @@ def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], p
             steps += _tiling_steps(problem.extents, operand, plan)
         else:
             steps += price(operand.layout, layout)
-        held = layout.local_size
+        held = layout.local_size if cut is None else min(layout.local_size, cut.held)
         if operand.in_parts and held > WHOLE:  # parts wait for each other, with their latencies (OPEN-38)
             steps += MV_LATENCY_STEPS * held / (WHOLE // 2)
             held = WHOLE

@@ -7,7 +7,7 @@ from tile to tile. Tile shapes and splits are candidates; what each keeps busy f
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import ceil, prod
+from math import ceil, inf, prod
 
 from mnc.mncore_backend.distribution.contraction import (
     WHOLE,
@@ -17,7 +17,9 @@ from mnc.mncore_backend.distribution.contraction import (
     dims_by_role,
 )
 from mnc.mncore_backend.distribution.costs import Resources, arrival, kernel_resources
+from mnc.mncore_backend.distribution.joint import joint_cut_of
 from mnc.mncore_backend.distribution.space import LANE_COUNT
+from mnc.mncore_backend.pricing import reduction
 
 ROOM = 3400
 """Long words of local memory that two tiles of each factor and two of the result may take together; kernels and
@@ -106,6 +108,21 @@ def _best_split(problem: Contraction, sizes: dict[int, int], stored: bool) -> Ti
         steps = busy.bound + (busy.total - busy.bound) * max(IMPERFECT, 1 / tiles) + OVERHEAD * tiles
         if best is None or steps < best.steps:
             best = TilePlan(extents, plan, tiles, busy, steps)
+    return best
+
+
+def whole_steps(problem: Contraction) -> float:
+    """Steps of a contraction that is not cut into tiles, as `plan_tiles` counts them; infinite if it does not fit."""
+    best = inf
+    for plan, held in all_plans(problem):
+        if max(layout.local_size for layout in (plan.left, plan.right, plan.result)) > WHOLE:
+            continue
+        busy = kernel_resources(held, problem.precision) + arrival(plan.left) + arrival(plan.right)
+        cut = joint_cut_of(problem, plan)
+        bare = 1.0 if cut is None else max(IMPERFECT, 1 / cut.parts)
+        sums = reduction(plan.result, plan.partial).total if plan.partial else 0.0
+        steps = busy.bound + (busy.total - busy.bound) * bare + sums + arrival(plan.result).total
+        best = min(best, steps)
     return best
 
 

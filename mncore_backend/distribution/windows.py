@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.distribution.space import Digits, project, with_addresses
+from mnc.mncore_backend.distribution.space import Access, Digits, project, with_addresses
 from mnc.mncore_backend.layout import Axis, Digit, Layout
 
 
@@ -112,6 +112,11 @@ def tiled_layout(windows: Windows, extents: Sequence[int], digits: Sequence[Digi
     return project([p.extent for p in parts], [p.digits for p in parts], tuple(range(len(parts))))
 
 
+def tiled_access(windows: Windows, extents: Sequence[int], digits: Sequence[Digits]) -> Access:
+    """The iteration dimension that each dimension of the tensor of tiles follows."""
+    return tuple(part.access for window in windows for part in _parts(window, extents, digits))
+
+
 def _strides(
     windows: Windows, extents: Sequence[int], digits: Sequence[Digits], layout: Layout
 ) -> dict[int, tuple[int, ...]]:
@@ -137,17 +142,16 @@ def tile(windows: Windows, extents: Sequence[int], digits: Sequence[Digits], sou
     layout = tiled_layout(windows, extents, digits)
     index = np.zeros((), np.int64)
     valid = np.ones((), bool)
-    access: list[int | None] = []
     for window, extent in zip(windows, source, strict=True):
         parts = _parts(window, extents, digits)
         position = np.zeros((), np.int64)
         for part in parts:
             position = np.add.outer(position, np.arange(part.extent, dtype=np.int64) * part.step)
-            access.append(part.access)
         coordinate = window.coordinates(position, extent)
         index = np.add.outer(index * extent, coordinate)
         valid = np.logical_and.outer(valid, coordinate >= 0)
-    return Tiled(layout, np.where(valid, index, -1), _strides(windows, extents, digits, layout), tuple(access))
+    access = tiled_access(windows, extents, digits)
+    return Tiled(layout, np.where(valid, index, -1), _strides(windows, extents, digits, layout), access)
 
 
 def source_layout(windows: Windows, digits: Sequence[Digits], source: Sequence[int]) -> Layout | None:

@@ -10,6 +10,7 @@ from mnc.mncore_backend.distribution.costs import (
     kernel_resources,
     summed_by_update,
 )
+from mnc.mncore_backend.distribution.joint import joint_cut_of
 from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.distribution.tiles import straddling_steps
 from mnc.mncore_backend.layout import Layout
@@ -90,6 +91,7 @@ def _own_parts(problem: Contraction, plan: ContractionPlan, counts: dict[str, in
     yield Part("second", min(kernel.mau, kernel.alu))
     if plan.partial:
         yield Part("sums", reduction(plan.result, plan.partial).total)
+    cut = joint_cut_of(problem, plan)
     for operand, layout, other in ((problem.left, plan.left, plan.right), (problem.right, plan.right, plan.left)):
         if operand.layout is None and operand.kept:
             yield Part("sums", reduction(layout, summed_by_update(layout, other)).total)
@@ -97,7 +99,9 @@ def _own_parts(problem: Contraction, plan: ContractionPlan, counts: dict[str, in
             coming = arrival(layout)
             yield Part("arrival", coming.l2bm + coming.l1bm)
             yield Part("fetched", coming.mv)
-        if not operand.in_parts:
+        if cut is not None:
+            yield Part("moves", TOO_LARGE * max(0, min(layout.local_size, cut.held) - WHOLE))
+        elif not operand.in_parts:
             yield Part("moves", TOO_LARGE * max(0, layout.local_size - WHOLE))
     following = {problem.result.index(d): following for d, (following, _) in problem.strides.items()}
     yield Part("halos", straddling_steps(plan.result, following))

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from layout.strategies import layouts
 
-from mnc.lowering.linalg_to_spmd.streaming import _elements, part_layout, parts_of
+from mnc.lowering.linalg_to_spmd.streaming import elements_of, part_layout, parts_of
 from mnc.mncore_backend.layout import Layout, parse, place
 
 
@@ -22,7 +22,7 @@ def test_parts_are_where_the_whole_is(layout: Layout, longs: int) -> None:
             seen += 1
             continue
         inside = part_layout(layout, part)
-        indices = [_elements(layout, dim, part)[: inside.shape[dim]] for dim in range(len(layout.shape))]
+        indices = [elements_of(layout, dim, part)[: inside.shape[dim]] for dim in range(len(layout.shape))]
         outside = np.zeros([len(i) for i in indices], bool)
         flat = np.zeros([len(i) for i in indices], np.int64)
         for dim, (index, extent) in enumerate(zip(indices, layout.shape, strict=True)):

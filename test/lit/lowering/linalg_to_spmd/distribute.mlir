@@ -124,3 +124,26 @@ func.func @windows(%x: tensor<4x400xf32> {onnx.name = "x"}) -> tensor<4x1x400xf3
   } -> tensor<4x1x400xf32>
   return %s : tensor<4x1x400xf32>
 }
+
+// -----
+
+// Both factors come from DRAM, and nobody else reads them: parts of both arrive in turn.
+// CHECK-LABEL: func.func @joint
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<1024x1024xf32
+// CHECK-SAME: %[[W:[a-z0-9]+]]: memref<8x1024xf32
+// CHECK: "mncore.dl"(%[[X]], %[[X0:[a-z_0-9]+]]) {index_map
+// CHECK: "mncore.dl"(%[[W]], %[[W0:[a-z_0-9]+]]) {index_map
+// CHECK: "mncore.matmul"(%[[X0]], %[[W0]], %[[Y:[a-z_0-9]+]]) {operandSegmentSizes = array<i32: 1, 1, 1, 0>
+// CHECK: "mncore.dl"(%[[X]], %[[X1:[a-z_0-9]+]]) {index_map
+// CHECK: "mncore.dl"(%[[W]], %[[W1:[a-z_0-9]+]]) {index_map
+// CHECK: "mncore.matmul"(%[[X1]], %[[W1]], %[[Y]], %[[Y]])
+func.func @joint(%x: tensor<1024x1024xf32>, %w: tensor<8x1024xf32>) -> tensor<1024x8xf32> {
+  %z = arith.constant dense<0.0> : tensor<1024x8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<1024x1024xf32>, tensor<8x1024xf32>) outs(%z : tensor<1024x8xf32>) attrs = {mncore.operands = ["((8_L2B:1, 16_MAB:1, 8:128), (128:1, 4_PE:1, 2_W:1))", "((8:128,), (128:1, 4_PE:1, 2_W:1))"], mncore.result = "((8_L2B:1, 16_MAB:1, 8:1), (4_PE:1, 2_W:1))", mncore.matrix = "right", mncore.precision = "pseudo-single"} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.mulf %a, %b : f32
+    %t = arith.addf %p, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<1024x8xf32>
+  return %y : tensor<1024x8xf32>
+}

@@ -1,0 +1,83 @@
+"""Contractions of which both factors come from DRAM in parts: how they are cut, and what that hides.
+
+A part is a range of the address digit of one contracted dimension, the same for both factors. While one part is
+multiplied, the next ones arrive.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil, isqrt, prod
+
+from mnc.mncore_backend.distribution.costs import arrival
+from mnc.mncore_backend.distribution.problem import WHOLE, Contraction, ContractionPlan, Operand
+from mnc.mncore_backend.distribution.space import Access
+from mnc.mncore_backend.distribution.windows import tiled_access
+from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.machine import CYCLES_PER_STEP
+
+OVERHEAD = 16
+"""Steps that one more part costs: the ends of its kernel, and gaps between its transfers."""
+MOST = 16
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Where a factor comes to, and the iteration dimension of each dimension of that layout."""
+
+    layout: Layout
+    access: Access
+
+    def address_sizes(self, dim: int) -> list[int]:
+        """Sizes of the address digits of an iteration dimension."""
+        own = self.layout.dims[self.access.index(dim)] if dim in self.access else ()
+        return [d.size for d in own if d.axis is Axis.ADDRESS and d.size > 1]
+
+
+@dataclass(frozen=True)
+class JointCut:
+    """The iteration dimension that is cut, the size of its address digit, how much of that a part has, and the long
+    words per PE of the largest part."""
+
+    dim: int
+    size: int
+    each: int
+    held: int
+
+    @property
+    def parts(self) -> int:
+        """How many there are."""
+        return ceil(self.size / self.each)
+
+
+def joint_cut(left: Factor, right: Factor, result: Layout, contracted: Iterable[int]) -> JointCut | None:
+    """How to cut a contraction with these factors and this result, parts of it if they are summed up later; None if
+    that hides less than it costs. Few parts leave the transfers of the first one bare, many cost more of `OVERHEAD`."""
+    contracted = list(contracted)
+    blocks = prod(size for d in contracted for size in right.address_sizes(d))
+    kernel = ceil(result.local_size / CYCLES_PER_STEP) * blocks
+    fetched = arrival(left.layout).mv + arrival(right.layout).mv
+    wanted = isqrt(int(min(kernel, fetched) / OVERHEAD))
+    for dim in contracted:
+        sizes = left.address_sizes(dim)
+        if len(sizes) != 1 or sizes != right.address_sizes(dim):
+            continue
+        largest = max(left.layout.local_size, right.layout.local_size)
+        parts = min(sizes[0], max(wanted, ceil(largest / (WHOLE // 2))), MOST)
+        each = ceil(sizes[0] / parts)
+        if wanted >= 2 and largest // sizes[0] * each <= WHOLE:
+            return JointCut(dim, sizes[0], each, largest // sizes[0] * each)
+    return None
+
+
+def joint_cut_of(problem: Contraction, plan: ContractionPlan) -> JointCut | None:
+    """How a plan is cut; None if a factor does not come from DRAM for this contraction only, or nothing is gained."""
+    if not all(o.alone and o.layout is None for o in (problem.left, problem.right)):
+        return None
+    digits = [plan.digits.get(d, ()) for d in range(len(problem.extents))]
+
+    def factor(operand: Operand, layout: Layout) -> Factor:
+        windows = operand.windows
+        return Factor(layout, operand.access if windows is None else tiled_access(windows, problem.extents, digits))
+
+    contracted = [d for d, role in problem.roles().items() if role == "k"]
+    return joint_cut(factor(problem.left, plan.left), factor(problem.right, plan.right), plan.result, contracted)

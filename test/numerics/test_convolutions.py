@@ -1,0 +1,48 @@
+"""Convolutions of what is in DRAM: factors that come in parts, tiles with halos, edges that are not full."""
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import mnc
+
+RNG = np.random.default_rng(0)
+
+
+def convolved(x: np.ndarray, w: np.ndarray, stride: int, group: int) -> np.ndarray:
+    """The result, with padding of half a kernel on all sides."""
+    low = w.shape[-1] // 2
+    padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (low, low), (low, low)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], (2, 3))[:, :, ::stride, ::stride]
+    if group > 1:
+        return np.einsum("bcyxuv,cuv->bcyx", windows, w[:, 0])
+    return np.einsum("bcyxuv,ocuv->boyx", windows, w)
+
+
+@pytest.mark.parametrize(
+    ("batch", "channels", "side", "results", "kernel", "stride", "group"),
+    [
+        (2, 72, 23, 40, 3, 1, 1),  # in parts, the last of which is not full
+        (1, 200, 17, 72, 3, 2, 1),
+        (1, 520, 12, 96, 1, 1, 1),
+        (3, 24, 11, 24, 5, 1, 24),
+        (1, 13, 30, 13, 7, 2, 13),
+        (1, 1, 9, 1, 3, 1, 1),
+    ],
+)
+def test_convolution(batch: int, channels: int, side: int, results: int, kernel: int, stride: int, group: int) -> None:
+    x = RNG.standard_normal((batch, channels, side, side)).astype(np.float32)
+    taps = channels // group * kernel * kernel
+    w = (RNG.standard_normal((results, channels // group, kernel, kernel)) / np.sqrt(taps)).astype(np.float32)
+    expected = convolved(x, w, stride, group)
+    pads, strides = [kernel // 2] * 4, [stride] * 2
+    node = helper.make_node(
+        "Conv", ["x", "w"], ["y"], "conv", kernel_shape=[kernel] * 2, pads=pads, strides=strides, group=group
+    )
+    info = helper.make_tensor_value_info
+    entries = [info("x", TensorProto.FLOAT, x.shape)], [info("y", TensorProto.FLOAT, expected.shape)]
+    graph = helper.make_graph([node], "conv", *entries, [numpy_helper.from_array(w, "w")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (got,) = mnc.compile(model, mnc.Options(prefer=("together",))).run({"x": x}).values()
+    # Each factor is rounded to 18 bits below the largest of eight; errors of the products add up like a random walk.
+    assert np.abs(got - expected).max() < 32 * 2.0**-18
