@@ -135,7 +135,7 @@ def before_reshapes(value: Any) -> Any:
     return value
 
 
-LARGE = 1 << 21
+LARGE = 1 << 15
 """Elements of a result from which its parts are stored one by one: a sixteenth of what local memory holds."""
 
 

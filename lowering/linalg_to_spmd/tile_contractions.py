@@ -13,6 +13,7 @@ cheapest; they are written on the products, so `assign-layouts` keeps them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, Literal
 
 from mnc.core.bindings import ir
@@ -22,7 +23,7 @@ from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.joint_parts import comes_alone
 from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, PRECISION, RESULT
 from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic, splat_value
-from mnc.lowering.linalg_to_spmd.slices import joined, slice_of
+from mnc.lowering.linalg_to_spmd.slices import Ranges, joined, slice_of
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
 from mnc.mncore_backend.distribution import (
     Contraction,
@@ -34,7 +35,7 @@ from mnc.mncore_backend.distribution import (
 )
 from mnc.mncore_backend.distribution.problem import WHOLE
 
-LEAST = 1 << 24
+LEAST = 1 << 20
 """Multiply-adds of a product below which tiles would cost more in latencies than they hide."""
 
 
@@ -67,8 +68,12 @@ class TileContractions(Pass):
         precision = self.precision if given is None else ir.StringAttr(given).value
         left, right = (replace(factor_of(i, None), alone=comes_alone(i, None)) for i in generic.inputs)
         problem = Contraction(generic.extents, left, right, generic.result, precision=precision)
-        tile = plan_tiles(problem)
-        if tile is None or tile.tiles == 1 or not _is_wanted(problem, tile):
+        leaves = all(use.owner.name == "func.return" for use in op.operation.results[0].uses)
+        is_too_large = _is_too_large(problem)
+        tile = plan_tiles(problem, joined=not leaves)
+        if tile is None and is_too_large:
+            tile = plan_tiles(problem)
+        if tile is None or tile.tiles == 1 or not (is_too_large or _is_wanted(problem, tile, leaves=leaves)):
             return
         with ir.InsertionPoint(op), op.operation.location:
             result = _tiles(op.operation, generic, problem, tile)
@@ -84,24 +89,34 @@ def _is_free(value: Any, homes: Homes) -> bool:
     return owner.name == "arith.constant" and splat_value(value) is None
 
 
-def _is_wanted(problem: Contraction, tile: TilePlan) -> bool:
-    """Whether the product does not fit as it is, or takes longer, since it waits for its factors first."""
-    size = 1
-    for extent in problem.extents:
-        size *= extent
+def _is_too_large(problem: Contraction) -> bool:
+    """Whether a product does not fit as it is."""
     whole = plan_contraction(problem)
-    largest = max(layout.local_size for layout in (whole.left, whole.right, whole.result))
-    return largest > WHOLE or (size >= LEAST and tile.steps < min(whole.cost, whole_steps(problem)))
+    return max(layout.local_size for layout in (whole.left, whole.right, whole.result)) > WHOLE
+
+
+def _is_wanted(problem: Contraction, tile: TilePlan, *, leaves: bool) -> bool:
+    """Whether a product that fits takes longer as it is: it waits for its factors first, and for its result to leave,
+    if it `leaves` and nobody reads it on the chip."""
+    return prod(problem.extents) >= LEAST and tile.steps < whole_steps(problem, leaves=leaves)
 
 
 def _tiles(op: Any, generic: Generic, problem: Contraction, tile: TilePlan) -> Any:
     """The products of all tiles, and their results joined."""
     sums: dict[tuple[tuple[int, int], ...], Any] = {}
-    for ranges in tile_ranges(problem, tile.extents):
+    slices: dict[tuple[Any, Ranges], Any] = {}
+
+    def part(value: Any, own: Ranges) -> Any:
+        """A slice that several tiles use is one value: it is loaded once where there is room for it."""
+        if (value, own) not in slices:
+            slices[value, own] = slice_of(value, own)
+        return slices[value, own]
+
+    for ranges in tile_ranges(problem, tile.extents, tile.order):
         place = tuple(ranges[d] if d is not None else (0, 1) for d in generic.result)
         initial = sums.get(place) or slice_of(generic.init, place)
         factors = [
-            slice_of(operand.value, [(0, 1) if d is None else ranges[d] for d in operand.access or ()])
+            part(operand.value, tuple((0, 1) if d is None else ranges[d] for d in operand.access or ()))
             for operand in generic.inputs
         ]
         sums[place] = _product(op, [*factors, initial], tile, problem)

@@ -4,7 +4,7 @@ The most constrained buffer goes first (DSATUR order, D. Brélaz, 1979: exact wh
 buffer is left without a memory, the search goes back, up to a limit.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 from typing import NoReturn
 
@@ -18,6 +18,8 @@ from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE
 
 _BUCKETS = 512  # resolution of the load profile over the program
 _PREFER_REGISTERS = 0.5  # a buffer that may live in LM or GRF goes to LM when GRF is fuller than LM by this much
+_MEETING = 0.4  # how much fuller a memory may be from which nothing is read while a buffer arrives
+_FULL = 0.8  # fullness from which only that counts
 _SEARCH_LIMIT = 20_000
 
 
@@ -39,6 +41,13 @@ class _Load:
         if memory in LOCAL_MEMORY and any(m in REGISTER_FILE for m in life.choices):
             cost += _PREFER_REGISTERS
         return cost
+
+    def cost_beside(self, life: Life, memory: Memory, chosen: Mapping[Life, Memory]) -> float:
+        """The same, and how much of what is read while the buffer arrives is in that memory."""
+        cost = self.cost(life, memory)
+        if memory not in LOCAL_MEMORY or cost > _FULL:
+            return cost
+        return cost + _MEETING * sum(share for other, share in life.meets.items() if chosen.get(other) is memory)
 
     def add(self, life: Life, memory: Memory, sign: int = 1) -> None:
         part = self._part(life, memory)
@@ -103,7 +112,7 @@ def _colour(component: list[Life], chosen: dict[Life, Memory], load: _Load) -> N
         life = component[number]
         if life not in left or count != len(options[life]):
             continue
-        ranked = sorted(options[life], key=lambda m: load.cost(life, m))
+        ranked = sorted(options[life], key=lambda m: load.cost_beside(life, m, chosen))
         left.discard(life)
         while not ranked:
             if not trail:

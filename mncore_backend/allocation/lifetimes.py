@@ -1,12 +1,14 @@
 """When buffers live, and which of them must not share a memory."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.allocation.ports import conflicts, operands_of, restricted, rows_of
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, MachineOp, Program
+from mnc.mncore_backend.isa import OPCODES, Unit
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, MachineOp, Program
 from mnc.mncore_backend.scheduling.chains import find_chains
 
 
@@ -16,6 +18,8 @@ class Life:
 
     apart   buffers that must be in another memory
     away    buffers that must not be in the same LM (a step that reads an LM writes it at the same addresses only)
+    meets   buffers that had better not be: the one arrives when the other is likely to be read, and how much of what is
+            read then it is
     """
 
     buffer: Buffer
@@ -24,6 +28,7 @@ class Life:
     choices: tuple[Memory, ...]
     apart: dict["Life", int] = field(default_factory=dict)
     away: dict["Life", int] = field(default_factory=dict)
+    meets: dict["Life", float] = field(default_factory=dict)
 
     def overlaps(self, other: "Life") -> bool:
         """Both hold something at the same time. In PE memory a buffer last read by the operation that first writes
@@ -65,7 +70,31 @@ def lives_of(program: Program, *, pinned_first: bool) -> list[Life]:
     if pinned_first:
         result.sort(key=lambda l: not l.buffer.pinned)
     _find_conflicts(program, lives)
+    _find_meetings(program, lives)
     return result
+
+
+AHEAD = 512
+"""Operations by which transfers into the PEs run ahead: those that are computed while they arrive."""
+
+
+def _find_meetings(program: Program, lives: dict[Buffer, Life]) -> None:
+    """Fill `meets`: a local memory that a transfer writes is not read in the steps after that."""
+    reads: list[list[Life]] = []
+    arrivals: dict[Life, tuple[int, int]] = {}
+    for index, op in enumerate(program.operations):
+        moves = not op.is_transfer and OPCODES[op.opcode].unit is Unit.L1BM
+        own = [o for o in op.sources if isinstance(o, BufferOperand) and o.buffer.choices == LOCAL_MEMORY]
+        reads.append([lives[o.buffer] for o in own])
+        for operand in op.destinations if moves else ():
+            if isinstance(operand, BufferOperand) and operand.buffer.choices == LOCAL_MEMORY:
+                life = lives[operand.buffer]
+                arrivals[life] = arrivals.get(life, (index, index))[0], index
+    for life, (first, last) in arrivals.items():
+        near = Counter(other for own in reads[max(0, first - AHEAD) : last] for other in own if other is not life)
+        for other, count in near.items():
+            share = count / near.total()
+            life.meets[other] = other.meets[life] = max(share, life.meets.get(other, 0.0))
 
 
 def _choices(buffer: Buffer) -> tuple[Memory, ...]:

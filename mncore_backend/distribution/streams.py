@@ -1,12 +1,14 @@
 """Contractions in tiles: how large the tiles are of factors and results that pass local memory in turn.
 
 A tile of both factors arrives while the one before is multiplied, and sums along the contracted dimension stay in place
-from tile to tile. Tile shapes and splits are candidates; what each keeps busy for how long is their price.
+from tile to tile. A tile of a factor that is used again is kept where there is room for all that come between. Tile
+shapes, their order and splits are candidates; what each keeps busy for how long is their price.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from heapq import heappop, heappush
+from itertools import permutations, product
 from math import ceil, inf, prod
 
 from mnc.mncore_backend.distribution.contraction import (
@@ -18,27 +20,36 @@ from mnc.mncore_backend.distribution.contraction import (
 )
 from mnc.mncore_backend.distribution.costs import Resources, arrival, kernel_resources
 from mnc.mncore_backend.distribution.joint import joint_cut_of
-from mnc.mncore_backend.distribution.space import LANE_COUNT
+from mnc.mncore_backend.distribution.space import LANE_COUNT, Access
+from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.machine import MV_LATENCY_STEPS
 from mnc.mncore_backend.pricing import reduction
 
 ROOM = 3400
-"""Long words of local memory that two tiles of each factor and two of the result may take together; kernels and
+"""Long words of local memory that the tiles in use and those that arrive meanwhile may take together; kernels and
 movements need the rest."""
 HALVINGS = 8
-FEWEST = 32
+PIECES = sorted(base << shift for base in (2, 3) for shift in range(HALVINGS))
+"""Into how many tiles a dimension may be cut."""
+FEWEST = 16
 """Elements of a dimension below which it is not cut further."""
-OVERHEAD = 12
+OVERHEAD = 10
 """Steps of a tile that nothing else fills: the ends of its kernel."""
-
-IMPERFECT = 0.1
-"""Part of the work of other units that does not overlap with the busiest one, as measured: units share ports."""
+EFFICIENCY = 0.95
+"""Part of the time for which the busiest unit works, as measured: units share ports."""
+DEAR = 1e9
+"""Price of a long word that is missing: above all steps."""
+PATIENCE = 12
+"""How many extents may be looked at in a row that bring nothing before the search ends."""
 
 
 @dataclass(frozen=True)
 class TilePlan:
-    """Extents of a tile in all iteration dimensions, how one tile is computed, and the steps of all of them."""
+    """Extents of a tile in all iteration dimensions, the dimensions in the order in which tiles follow each other,
+    outermost first, how one tile is computed, what all of them keep busy, and their steps."""
 
     extents: tuple[int, ...]
+    order: tuple[int, ...]
     plan: ContractionPlan
     tiles: int
     busy: Resources
@@ -48,92 +59,201 @@ class TilePlan:
 def _sizes(extent: int) -> list[int]:
     """Extents of a tile along a dimension, largest first; whole blocks of lanes where it is cut."""
     found = [extent]
-    for halving in range(1, HALVINGS + 1):
-        size = ceil(ceil(extent / (1 << halving)) / LANE_COUNT) * LANE_COUNT
-        if size < FEWEST or size >= found[-1]:
-            break
-        found.append(size)
+    for pieces in PIECES:
+        size = ceil(ceil(extent / pieces) / LANE_COUNT) * LANE_COUNT
+        if FEWEST <= size < found[-1]:
+            found.append(size)
     return found
 
 
-def _outer_tiles(problem: Contraction, dims: Sequence[int]) -> Iterator[dict[int, int]]:
-    """Tile extents of the dimensions of the result: whole, then cut in two along the larger one, again and again."""
-    current = {d: problem.extents[d] for d in dims}
-    while True:
-        yield dict(current)
-        choices = {d: [s for s in _sizes(problem.extents[d]) if s < current[d]] for d in dims}
-        choices |= {d: [] for d in dims if d in problem.blocks}
-        d = max((d for d in dims if choices[d]), key=lambda d: current[d], default=None)
-        if d is None:
-            return
-        current[d] = choices[d][0]
-
-
-def plan_tiles(problem: Contraction, *, stored: bool = True) -> TilePlan | None:
+def plan_tiles(problem: Contraction, *, stored: bool = True, joined: bool = False) -> TilePlan | None:
     """The cheapest tiles of a contraction whose factors come from DRAM; None if no tile fits local memory. `stored`:
-    the result leaves for DRAM afterwards."""
+    the result leaves for DRAM afterwards. `joined`: it is wanted in one piece and therefore not cut.
+
+    One dimension of each role is cut. Extents are looked at in the order of their prices: neighbours of what has been
+    looked at have the next larger or smaller extent in one dimension.
+    """
     by_role = dims_by_role(problem)
-    cut = {role: max(dims, key=lambda d: problem.extents[d], default=None) for role, dims in by_role.items()}
-    outer = [cut[role] for role in "bmn" if cut[role] is not None]
-    inner = _sizes(problem.extents[cut["k"]]) if cut["k"] is not None else [1]
-    best: TilePlan | None = None
-    since = 0
-    for sizes in _outer_tiles(problem, [d for d in outer if d is not None]):
-        found = [
-            tile
-            for size in inner
-            if (tile := _best_split(problem, {**sizes, **({cut["k"]: size} if cut["k"] is not None else {})}, stored))
-        ]
-        cheapest = min(found, key=lambda tile: tile.steps, default=None)
-        if cheapest is not None and (best is None or cheapest.steps < best.steps):
-            best, since = cheapest, 0
-        elif best is not None:
-            since += 1
-            if since == 2:  # smaller tiles only bring the factors more often
-                break
-    return best
+    cut = [max(dims, key=lambda d: problem.extents[d]) for dims in by_role.values() if dims]
+    fixed = problem.blocks | (set(problem.result) if joined else set())
+    sizes = {d: _sizes(problem.extents[d]) if d not in fixed else [problem.extents[d]] for d in cut}
+    search = _Search(problem, sizes, stored)
+    while search.waiting and search.since < PATIENCE:
+        search.widen()
+    return search.best
 
 
-def _best_split(problem: Contraction, sizes: dict[int, int], stored: bool) -> TilePlan | None:
-    extents = tuple(sizes.get(d, extent) for d, extent in enumerate(problem.extents))
-    counts = [ceil(whole / own) for whole, own in zip(problem.extents, extents, strict=True)]
-    tiles = prod(counts)
-    results = prod(n for d, n in enumerate(counts) if d in problem.result)
+class _Search:
+    """Which extents have been looked at, and the best tile so far."""
+
+    def __init__(self, problem: Contraction, sizes: Mapping[int, Sequence[int]], stored: bool) -> None:
+        self.problem, self.sizes, self.stored = problem, sizes, stored
+        self.best: TilePlan | None = None
+        self.since = 0
+        self.seen: set[tuple[int, ...]] = set()
+        self.waiting: list[tuple[float, tuple[int, ...]]] = []
+        self._look_at((0,) * len(sizes))
+
+    def widen(self) -> None:
+        """Look at the neighbours of the cheapest extents of which that has not been done."""
+        _, place = heappop(self.waiting)
+        self.since += self.best is not None
+        for number, own in enumerate(self.sizes.values()):
+            for near in (place[number] - 1, place[number] + 1):
+                if 0 <= near < len(own):
+                    self._look_at((*place[:number], near, *place[number + 1 :]))
+
+    def _look_at(self, place: tuple[int, ...]) -> None:
+        if place in self.seen:
+            return
+        self.seen.add(place)
+        cut = {d: own[i] for (d, own), i in zip(self.sizes.items(), place, strict=True)}
+        found, price = _best_split(self.problem, cut, stored=self.stored)
+        heappush(self.waiting, (price, place))
+        if found is not None and (self.best is None or found.steps < self.best.steps):
+            self.best, self.since = found, 0
+
+
+def _best_split(problem: Contraction, cut: Mapping[int, int], *, stored: bool) -> tuple[TilePlan | None, float]:
+    """The cheapest tile of these extents, and its steps; a price that is lower where less is missing if none fits."""
+    extents = tuple(cut.get(d, extent) for d, extent in enumerate(problem.extents))
+    orders = _orders(problem, extents)
     best: TilePlan | None = None
+    price = inf
     for plan, held in all_plans(replace(problem, extents=extents)):
-        if plan.partial or not _fits(plan, tiles):
-            continue
-        one = kernel_resources(held, problem.precision) + arrival(plan.left) + arrival(plan.right)
-        busy = one * tiles + (arrival(plan.result) * results if stored else Resources())
-        steps = busy.bound + (busy.total - busy.bound) * max(IMPERFECT, 1 / tiles) + OVERHEAD * tiles
-        if best is None or steps < best.steps:
-            best = TilePlan(extents, plan, tiles, busy, steps)
-    return best
+        for order in orders if not plan.partial else ():
+            for kept in product((False, True), repeat=2):
+                tiles = _Tiles(problem, extents, order, plan, held, kept)
+                if (missing := tiles.missing()) > 0:
+                    price = min(price, DEAR * missing)
+                elif best is None or tiles.steps(stored=stored) < best.steps:
+                    busy, steps = tiles.busy(stored=stored), tiles.steps(stored=stored)
+                    best = TilePlan(extents, order, plan, prod(tiles.counts), busy, steps)
+    return best, price if best is None else best.steps
 
 
-def whole_steps(problem: Contraction) -> float:
-    """Steps of a contraction that is not cut into tiles, as `plan_tiles` counts them; infinite if it does not fit."""
+def whole_steps(problem: Contraction, *, leaves: bool) -> float:
+    """Steps of a contraction that is not cut into tiles, as `plan_tiles` counts them; infinite if it does not fit. If
+    the result `leaves` for DRAM, sums over the chip are left to its store."""
     best = inf
     for plan, held in all_plans(problem):
         if max(layout.local_size for layout in (plan.left, plan.right, plan.result)) > WHOLE:
             continue
-        busy = kernel_resources(held, problem.precision) + arrival(plan.left) + arrival(plan.right)
         cut = joint_cut_of(problem, plan)
-        bare = 1.0 if cut is None else max(IMPERFECT, 1 / cut.parts)
-        sums = reduction(plan.result, plan.partial).total if plan.partial else 0.0
-        steps = busy.bound + (busy.total - busy.bound) * bare + sums + arrival(plan.result).total
-        best = min(best, steps)
+        parts = 1 if cut is None else cut.parts
+        inside = kernel_resources(held, problem.precision) + arrival(plan.left) + arrival(plan.right)
+        work = max(inside.mau, inside.alu, inside.l2bm, inside.l1bm) / EFFICIENCY + OVERHEAD * parts
+        computed = max(inside.mv + work / parts, inside.mv / parts + work)
+        sums = reduction(plan.result, plan.partial).total if plan.partial and not leaves else 0.0
+        best = min(best, computed + sums + arrival(plan.result).mv + 2 * MV_LATENCY_STEPS)
     return best
 
 
-def _fits(plan: ContractionPlan, tiles: int) -> bool:
-    sizes = [plan.left.local_size, plan.right.local_size, plan.result.local_size]
-    return max(sizes) <= WHOLE and sum(sizes) * min(2, tiles) <= ROOM
+def _counts(problem: Contraction, extents: Sequence[int]) -> tuple[int, ...]:
+    return tuple(ceil(whole / own) for whole, own in zip(problem.extents, extents, strict=True))
 
 
-def tile_ranges(problem: Contraction, extents: Sequence[int]) -> Iterator[tuple[tuple[int, int], ...]]:
-    """(start, size) of every tile in all dimensions; those that add to one result follow each other."""
-    order = sorted(range(len(extents)), key=lambda d: d not in problem.result)
+def _orders(problem: Contraction, extents: Sequence[int]) -> list[tuple[int, ...]]:
+    """Orders of the dimensions in which tiles may follow each other: those that add to one result in a row, so that
+    its sum is in use for as short as possible."""
+    counts = _counts(problem, extents)
+    moving = [d for d in problem.result if d is not None and counts[d] > 1]
+    rest = tuple(d for d in range(len(extents)) if d not in moving)
+    return [(*outer, *rest) for outer in permutations(moving)]
+
+
+class _Tiles:
+    """The tiles of a product, one after the other. `kept`: for both factors whether a tile of them stays until it was
+    used for the last time."""
+
+    def __init__(
+        self,
+        problem: Contraction,
+        extents: Sequence[int],
+        order: tuple[int, ...],
+        plan: ContractionPlan,
+        held: dict[str, int],
+        kept: tuple[bool, bool],
+    ) -> None:
+        self.problem, self.plan, self.held = problem, plan, held
+        self.counts = _counts(problem, extents)
+        self.moving = [d for d in order if self.counts[d] > 1]
+        self.factors = [
+            _Factor(operand.access, layout, own)
+            for operand, layout, own in zip((problem.left, problem.right), (plan.left, plan.right), kept, strict=True)
+        ]
+
+    @property
+    def results(self) -> int:
+        """Tiles of the result."""
+        return prod(n for d, n in enumerate(self.counts) if d in self.problem.result)
+
+    def missing(self) -> int:
+        """Long words of local memory that are missing."""
+        sizes = [self.plan.left.local_size, self.plan.right.local_size, self.plan.result.local_size]
+        held = sum(factor.held(self.moving, self.counts) * factor.layout.local_size for factor in self.factors)
+        held += sizes[2] * min(2, self.results)
+        return max(0, max(sizes) - WHOLE, held - ROOM)
+
+    def _loads(self) -> list[tuple[int, int]]:
+        """For both factors how many of their tiles arrive in all, and while the outermost index is the first."""
+        return [factor.arrivals(self.moving, self.counts) for factor in self.factors]
+
+    def busy(self, *, stored: bool) -> Resources:
+        """What all tiles together keep busy."""
+        busy = kernel_resources(self.held, self.problem.precision) * prod(self.counts)
+        for (number, _), factor in zip(self._loads(), self.factors, strict=True):
+            busy += arrival(factor.layout) * number
+        return busy + (arrival(self.plan.result) * self.results if stored else Resources())
+
+    def steps(self, *, stored: bool) -> float:
+        """Steps of all tiles: factors arrive one after the other, each tile is computed when its factors and all tiles
+        before are done, and leaves while others are computed."""
+        tiles = prod(self.counts)
+        one = [arrival(factor.layout).mv for factor in self.factors]
+        loads = self._loads()
+        all_loads, early = (sum(own[i] * steps for own, steps in zip(loads, one, strict=True)) for i in (0, 1))
+        store = arrival(self.plan.result).mv if stored else 0.0
+        inside = self.busy(stored=stored)
+        work = max(inside.mau, inside.alu, inside.l2bm, inside.l1bm) / EFFICIENCY + OVERHEAD * tiles
+        rounds = self.counts[self.moving[0]] if self.moving else 1
+        first = max(early, sum(one) + work / rounds) + work / tiles
+        computed = max(first + work - work / rounds, all_loads + work / tiles)
+        left = max(computed + store, first + store * self.results)
+        return left + MV_LATENCY_STEPS * (2 if stored else 1)
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """How a factor is indexed, where a tile of it is, and whether it stays until it was used for the last time."""
+
+    access: Access
+    layout: Layout
+    kept: bool
+
+    def held(self, moving: Sequence[int], counts: Sequence[int]) -> int:
+        """Tiles of this factor that are in local memory at once, that which arrives included."""
+        own = [d for d in moving if d in self.access]
+        outside = next((i for i, d in enumerate(moving) if d not in self.access), len(moving))
+        again = prod(counts[d] for d in moving[outside:] if d in self.access)
+        if not own:
+            return 1
+        return min(prod(counts[d] for d in own), again + 1 if self.kept and again > 1 else 2)
+
+    def arrivals(self, moving: Sequence[int], counts: Sequence[int]) -> tuple[int, int]:
+        """How often a tile of this factor arrives, in all and while the outermost index is the first."""
+        own = [d for d in moving if d in self.access]
+        if not own:
+            return 1, 1
+        varying = own if self.kept else moving[: moving.index(own[-1]) + 1]
+        number = prod(counts[d] for d in varying)
+        return number, number // (counts[moving[0]] if moving[0] in varying else 1)
+
+
+def tile_ranges(
+    problem: Contraction, extents: Sequence[int], order: Sequence[int]
+) -> Iterator[tuple[tuple[int, int], ...]]:
+    """(start, size) of every tile in all dimensions, the first of `order` outermost."""
     ranges = [
         [(start, min(own, whole - start)) for start in range(0, whole, own)]
         for whole, own in zip(problem.extents, extents, strict=True)

@@ -1,7 +1,8 @@
 """PE -> L1BM -> L2BM -> DRAM for any layout."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -65,7 +66,7 @@ def plan_stores(builder: Builder, requests: Sequence[tuple[Layout, Buffer, Sums]
 class Departure:
     """How a tensor leaves: the inner hops chosen, its slices, and the MVs that follow. `data[i]` is the size of slice i
     in L1BM, long words; `held` is what each PE word holds. `l1bs` and `mabs` are the bits of L1Bs and MABs that are
-    added. """
+    added."""
 
     layout: Layout
     source: Buffer
@@ -119,25 +120,45 @@ def _adds(path: Path, sums: Sums) -> bool:
     return not sums.get(Axis.L1B) or path.sets is not None
 
 
+STAGED = 4096
+"""Long words of one L2BM that leave at a time of a tensor that would take much room there: what is loaded meanwhile for
+later work needs some, too."""
+
+
 def _store(builder: Builder, departure: Departure) -> DramImage:
     """A tensor by itself, in as many MVs as it needs."""
-    spread, sizes = departure.spread, departure.l2bm_sizes
-    groups = mv_groups(sizes)
-    indices = [departure.l2bm_index(i) for i in range(len(sizes))]
-    images = [spread.dram_index(np.concatenate([indices[i] for i in group], axis=1)) for group in groups]
-    index = np.concatenate(images, axis=1)
-    dram = builder.program.buffer("image", index.shape[1], (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
-    l2bm = alternating(builder, Memory.L2BM, [sum(sizes[i] for i in group) for group in groups], "up")
-    l1bm = alternating(builder, Memory.L1BM, departure.extents, "up")
-    start = 0
-    for g, group in enumerate(groups):
-        filled = 0
-        for i in group:
-            emit_slice(builder, departure, i, l1bm[i], l2bm[g], filled)
-            filled += sizes[i]
-        spread.emit_mv(builder, l2bm[g], dram, start, filled)
-        start += images[g].shape[1]
-    return DramImage(dram, departure.layout.shape, index, spread.groups)
+    store = StoreInParts(builder, departure)
+    for emit in store.parts:
+        emit()
+    return store.image
+
+
+class StoreInParts:
+    """A tensor that leaves by itself, part by part: `parts` emit one each, in this order, when they are called. Until
+    the last has been, the tensor has to stay. `image` says how it lies in DRAM in the end."""
+
+    def __init__(self, builder: Builder, departure: Departure) -> None:
+        self._builder, self._departure, self._sizes = builder, departure, departure.l2bm_sizes
+        sizes = self._sizes
+        self._groups = mv_groups(sizes, STAGED if departure.l2bm_total > 2 * STAGED else MV_SLICE)
+        indices = [departure.l2bm_index(i) for i in range(len(sizes))]
+        images = [
+            departure.spread.dram_index(np.concatenate([indices[i] for i in group], axis=1)) for group in self._groups
+        ]
+        self._starts = np.cumsum([0, *(image.shape[1] for image in images)]).tolist()
+        dram = builder.program.buffer("image", self._starts[-1], (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
+        index = np.concatenate(images, axis=1)
+        self.image = DramImage(dram, departure.layout.shape, index, departure.spread.groups)
+        self._l2bm = alternating(builder, Memory.L2BM, [sum(sizes[i] for i in group) for group in self._groups], "up")
+        self._l1bm = alternating(builder, Memory.L1BM, departure.extents, "up")
+        self.parts: list[Callable[[], None]] = [partial(self._emit, number) for number in range(len(self._groups))]
+
+    def _emit(self, number: int) -> None:
+        filled, l2bm = 0, self._l2bm[number]
+        for i in self._groups[number]:
+            emit_slice(self._builder, self._departure, i, self._l1bm[i], l2bm, filled)
+            filled += self._sizes[i]
+        self._departure.spread.emit_mv(self._builder, l2bm, self.image.buffer, self._starts[number], filled)
 
 
 def _store_together(builder: Builder, spread: "Spread", departures: Sequence[Departure]) -> list[DramImage]:

@@ -91,6 +91,33 @@ def _one_part(
     return result, starts
 
 
+BESIDE = (
+    "arith.constant", "memref.alloc", "memref.memory_space_cast", "mncore.constant", "mncore.dl", "mncore.ul",
+)  # fmt: skip
+"""What may stand between two products that leave their sums in registers: it needs none."""
+
+
+def going_on(operations: Sequence[Any]) -> set[Any]:
+    """Products whose result only the next product reads, which adds to it, with nothing but transfers between."""
+    found: set[Any] = set()
+    last: Any = None
+    for op in operations:
+        if op.name == "mncore.matmul":
+            adds = len(op.operands) > 3 and op.operands[3] == op.operands[2]
+            if adds and last is not None and last.operands[2] == op.operands[2] and _alike(last, op):
+                found.add(last)
+            last = op
+        elif op.name not in BESIDE or (last is not None and last.operands[2] in list(op.operands)):
+            last = None
+    return found
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two products arrange their sums in the same way."""
+    names = "x_dims", "w_dims", "y_dims", "precision", "part", "x_steps"
+    return all(one.attributes.get(name) == other.attributes.get(name) for name in names)
+
+
 def matmul_specs(
     op: Any, layouts: Sequence[Layout], buffers: Sequence[Buffer], precision: str, initial: Buffer | None = None
 ) -> list[MatmulSpec]:

@@ -11,7 +11,7 @@ from itertools import islice
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.machine import MEMORIES
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, MachineOp, Program
+from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, BufferOperand, MachineOp, Program
 from mnc.mncore_backend.scheduling.chains import produced_latch
 from mnc.mncore_backend.scheduling.timeline import Port
 from mnc.mncore_backend.selection.kernels import Kernel, Region, apart, kernel_of
@@ -52,22 +52,26 @@ def _fit_side_by_side(runs: Sequence[Sequence[MachineOp]]) -> bool:
 
 
 def _fits_above(operations: Sequence[MachineOp]) -> bool:
-    """Whether L1BM and L2BM hold what lives in them at the same time."""
+    """Whether L1BM and L2BM hold what lives in them at the same time, and register files what lives nowhere else."""
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
     for index, op in enumerate(operations):
         for operand in (*op.sources, *op.destinations):
-            if isinstance(operand, BufferOperand) and operand.buffer.choices[0] in _ABOVE:
+            if isinstance(operand, BufferOperand) and _is_scarce(operand.buffer):
                 first.setdefault(operand.buffer, index)
                 last[operand.buffer] = index
     changes = [(place, buffer.size, buffer) for buffer, place in first.items()]
     changes += [(place + 1, -buffer.size, buffer) for buffer, place in last.items()]
-    used = dict.fromkeys(_ABOVE, 0)
+    used = dict.fromkeys((*_ABOVE, *REGISTER_FILE), 0)
     for _, size, buffer in sorted(changes, key=lambda c: c[:2]):
         used[buffer.choices[0]] += size
         if used[buffer.choices[0]] > MEMORIES[buffer.choices[0]].longs:
             return False
     return True
+
+
+def _is_scarce(buffer: Buffer) -> bool:
+    return buffer.choices[0] in _ABOVE or (len(buffer.choices) == 1 and buffer.choices[0] in REGISTER_FILE)
 
 
 def _parts(run: Sequence[MachineOp]) -> list[list[MachineOp]]:

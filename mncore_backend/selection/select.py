@@ -8,6 +8,7 @@ operations that compute what is copied (`coalesce`).
 """
 
 import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -24,7 +25,7 @@ from mnc.dialects.mncore.attributes import memory_attribute, placed_attribute, p
 from mnc.dialects.mncore.trips import read_slice
 from mnc.mncore_backend.allocation import load_again
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.kernels.matmul import emit_matmul
+from mnc.mncore_backend.kernels.matmul import emit_matmul, sums_fit
 from mnc.mncore_backend.kernels.padding import emit_fill_padding, emit_fill_unused
 from mnc.mncore_backend.kernels.vector import ConstantPool, emit_vector
 from mnc.mncore_backend.layout import Axis, Layout, equivalent
@@ -44,7 +45,8 @@ from mnc.mncore_backend.movement.spill import Spilled, plan_fetch, plan_spill
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, MachineOp, Origin, Program
 from mnc.mncore_backend.program_ir import replace_function
 from mnc.mncore_backend.selection.coalesce import coalesce_copies
-from mnc.mncore_backend.selection.matmul import matmul_specs
+from mnc.mncore_backend.selection.leaving import Leaving
+from mnc.mncore_backend.selection.matmul import going_on, matmul_specs
 from mnc.mncore_backend.selection.nests import NestReader
 from mnc.mncore_backend.selection.order import ordered_kernels
 from mnc.mncore_backend.selection.owners import name_transfers, reader_names
@@ -111,6 +113,9 @@ class _Selector:
         self.loads: dict[Any, Any] | None = None
         self.stores: dict[Any, DramImage] = {}
         self.spilled: dict[Any, Spilled] = {}
+        self.leaving = Leaving(self.builder)
+        self.goes_on: set[Any] = set()
+        self.sums: dict[Buffer, list[Sequence[Buffer]]] = {}
         self.handlers = {
             "mncore.constant": self.constant,
             "mncore.dl": self.load,
@@ -149,6 +154,7 @@ class _Selector:
                 self.resident(operation)
             elif operation.name == "memref.memory_space_cast":
                 self.alias(operation)
+        self.goes_on = going_on(operations)
         readers = reader_names(operations)
         runs: list[list[MachineOp]] = []
         for number, operation in enumerate(operations):
@@ -157,6 +163,8 @@ class _Selector:
             handler = self.handlers.get(operation.name)
             if handler is None:
                 raise error_at(operation, "has no instructions for it", "run distribute and what follows it first")
+            if not self.leaving.may_wait_for(operation, self.buffers):
+                runs.append(self._written(self.leaving.finish))
             known = len(self.selection.program.operations)
             if operation.name == "mncore.dl" and self.loads is None:
                 self._start_loads()
@@ -165,9 +173,18 @@ class _Selector:
             self.builder.location = Origin(name, number)
             handler(operation)
             runs.append(self.selection.program.operations[known:])
+            if operation.name == "mncore.matmul":
+                runs.append(self._written(self.leaving.next))
+        runs.append(self._written(self.leaving.finish))
         self._add_empty_outputs()
         self.selection.program.operations[:] = ordered_kernels(self.selection.program, runs)
         return self.selection
+
+    def _written(self, write: Callable[[], None]) -> list[MachineOp]:
+        """The operations that a call adds to the program."""
+        known = len(self.selection.program.operations)
+        write()
+        return self.selection.program.operations[known:]
 
     def _add_empty_outputs(self) -> None:
         """Results without elements: the host makes them, no memory is behind them."""
@@ -266,7 +283,7 @@ class _Selector:
         run = itertools.takewhile(lambda op: op.name == "mncore.ul", operations[operations.index(first) :])
         pairs = [(op, (op.operands[0], summed_axes(op))) for op in run]
         requests = [(self.layout(source), self.buffers[source], sums) for _, (source, sums) in pairs]
-        images = plan_stores(self.builder, requests)
+        images = plan_stores(self.builder, requests) if len(requests) > 1 else [self.leaving.add(*requests[0])]
         self.stores.update(zip([op for op, _ in pairs], images, strict=True))
 
     def _ends(self, op: Any) -> tuple[Layout, Buffer, Layout, Buffer]:
@@ -322,8 +339,14 @@ class _Selector:
         layouts, buffers = [self.layout(v) for v in operands], [self.buffers[v] for v in operands]
         precision = ir.StringAttr(op.attributes["precision"]).value
         initial = self.buffers[op.operands[3]] if len(op.operands) > 3 else None
-        for spec in matmul_specs(op, layouts, buffers, precision, initial):
-            emit_matmul(self.builder, spec)
+        specs = matmul_specs(op, layouts, buffers, precision, initial)
+        before = self.sums.pop(buffers[2], None) or [None] * len(specs)
+        is_last = op not in self.goes_on or not sums_fit(specs)
+        left = [
+            emit_matmul(self.builder, spec, sums=own, is_last=is_last) for spec, own in zip(specs, before, strict=True)
+        ]
+        if not is_last:
+            self.sums[buffers[2]] = left
 
     def nest(self, op: Any) -> None:
         emit_vector(self.builder, NestReader(op, self.buffers).read(), self.constants)

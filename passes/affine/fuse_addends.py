@@ -125,5 +125,35 @@ def _start_from(product: Any, nest: Any, target: Any) -> None:
     with ir.InsertionPoint.after(nest), product.location:
         if target.type != y.type:
             target = memref.MemorySpaceCastOp(y.type, target).result
-        ir.Operation.create("mncore.matmul", [], [x, w, target, target], attributes)
+        made = ir.Operation.create("mncore.matmul", [], [x, w, target, target], attributes)
     product.erase()
+    _add_in_place(nest, made)
+
+
+def _add_in_place(nest: Any, product: Any) -> None:
+    """Without the copy from which the sums of a product start, where nobody reads the original again."""
+    body = list(innermost_operations(nest))
+    if [op.name for op in body] != ["affine.load", "affine.store"]:
+        return
+    load, store = body
+    source, target = load.operands[0], store.operands[1]
+    alike = load.attributes["map"] == store.attributes["map"] and _indices(load, 1) == _indices(store, 2)
+    if not alike or source.type != target.type or _allocation(source) is None:
+        return
+    users = [op for op in _users(source) if op != nest]
+    if not all(op.is_before_in_block(nest) and op.name != "memref.memory_space_cast" for op in users):
+        return
+    if not all(op == nest or product == op or product.is_before_in_block(op) for op in _users(target)):
+        return  # something else is stored there, too
+    allocation = _allocation(target)
+    nest.erase()
+    target.replace_all_uses_with(source)
+    if allocation is not None:
+        allocation.erase()
+
+
+def _allocation(buffer: Any) -> Any | None:
+    """The operation that makes room for a buffer; None where it is an argument or another name for one."""
+    if isinstance(buffer.owner, ir.Block) or buffer.owner.operation.name != "memref.alloc":
+        return None
+    return buffer.owner.operation

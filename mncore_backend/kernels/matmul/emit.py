@@ -24,20 +24,46 @@ _NOWRITE = Operand(Memory.NOWRITE)
 _FEW_GROUPS = 3  # groups of four rows per matrix up to which the ALU, not the MAU, bounds single precision
 
 
-def emit_matmul(builder: Builder, spec: MatmulSpec, constants: ConstantPool | None = None) -> None:
-    """Write the operations of `spec`. `constants` may be shared by the kernels of a program."""
+def emit_matmul(
+    builder: Builder,
+    spec: MatmulSpec,
+    constants: ConstantPool | None = None,
+    *,
+    sums: Sequence[Buffer] | None = None,
+    is_last: bool = True,
+) -> Sequence[Buffer]:
+    """Write the operations of `spec`. `constants` may be shared by the kernels of a program.
+
+    Products that add to one Y, one after the other, may leave their sums in registers: unless it `is_last`, nothing is
+    written to Y, and what is returned are the `sums` from which the next one goes on, in place of `spec.initial`.
+    """
     rows, n_blocks = spec.y_offset.shape
     if rows == 0 or n_blocks == 0:
-        return
+        return []
     if spec.x_transposed:
         buffer, offsets = transposed_copy(builder, spec.x, spec.x_offset, rows, "x_rows")
         spec = replace(spec, x=buffer, x_offset=offsets, x_transposed=False)
     if spec.w_transposed:
         buffer, offsets = transposed_copy(builder, spec.w, spec.w_offset, BLOCK * n_blocks, "w_rows")
         spec = replace(spec, w=buffer, w_offset=offsets, w_transposed=False)
-    emitter = _ProductEmitter(builder, spec, constants or ConstantPool(builder))
-    for chunk in choose_chunks(spec):
-        emitter.emit_chunk(chunk)
+    chunks = choose_chunks(spec)
+    goes_on = sums is not None
+    if sums is None:
+        sums = [builder.temporary(size, (Memory.GRF0,), "accumulator") for size in map(_held, chunks)]
+    emitter = _ProductEmitter(builder, spec, constants or ConstantPool(builder), goes_on=goes_on, is_last=is_last)
+    for chunk, accumulators in zip(chunks, sums, strict=True):
+        emitter.emit_chunk(chunk, accumulators)
+    return sums
+
+
+def sums_fit(specs: Sequence[MatmulSpec]) -> bool:
+    """Whether registers hold the sums of all these products at once."""
+    return sum(_held(chunk) for spec in specs for chunk in choose_chunks(spec)) <= min(s.accumulators for s in specs)
+
+
+def _held(chunk: Chunk) -> int:
+    """Long words of the sums of a chunk."""
+    return chunk.groups * LANES * len(chunk.n_blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +78,19 @@ class _Product:
 
 
 class _ProductEmitter:
-    def __init__(self, builder: Builder, spec: MatmulSpec, constants: ConstantPool) -> None:
+    def __init__(
+        self, builder: Builder, spec: MatmulSpec, constants: ConstantPool, *, goes_on: bool, is_last: bool
+    ) -> None:
         self._builder = builder
         self._spec = spec
+        self._goes_on, self._is_last = goes_on, is_last
         single = spec.letter == "f"
         self._swap_amount = constants.operand(32, Memory.LM1) if single else None
         self._kept_rows = builder.temporary(BLOCK, REGISTER_FILE, "rows_of_w") if single else None
 
-    def emit_chunk(self, chunk: Chunk) -> None:
+    def emit_chunk(self, chunk: Chunk, accumulators: Buffer) -> None:
         spec, builder = self._spec, self._builder
         size = chunk.groups * LANES
-        accumulators = builder.temporary(size * len(chunk.n_blocks), (Memory.GRF0,), "accumulator")
         vectors = [builder.temporary(size, (Memory.GRF1,), "vectors") for _ in range(self._rings(size))]
         pending: _Product | None = None
         number = 0
@@ -124,14 +152,14 @@ class _ProductEmitter:
                 self._multiply(chunk, product, group, vectors[product.k_block % len(vectors)], accumulators)
 
     def _multiply(self, chunk: Chunk, product: _Product, group: int, vectors: Buffer, accumulators: Buffer) -> None:
-        """Four rows times one matrix. The first product of a result starts from the initial value, the last one goes
-        to Y."""
+        """Four rows times one matrix. The first product of a result starts from the initial value, or from what is in
+        the registers already; the last one goes to Y, unless others follow."""
         spec = self._spec
         rows = self._rows(chunk, group)
         slot = ((product.n_block - chunk.n_blocks.start) * chunk.groups + group) * LANES
         accumulator = local(accumulators, range(slot, slot + LANES))
-        first = product.k_block == 0 and product.half in (None, 0)
-        last = product.k_block == spec.k_blocks - 1 and product.half in (None, 1)
+        first = not self._goes_on and product.k_block == 0 and product.half in (None, 0)
+        last = self._is_last and product.k_block == spec.k_blocks - 1 and product.half in (None, 1)
         sources = [bank_operand(product.bank), self._vector(vectors, group, product.half)]
         target = self._result(spec.y, spec.y_offset, rows, product.n_block) if last else accumulator
         if not first:

@@ -1,5 +1,6 @@
 """Allocation: no two live buffers overlap, ports are respected, errors say what is wrong."""
 
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -9,6 +10,7 @@ from scheduling.programs import ProgramMaker
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.allocation import CapacityError, allocate
+from mnc.mncore_backend.allocation.lifetimes import AHEAD
 from mnc.mncore_backend.assembly.records import Literal, Memory, Operand
 from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import (
@@ -249,6 +251,21 @@ def test_both_local_memories_are_filled() -> None:
     builder.emit("zero", (), [Operand(Memory.NOWRITE)])
     allocate(program)
     assert sorted(b.memory.name for b in program.buffers if b.memory) == ["LM0", "LM0", "LM1", "LM1"]
+    assert_legal(program)
+
+
+def test_what_arrives_lies_apart_from_what_is_read_meanwhile() -> None:
+    """A local memory that a transfer writes cannot be read: tensors that pass in turn take both in turn."""
+    program = Program()
+    builder = Builder(program)
+    above = program.buffer("above", 64, (Memory.L1BM,), pinned=True)
+    parts = [program.buffer(f"part{i}", 64, LOCAL_MEMORY) for i in range(4)]
+    for part in parts:
+        builder.emit("l1bmd", [upper(above)], [local(part, range(4))])
+        for _ in range(AHEAD):
+            builder.emit("gbfn", [local(part, range(4))], [Operand(Memory.NOWRITE)])
+    allocate(program)
+    assert all(one.memory is not other.memory for one, other in pairwise(parts))
     assert_legal(program)
 
 

@@ -1,6 +1,6 @@
 """Matrix products of random shapes and address patterns in both precisions, against float64."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnc.core.diagnostics import InternalError
-from mnc.mncore_backend.kernels.matmul import MatmulSpec, emit_matmul, emit_transpose
+from mnc.mncore_backend.kernels.matmul import MatmulSpec, emit_matmul, emit_transpose, sums_fit
 from mnc.mncore_backend.kernels.matmul.chunks import choose_chunks
 
 from .harness import Bench
@@ -49,6 +49,7 @@ class Case:
     w_transposed: bool
     accumulators: int
     seed: int
+    in_two: bool = False  # as two products, the second of which goes on with the sums of the first
 
 
 def run(case: Case, x: np.ndarray, w: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -78,13 +79,18 @@ def run(case: Case, x: np.ndarray, w: np.ndarray, start: np.ndarray) -> np.ndarr
     y = bench.buffer(y_size, to_pes(start, y_offset, y_size) if case.initial == "y" else None)
     if case.initial == "y":
         initial = (y, y_offset)
-    emit_matmul(
-        bench.builder,
-        MatmulSpec(
-            buffers[0], x_offset, buffers[1], w_offset, y, y_offset, initial, case.precision,  # type: ignore[arg-type]
-            case.x_transposed, case.w_transposed, case.accumulators,
-        ),
+    spec = MatmulSpec(
+        buffers[0], x_offset, buffers[1], w_offset, y, y_offset, initial, case.precision,  # type: ignore[arg-type]
+        case.x_transposed, case.w_transposed, case.accumulators,
     )  # fmt: skip
+    if case.in_two and case.k_blocks > 1 and not case.x_transposed and not case.w_transposed and sums_fit([spec]):
+        first, second = (
+            replace(spec, x_offset=x_offset[:, own], w_offset=w_offset[:, own]) for own in (slice(1), slice(1, None))
+        )
+        sums = emit_matmul(bench.builder, first, is_last=False)
+        emit_matmul(bench.builder, second, sums=sums)
+    else:
+        emit_matmul(bench.builder, spec)
     bench.run()
     return from_pes(bench.words(y), y_offset)[:, :, : case.n]
 
@@ -100,6 +106,7 @@ CASES = st.builds(
     w_transposed=st.booleans(),
     accumulators=st.sampled_from([16, 64, 192]),
     seed=st.integers(0, 10**6),
+    in_two=st.booleans(),
 )
 
 
