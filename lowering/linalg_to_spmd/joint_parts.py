@@ -17,7 +17,7 @@ from mnc.lowering.linalg_to_spmd.factors import iteration_access
 from mnc.lowering.linalg_to_spmd.placed import Dram, Local, Values
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input, shape_of, splat_value
 from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES
-from mnc.lowering.linalg_to_spmd.streaming import Range, elements_of, part_constant, part_layout
+from mnc.lowering.linalg_to_spmd.streaming import Range, contracted_first, elements_of, part_constant, part_layout
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, tiled_operands
 from mnc.mncore_backend.distribution import Access, Digits, tile
 from mnc.mncore_backend.distribution.joint import Factor, JointCut, joint_cut
@@ -70,7 +70,8 @@ class JointParts:
         if factor.windowed is not None:
             return self._tiles(factor, factor.windowed, start, size)
         part = (Range(factor.access.index(self.cut.dim), 0, start, size),)
-        layout, source = part_layout(factor.layout, part), factor.source
+        layout = contracted_first(part_layout(factor.layout, part), factor.access, self.generic.parallel)
+        source = factor.source
         state = self.values.states[source]
         if isinstance(state, Dram) and not isinstance(source.owner, ir.Block):
             return self.values.load(part_constant(source.owner, factor.layout, part, state.buffer.type, number), layout)

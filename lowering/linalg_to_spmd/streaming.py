@@ -94,6 +94,20 @@ def part_layout(layout: Layout, part: Sequence[Range]) -> Layout:
     return project(shape, [tuple(own) for own in digits], tuple(range(len(shape))))
 
 
+def contracted_first(layout: Layout, access: Sequence[int | None], parallel: Sequence[bool]) -> Layout:
+    """The same places, with addresses in the order in which a kernel wants the elements: one index of the contracted
+    dimensions after the other. What comes to it can be used before all has come."""
+    contracted = [i for i, d in enumerate(access) if d is not None and not parallel[d]]
+    others = [i for i in range(len(access)) if i not in contracted]
+    dims = [list(own) for own in layout.dims]
+    stride = 1
+    for i in reversed([*contracted, *others]):
+        for place in reversed(_address_digits(layout.dims[i])):
+            dims[i][place] = Digit(dims[i][place].size, Axis.ADDRESS, stride)
+            stride *= dims[i][place].size
+    return Layout(layout.shape, tuple(map(tuple, dims)))
+
+
 def elements_of(layout: Layout, dim: int, part: Sequence[Range]) -> np.ndarray:
     """Indices of a dimension that belong to a part, in order; those beyond the end of the tensor too."""
     own = layout.dims[dim]
@@ -140,4 +154,4 @@ def in_parts(
     others = [i for i, d in enumerate(access) if d is not None and parallel[d]]
     for part in parts_of(layout, [*contracted, *others], longs, lanes):
         adds = any(item.start > 0 for item in part if item.dim in contracted)
-        yield part_layout(layout, part), part, adds
+        yield contracted_first(part_layout(layout, part), access, parallel), part, adds
