@@ -9,7 +9,7 @@ from mnc.core.bindings import arith, ir
 from mnc.core.context import error_at
 from mnc.dialects.mncore import Reduce
 from mnc.lowering.linalg_to_spmd.factors import iteration_access, operand_shape
-from mnc.lowering.linalg_to_spmd.joint_parts import joint_parts
+from mnc.lowering.linalg_to_spmd.joint_parts import comes_alone, joint_parts
 from mnc.lowering.linalg_to_spmd.layout_attributes import PARTIAL
 from mnc.lowering.linalg_to_spmd.lookups import Choice, Lookups, choices_of
 from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body, combination_of, combine, is_bare
@@ -17,7 +17,7 @@ from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, default_lay
 from mnc.lowering.linalg_to_spmd.products import access_of, digits_of, emit_joint_parts, emit_products, strings
 from mnc.lowering.linalg_to_spmd.reading import HARDWARE_COMBINERS, Generic, Input, combines_across_pes, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import window_map
-from mnc.lowering.linalg_to_spmd.streaming import streamed_factor
+from mnc.lowering.linalg_to_spmd.streaming import contracted_first, streamed_factor
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, windowed
 from mnc.lowering.linalg_to_spmd.words import word_attribute, word_bits, word_type
 from mnc.mncore_backend.distribution import (
@@ -83,6 +83,7 @@ class GenericWriter:
                 target = make_local(sums, ir.F32Type.get())
                 emit_joint_parts(parts, target)
                 return self._sum(generic, parts.layouts, parts.accesses, target, layout)
+            wanted = [self._as_used(generic, i, want) for i, want in enumerate(wanted)]
             number, _ = streamed_factor(generic.op)
             sources = [self._source(generic, i, want, digits) if i != number else None for i, want in enumerate(wanted)]
             factors: list[Local | None] = []
@@ -93,6 +94,13 @@ class GenericWriter:
                 factors.append(source)
             return self.contraction(generic, factors, wanted, layout)
         return self.loops(generic, wanted, layout)
+
+    def _as_used(self, generic: Generic, number: int, want: Layout | None) -> Layout | None:
+        """Where a factor of a contraction comes to, in the order in which it is used, if nobody else reads it."""
+        operand = generic.inputs[number]
+        if want is None or operand.access is None or not comes_alone(operand, None):
+            return want
+        return contracted_first(want, operand.access, generic.parallel)
 
     def _source(self, generic: Generic, number: int, want: Layout | None, digits: Sequence[Digits]) -> Local | Splat:
         """An operand where the loops need it: as it is, as tiles with halos, or as a copy for every iteration."""
