@@ -65,16 +65,22 @@ class _TooMany(Exception):
 
 
 class _UpTo(list[MachineOp]):
-    """Operations, each of which takes a step at least."""
+    """Operations, each of which takes a step at least, or as an MV the time until the next may be issued."""
 
     def __init__(self, most: float) -> None:
         super().__init__()
-        self._most = most
+        self._left = most
+        self._waits = False
 
     def append(self, op: MachineOp) -> None:
         """One more. Raises _TooMany."""
         super().append(op)
-        if len(self) > self._most:
+        if op.is_transfer:
+            self._left -= MV_ISSUE_INTERVAL_STEPS + (0 if self._waits else MV_LATENCY_STEPS)
+            self._waits = True
+        else:
+            self._left -= 1
+        if self._left < 0:
             raise _TooMany
 
 

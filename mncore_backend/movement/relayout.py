@@ -6,6 +6,7 @@ together, so layouts whose lanes differ need a transpose before or after the tri
 ends with other lanes.
 """
 
+import itertools
 import threading
 from collections import OrderedDict
 from functools import lru_cache
@@ -25,12 +26,14 @@ from mnc.mncore_backend.movement.lanes import collected, variants
 from mnc.mncore_backend.movement.own_part import own_part
 from mnc.mncore_backend.movement.pick import Plan
 from mnc.mncore_backend.movement.repeats import REPEATS
+from mnc.mncore_backend.pricing import relayout
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, Builder, Program
 
 Move = tuple[int, Layout, Emit]  # cost in steps, where it leads, how
 
 MOVES = 4  # longest chain that is looked for
 EXPANDED = 40  # layouts from which the search goes on before it gives up
+HOPE = 0.6  # part of a rough price that a move is hoped to take: twice the error of these prices
 DEAR = 250  # steps above which detours and gathers are looked at as well
 
 THROUGH_PDM = 2 * (MV_LATENCY_STEPS + MV_ISSUE_INTERVAL_STEPS)  # steps of the least exchange between L2Bs
@@ -135,26 +138,41 @@ def _steps(chain: tuple[Move, ...]) -> int:
 
 
 def _search(source: Layout, target: Layout, stops: list[Layout], limit: float) -> tuple[Move, ...] | None:
-    """Of chains that are as cheap, the one that was found first; those of more than `limit` steps are not followed."""
-    queue: list[tuple[int, int, Layout, tuple[Move, ...]]] = [(0, 0, source, ())]
+    """The cheapest chain of at most `limit` steps, as far as rough prices tell the way.
+
+    What a move takes is known only when it has been written down. So a move waits in the queue with its rough price,
+    and is written when no other chain promises less (A* with lazy edges).
+    """
+    queue: list[tuple[float, int, int, Layout, Layout | None, tuple[Move, ...]]] = [(0, 0, 0, source, None, ())]
     best: dict[Layout, int] = {}
-    number = 0
-    least = {there: least_steps(there, target) for there in (*stops, target)}
+    numbers = itertools.count(1)
+    rest = {there: _hopeful(there, target) for there in (*stops, target)}
     while queue:
-        cost, _, here, chain = heappop(queue)
-        if here == target and chain:
-            return chain
-        if here in best or len(chain) == MOVES or len(best) == EXPANDED:
+        _, _, cost, here, there, chain = heappop(queue)
+        if there is None and best.get(here, inf) <= cost:
             continue
-        best[here] = cost
-        onward = [there for there in dict.fromkeys((*stops, target)) if there == target or there not in best]
-        for there in sorted(onward, key=lambda there: there != target):  # first what lowers the limit
-            move = KNOWN_MOVES.find(here, there, limit - cost - least[there])
+        if there is not None:
+            move = KNOWN_MOVES.find(here, there, limit - cost - least_steps(there, target))
             if move is not None:
-                limit = min(limit, cost + move[0]) if there == target else limit
-                heappush(queue, (cost + move[0], number + onward.index(there), there, (*chain, move)))
-        number += len(onward)
+                cost += move[0]
+                limit = min(limit, cost) if there == target else limit
+                heappush(queue, (cost + rest[there], next(numbers), cost, there, None, (*chain, move)))
+        elif here == target and chain:
+            return chain
+        elif len(best) < EXPANDED:
+            best[here] = cost
+            onward = (target,) if len(chain) == MOVES - 1 else dict.fromkeys((target, *stops))
+            for there in onward:
+                least = cost + least_steps(here, there) + least_steps(there, target)
+                if least <= limit and best.get(there, inf) > cost and there != here:
+                    promise = cost + _hopeful(here, there) + rest[there]
+                    heappush(queue, (promise, next(numbers), cost, here, there, chain))
     return None
+
+
+def _hopeful(here: Layout, there: Layout) -> float:
+    """Steps from here to there, hardly more than it takes."""
+    return max(least_steps(here, there), HOPE * relayout(here, there).total)
 
 
 def least_steps(here: Layout, there: Layout) -> int:

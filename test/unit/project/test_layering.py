@@ -22,7 +22,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "placement": (*_BASE, "distribution", "layout", "movement", "pricing", "program"),
     "program": _BASE,
     "program_text": (*_BASE, "program"),
-    "movement": (*_BASE, "dram_image", "layout", "program"),
+    "movement": (*_BASE, "dram_image", "layout", "pricing", "program"),
     "kernels": (*_BASE, "layout", "program"),
     "scheduling": (*_BASE, "program"),
     "allocation": (*_BASE, "program", "scheduling"),
