@@ -1,9 +1,10 @@
 """All operations get their places together, at prices that are exact in the end where that decides.
 
-The search goes by rough prices of movements. In a program of few movements each of them counts. So what the solution
-would move is planned, and it searches again with what that really takes, until a solution moves nothing whose price is
-rough. (Searching for shortest paths works the same way where the lengths of edges are dear to find out.) Over many
-movements the errors of rough prices level out, and to plan them would take longer than all the rest.
+The search goes by rough prices of movements. In a program of few movements each of them counts, if they make up a part
+of its price. So what the solution would move is planned, and it searches again with what that really takes, as long as
+a solution promises to be better than the best one. (Searching for shortest paths works the same way where the lengths
+of edges are dear to find out.) Over many movements the errors of rough prices level out, and to plan them would take
+longer than all the rest.
 """
 
 from collections.abc import Sequence
@@ -16,9 +17,12 @@ from mnc.mncore_backend.placement.state import State
 
 FEW = 20
 """Movements of a solution up to which all of them are planned."""
+NOTABLE = 1 / 15
+"""Part of the price that movements make up where what they really take decides."""
 ROUNDS = 4
-"""Searches with planned movements at most. The best solution of all is taken, at the prices that are known in the
-end."""
+"""Searches with planned movements at most; fewer where a solution does not promise to be better than the best."""
+SURPRISE = 1.15
+"""Factor by which movements of a solution take more than their rough prices say: a search chooses what is too cheap."""
 HOPE = 0.6
 """Part of a rough price that is taken for the exact one until that is known: what looks dear may be cheap."""
 
@@ -28,15 +32,19 @@ def solve_together(
 ) -> State:
     """A state in which every operation has a place. `plan` plans movements ahead, in several processes perhaps."""
     first = Search(problem, policies, Movements(), pinned or {}).run()
-    if len(first.movements) > FEW:
+    moves = first.price - first.price_at(dict.fromkeys(first.movements, 0.0))
+    if len(first.movements) > FEW or moves < NOTABLE * first.price:
         return first
     movements = Movements(hope=HOPE)
-    found: list[State] = []
+    best: tuple[float, State] | None = None
     for _ in range(ROUNDS):
         state = Search(problem, policies, movements, pinned or {}).run()
-        found.append(state)
-        unknown = [movement for movement in state.movements if movement not in movements.exact]
-        if not unknown:
+        expected = state.price_at({m: movements.exact.get(m, SURPRISE * m.rough) for m in state.movements})
+        if best is not None and expected >= best[0]:
             break
-        movements.learn(unknown, plan)
-    return min(found, key=lambda state: state.price_at(movements.exact))
+        movements.learn([movement for movement in state.movements if movement not in movements.exact], plan)
+        price = state.price_at(movements.exact)
+        if best is None or price < best[0]:
+            best = price, state
+    assert best is not None  # the first of all searches is taken
+    return best[1]
