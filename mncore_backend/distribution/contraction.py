@@ -94,31 +94,49 @@ def possible_plans(problem: Contraction) -> list[Candidate]:
     policy = replace(PLAIN, cyclic=problem.policy.cyclic)
     space = replace(problem, left=factors[0], right=factors[1], home=None, policy=policy)
     axes = problem.policy.contraction_axes
-    found = list(_split_plans(space, axes))
+    found = list(_split_plans(space, _units(axes)))
     if left.kept or right.kept or any(not layout.selected_bits(Axis.L2B) for layout in held):
         alike = tuple(axis for axis in axes if axis is not Axis.L2B)  # slower, but nothing to exchange between L2Bs
-        found += _split_plans(space, alike) if alike != axes else ()
+        found += _split_plans(space, _units(alike)) if alike != axes else ()
     by_role = dims_by_role(problem)
     if (digits := _digits_where_left_is(problem, by_role)) is not None:
         found.append(_assemble(problem, by_role, digits, False))
     return found
 
 
-def all_plans(problem: Contraction) -> tuple[Candidate, ...]:
-    """Every split of a contraction whose factors are still in DRAM."""
+def all_plans(problem: Contraction, *, partial: bool = True) -> tuple[Candidate, ...]:
+    """Every split of a contraction whose factors are still in DRAM, also (`partial`) of what it contracts.
+
+    The L2Bs of a group may share what groups do not, and the other way round: MVs serve both.
+    """
     factors = replace(problem.left, layout=None), replace(problem.right, layout=None)
-    return _split_plans(replace(problem, left=factors[0], right=factors[1], home=None, policy=PLAIN), SPLIT_AXES)
+    groups, rest = bits_of([Axis.L2B])[:-1], bits_of([Axis.L2B])[-1:]
+    units = (tuple(groups), tuple(rest), *_units(tuple(axis for axis in SPLIT_AXES if axis is not Axis.L2B)))
+    return _split_plans(
+        replace(problem, left=factors[0], right=factors[1], home=None, policy=PLAIN),
+        units,
+        "bmnk" if partial else "bmn",
+    )
+
+
+Units = tuple[tuple[tuple[Axis, int], ...], ...]
+"""Coordinate bits that one role takes together."""
+
+
+def _units(axes: Sequence[Axis]) -> Units:
+    return tuple(tuple(bits_of([axis])) for axis in axes)
 
 
 @lru_cache(maxsize=64)
-def _split_plans(problem: Contraction, axes: tuple[Axis, ...]) -> tuple[Candidate, ...]:
-    """All assignments of `axes`, wherever the factors are; remembered, because the same is asked for every place from
-    which they may come."""
+def _split_plans(problem: Contraction, units: Units, roles: str = "bmnk") -> tuple[Candidate, ...]:
+    """All assignments of `units` to these roles, wherever the factors are; remembered, because the same is asked for
+    every place from which they may come."""
     by_role = dims_by_role(problem)
-    choices = [role for role in "bmnk" if prod(problem.extents[d] for d in by_role[role]) > 1] or ["m"]
+    choices = [role for role in roles if prod(problem.extents[d] for d in by_role[role]) > 1] or ["m"]
     found = []
-    for assignment in product(choices, repeat=len(axes)):
-        own = {role: [a for a, r in zip(axes, assignment, strict=True) if r == role] for role in "bmnk"}
+    for assignment in product(choices, repeat=len(units)):
+        taken = list(zip(units, assignment, strict=True))
+        own = {role: [bit for unit, r in taken if r == role for bit in unit] for role in "bmnk"}
         for swapped in (False, True) if problem.left.windows is None else (False,):
             digits = _digits(problem, by_role, own, swapped)
             found.append(_assemble(problem, by_role, digits, swapped))
@@ -150,12 +168,12 @@ def _digits_where_left_is(problem: Contraction, by_role: dict[str, list[int]]) -
 
 
 def _digits(
-    problem: Contraction, by_role: dict[str, list[int]], axes: dict[str, list[Axis]], swapped: bool
+    problem: Contraction, by_role: dict[str, list[int]], bits: dict[str, Bits], swapped: bool
 ) -> dict[int, Digits]:
-    """Digits of all iteration dimensions where the roles take the given axes."""
+    """Digits of all iteration dimensions where the roles take the given coordinate bits."""
     column = "m" if swapped else "n"
     lane_dim = _lane_dims(problem, by_role, column)
-    bits = {role: bits_of(axes[role]) for role in "bmnk"}
+    bits = dict(bits)
     spare = "m" if column == "n" else "n"
     for role in "bnmk":  # MABs that one role leaves over go to the rows; higher levels hold replicas, which is cheaper
         rest = _role_digits(problem, by_role[role], bits[role], lane_dim[role])[1]

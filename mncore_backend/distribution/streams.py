@@ -37,6 +37,8 @@ OVERHEAD = 10
 """Steps of a tile that nothing else fills: the ends of its kernel."""
 EFFICIENCY = 0.95
 """Part of the time for which the busiest unit works, as measured: units share ports."""
+KEPT = (False, False), (False, True), (True, False), (True, True)
+"""Which of the factors stay until they were used for the last time."""
 DEAR = 1e9
 """Price of a long word that is missing: above all steps."""
 PATIENCE = 12
@@ -57,11 +59,13 @@ class TilePlan:
 
 
 def _sizes(extent: int) -> list[int]:
-    """Extents of a tile along a dimension, largest first; whole blocks of lanes where it is cut."""
+    """Extents of a tile along a dimension, largest first; whole blocks of lanes where it is cut. The last tile has at
+    least half of the others' blocks: one that is nearly empty takes as long."""
     found = [extent]
     for pieces in PIECES:
         size = ceil(ceil(extent / pieces) / LANE_COUNT) * LANE_COUNT
-        if FEWEST <= size < found[-1]:
+        rest = extent % size or size
+        if FEWEST <= size < found[-1] and 2 * rest > size - LANE_COUNT:
             found.append(size)
     return found
 
@@ -120,9 +124,9 @@ def _best_split(problem: Contraction, cut: Mapping[int, int], *, stored: bool) -
     orders = _orders(problem, extents)
     best: TilePlan | None = None
     price = inf
-    for plan, held in all_plans(replace(problem, extents=extents)):
-        for order in orders if not plan.partial else ():
-            for kept in product((False, True), repeat=2):
+    for plan, held in all_plans(replace(problem, extents=extents), partial=False):
+        for order in orders:
+            for kept in KEPT:
                 tiles = _Tiles(problem, extents, order, plan, held, kept)
                 if (missing := tiles.missing()) > 0:
                     price = min(price, DEAR * missing)
