@@ -23,6 +23,7 @@ COMMANDS = {
     "explore": ("explore", "Open a model in Model Explorer with the costs of its nodes."),
     "judge": ("judge", "Run an answer against a testcase of debug statements."),
     "machine": ("machine", "Print the table of hardware numbers."),
+    "placement": ("placement", "Decide where the tensors of a model live, and print what that takes."),
     "reduce": ("reduce", "Shrink a model to the least that still shows a fault."),
     "supports": ("supports", "List what of a model would be refused, before compiling it."),
     "train": ("train", "Train a classifier with compiled steps, on the emulator or the CPU."),

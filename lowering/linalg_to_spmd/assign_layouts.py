@@ -25,12 +25,10 @@ from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.movement.ahead import Request, plan_ahead
 from mnc.mncore_backend.placement.problem import Problem, Product
 from mnc.mncore_backend.placement.solve_in_order import solve_in_order
-from mnc.mncore_backend.placement.solve_together import solve_together
+from mnc.mncore_backend.placement.solve_together import MIXED, solve_together
 from mnc.mncore_backend.placement.state import Placed, State
 
 TOGETHER: Preference = "together"
-MIXED: tuple[tuple[Preference, ...], ...] = (), ("cyclic",), ("tensor-parallel",), ("tensor-parallel", "cyclic")
-"""Policies among which every operation chooses, if all are placed together and nothing else is preferred."""
 
 
 def _annotate(op: Any, placed: Placed) -> None:

@@ -9,12 +9,14 @@ longer than all the rest.
 
 from collections.abc import Sequence
 
-from mnc.mncore_backend.distribution.policy import Policy
+from mnc.mncore_backend.distribution.policy import Policy, Preference
 from mnc.mncore_backend.placement.movements import Movements, Plan
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.search import Pinned, Search
 from mnc.mncore_backend.placement.state import State
 
+MIXED: tuple[tuple[Preference, ...], ...] = (), ("cyclic",), ("tensor-parallel",), ("tensor-parallel", "cyclic")
+"""Preferences whose policies every operation chooses among, if nothing else is preferred."""
 FEW = 20
 """Movements of a solution up to which all of them are planned."""
 NOTABLE = 1 / 15

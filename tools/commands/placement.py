@@ -1,0 +1,86 @@
+"""mnc placement: where the tensors of a model live, as a problem that can be saved and solved again."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mnc.tools.commands.shared import SHAPE_HELP, parse_shapes
+
+_KINDS = 4  # of steps that the table names
+
+
+@click.command()
+@click.argument("source", metavar="MODEL", type=click.Path(exists=True, dir_okay=False))
+@click.option("--save", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
+              help="Write the problem here, without a solution.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the solution as JSON.")
+@click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single",
+              show_default=True, help="Precision of matrix products.")  # fmt: skip
+@click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help=SHAPE_HELP)
+def command(source: str, save: Path | None, as_json: bool, precision: Any, shapes: tuple[str, ...]) -> None:
+    """Decide where the tensors of MODEL live, and print what that takes.
+
+    MODEL is an ONNX file, or a problem that --save has written. Steps are what the solver goes by: estimates, weighted
+    by how much of each kind overlaps with other work. `mnc compile` gives exact cycles. A model of equal layers, or one
+    that is too large for the chip, is compiled in parts; here it is one program.
+    """
+    from mnc.core.files import replace_file
+    from mnc.mncore_backend.distribution.policy import policy_of
+    from mnc.mncore_backend.placement.report import price_without_movements, rows
+    from mnc.mncore_backend.placement.saved import to_json
+    from mnc.mncore_backend.placement.solve_together import MIXED, solve_together
+
+    problem = _problem(source, precision, shapes)
+    if save is not None:
+        replace_file(save, json.dumps(to_json(problem)), "choose another file with --save")
+    state = solve_together(problem, [policy_of(names) for names in MIXED])
+    found = rows(problem, state)
+    if as_json:
+        json.dump({"price": state.price, "operations": [asdict(row) for row in found]}, sys.stdout, indent=1)
+        sys.stdout.write("\n")
+        return
+    _print(found)
+    free, is_bound = price_without_movements(problem)
+    moves = sum(own for row in found for kind, own in row.steps.items() if kind in ("moves", "halos", "rearranged"))
+    click.echo(
+        f"{len(problem.operations)} operations, price {state.price:,.0f} steps; {moves:,.0f} steps of movements on the"
+        f" chip\nif movements took no time: {free:,.0f}{', and no solution has less' if is_bound else ''}"
+    )
+
+
+def _problem(source: str, precision: Any, shapes: tuple[str, ...]) -> Any:
+    from mnc.core.diagnostics import CompileError
+    from mnc.mncore_backend.placement.problem import Problem
+    from mnc.mncore_backend.placement.saved import from_json
+    from mnc.options import Options
+    from mnc.placement_problem import problem_of_model
+
+    if not source.endswith(".json"):
+        return problem_of_model(source, Options(precision=precision), parse_shapes(shapes))
+    try:
+        problem = from_json(json.loads(Path(source).read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise CompileError(f"cannot read the problem: {error}", location=source, hint="save it again") from None
+    if not isinstance(problem, Problem):
+        raise CompileError("this is no saved problem", location=source, hint="mnc placement MODEL --save FILE.json")
+    return problem
+
+
+def _print(found: list[Any]) -> None:
+    from rich.table import Table
+
+    from mnc.tools.commands.tables import print_table
+
+    table = Table()
+    for name in ("node", "kind", "result", "steps by kind"):
+        table.add_column(name, overflow="fold")
+    table.add_column("price", justify="right", no_wrap=True)
+    for row in found:
+        parts = sorted(row.steps.items(), key=lambda item: -item[1])[:_KINDS]
+        steps = ", ".join(f"{kind} {own:,.0f}" for kind, own in parts if own >= 1)
+        table.add_row(row.name, row.kind, row.result, steps, f"{row.price:,.0f}")
+    print_table(table)
