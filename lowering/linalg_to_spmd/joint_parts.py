@@ -16,7 +16,7 @@ from mnc.core.bindings import ir
 from mnc.lowering.linalg_to_spmd.factors import iteration_access
 from mnc.lowering.linalg_to_spmd.placed import Dram, Local, Values
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input, shape_of, splat_value
-from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES
+from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES, is_part_of_dram
 from mnc.lowering.linalg_to_spmd.streaming import Range, contracted_first, elements_of, part_constant, part_layout
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, tiled_operands
 from mnc.mncore_backend.distribution import Access, Digits, tile
@@ -106,7 +106,7 @@ def _sub_tensor(shape: Sequence[int], dim: int, chosen: NDArray[np.int64]) -> ND
 
 
 def comes_alone(operand: Input, windowed: WindowedOperand | None) -> bool:
-    """Whether a factor is an argument or a constant, perhaps reshaped, that nobody else reads."""
+    """Whether a factor is an argument or a constant, perhaps reshaped, or a part of one, and nobody else reads it."""
     value = operand.value if windowed is None else windowed.source
     if any(len(list(v.uses)) != 1 for v in (value, operand.value)):
         return False
@@ -114,7 +114,9 @@ def comes_alone(operand: Input, windowed: WindowedOperand | None) -> bool:
         value = value.owner.operands[0]
         if len(list(value.uses)) != 1:
             return False
-    return isinstance(value.owner, ir.Block) or (value.owner.name == "arith.constant" and splat_value(value) is None)
+    if isinstance(value.owner, ir.Block) or is_part_of_dram(value.owner):
+        return True
+    return value.owner.name == "arith.constant" and splat_value(value) is None
 
 
 def joint_parts(

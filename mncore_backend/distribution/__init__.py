@@ -19,7 +19,7 @@ from mnc.mncore_backend.distribution.space import (
     spread,
     with_addresses,
 )
-from mnc.mncore_backend.distribution.streams import TilePlan, plan_tiles, tile_ranges, whole_steps
+from mnc.mncore_backend.distribution.streams import Stages, TilePlan, plan_tiles, stages, tile_ranges, whole_steps
 from mnc.mncore_backend.distribution.tiles import choose_tiles, tile_digits
 from mnc.mncore_backend.distribution.windows import Tiled, Window, Windows, kernel_dims, source_layout, tile
 
@@ -31,6 +31,7 @@ __all__ = [
     "Operand",
     "Policy",
     "Preference",
+    "Stages",
     "TilePlan",
     "Tiled",
     "Window",
@@ -49,6 +50,7 @@ __all__ = [
     "same_places",
     "source_layout",
     "spread",
+    "stages",
     "tile",
     "tile_digits",
     "tile_ranges",

@@ -69,15 +69,30 @@ def joint_cut(left: Factor, right: Factor, result: Layout, contracted: Iterable[
     return None
 
 
-def joint_cut_of(problem: Contraction, plan: ContractionPlan) -> JointCut | None:
-    """How a plan is cut; None if a factor does not come from DRAM for this contraction only, or nothing is gained."""
-    if not all(o.alone and o.layout is None for o in (problem.left, problem.right)):
-        return None
+def _factors(problem: Contraction, plan: ContractionPlan) -> tuple[Factor, Factor]:
+    """Where the factors of a plan come to."""
     digits = [plan.digits.get(d, ()) for d in range(len(problem.extents))]
 
     def factor(operand: Operand, layout: Layout) -> Factor:
         windows = operand.windows
         return Factor(layout, operand.access if windows is None else tiled_access(windows, problem.extents, digits))
 
-    contracted = [d for d, role in problem.roles().items() if role == "k"]
-    return joint_cut(factor(problem.left, plan.left), factor(problem.right, plan.right), plan.result, contracted)
+    return factor(problem.left, plan.left), factor(problem.right, plan.right)
+
+
+def _contracted(problem: Contraction) -> list[int]:
+    return [d for d, role in problem.roles().items() if role == "k"]
+
+
+def comes_by_channels(problem: Contraction, plan: ContractionPlan) -> bool:
+    """Whether the left factor comes one index of a contracted dimension after the other: then no result is complete
+    before all has come."""
+    left, _ = _factors(problem, plan)
+    return any(left.address_sizes(d) for d in _contracted(problem))
+
+
+def joint_cut_of(problem: Contraction, plan: ContractionPlan) -> JointCut | None:
+    """How a plan is cut; None if a factor does not come from DRAM for this contraction only, or nothing is gained."""
+    if not all(o.alone and o.layout is None for o in (problem.left, problem.right)):
+        return None
+    return joint_cut(*_factors(problem, plan), plan.result, _contracted(problem))

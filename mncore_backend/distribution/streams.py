@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import permutations, product
 from math import ceil, inf, prod
+from typing import NamedTuple
 
 from mnc.mncore_backend.distribution.contraction import (
     WHOLE,
@@ -19,7 +20,7 @@ from mnc.mncore_backend.distribution.contraction import (
     dims_by_role,
 )
 from mnc.mncore_backend.distribution.costs import Resources, arrival, kernel_resources
-from mnc.mncore_backend.distribution.joint import joint_cut_of
+from mnc.mncore_backend.distribution.joint import comes_by_channels, joint_cut_of
 from mnc.mncore_backend.distribution.space import LANE_COUNT, Access
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.machine import MV_LATENCY_STEPS
@@ -264,3 +265,27 @@ def tile_ranges(
     ]
     for choice in product(*(ranges[d] for d in order)):
         yield tuple(choice[order.index(d)] for d in range(len(extents)))
+
+
+class Stages(NamedTuple):
+    """Steps in which factors come from DRAM, and in which they are used; whether results are sums until the last step.
+    Otherwise the first are there long before the last."""
+
+    fetched: float
+    used: float
+    is_sum: bool
+
+
+def stages(problem: Contraction) -> Stages | None:
+    """Those of the plan of a contraction that needs least of the longer; None if nothing fits."""
+    best: Stages | None = None
+    for plan, held in all_plans(problem):
+        cut = joint_cut_of(problem, plan)
+        factors = max(plan.left.local_size, plan.right.local_size)
+        if max(factors if cut is None else min(factors, cut.held), plan.result.local_size) > WHOLE:
+            continue
+        busy = kernel_resources(held, problem.precision) + arrival(plan.left) + arrival(plan.right)
+        found = Stages(busy.mv, max(busy.mau, busy.alu, busy.l2bm, busy.l1bm), comes_by_channels(problem, plan))
+        if best is None or max(found[:2]) < max(best[:2]):
+            best = found
+    return best

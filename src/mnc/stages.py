@@ -36,6 +36,7 @@ SPMD = (
     "expand-indices",
     "loop-over-parts{{resident={resident}}}",  # before all that knows about memory: a part may need no other care
     "tile-regions{{percent={region}}}",  # before products get tiles of their own
+    "overlap-stores{{resident={resident}}}",  # of what fits: the passes before have cut what does not
     "tile-contractions{{precision={precision} resident={resident}}}",  # of what is in DRAM as a whole
     "split-contractions",  # before layouts, which are of whole tensors
     "assign-layouts{{precision={precision} resident={resident} prefer=\"{prefer}\"}}",
