@@ -30,12 +30,12 @@ from mnc.mncore_backend.distribution import (
     TilePlan,
     plan_contraction,
     plan_tiles,
+    plan_whole,
     tile_ranges,
-    whole_steps,
 )
 from mnc.mncore_backend.distribution.problem import WHOLE
 
-LEAST = 1 << 20
+LEAST = 1 << 22
 """Multiply-adds of a product below which tiles would cost more in latencies than they hide."""
 
 
@@ -69,16 +69,29 @@ class TileContractions(Pass):
         left, right = (replace(factor_of(i, None), alone=comes_alone(i, None)) for i in generic.inputs)
         problem = Contraction(generic.extents, left, right, generic.result, precision=precision)
         leaves = all(use.owner.name == "func.return" for use in op.operation.results[0].uses)
-        is_too_large = _is_too_large(problem)
-        tile = plan_tiles(problem, joined=not leaves)
-        if tile is None and is_too_large:
-            tile = plan_tiles(problem)
-        if tile is None or tile.tiles == 1 or not (is_too_large or _is_wanted(problem, tile, leaves=leaves)):
+        tile = _chosen(problem, leaves=leaves)
+        if tile is None:
             return
         with ir.InsertionPoint(op), op.operation.location:
             result = _tiles(op.operation, generic, problem, tile)
         op.operation.results[0].replace_all_uses_with(result)
         op.operation.erase()
+
+
+def _chosen(problem: Contraction, *, leaves: bool) -> TilePlan | None:
+    """The tiles of a product, one of them where that is cheapest; None if others shall place it. A product that fits
+    takes longer as it is where it waits for its factors first, and for its result to leave, if it `leaves` for DRAM and
+    nobody reads it on the chip. If somebody does, it is wanted in one piece, and where depends on who reads it."""
+    tile = plan_tiles(problem, leaves=leaves, joined=not leaves)
+    if _is_too_large(problem):
+        tile = plan_tiles(problem, leaves=leaves) if tile is None else tile
+        return tile if tile is not None and tile.tiles > 1 else None
+    if prod(problem.extents) < LEAST:
+        return None
+    whole = plan_whole(problem, leaves=leaves)
+    if tile is not None and tile.tiles > 1 and (whole is None or tile.steps < whole.steps):
+        return tile
+    return whole if leaves else None
 
 
 def _is_free(value: Any, homes: Homes) -> bool:
@@ -93,12 +106,6 @@ def _is_too_large(problem: Contraction) -> bool:
     """Whether a product does not fit as it is."""
     whole = plan_contraction(problem)
     return max(layout.local_size for layout in (whole.left, whole.right, whole.result)) > WHOLE
-
-
-def _is_wanted(problem: Contraction, tile: TilePlan, *, leaves: bool) -> bool:
-    """Whether a product that fits takes longer as it is: it waits for its factors first, and for its result to leave,
-    if it `leaves` and nobody reads it on the chip."""
-    return prod(problem.extents) >= LEAST and tile.steps < whole_steps(problem, leaves=leaves)
 
 
 def _tiles(op: Any, generic: Generic, problem: Contraction, tile: TilePlan) -> Any:

@@ -19,7 +19,7 @@ from mnc.mncore_backend.distribution.space import (
     spread,
     with_addresses,
 )
-from mnc.mncore_backend.distribution.streams import Stages, TilePlan, plan_tiles, stages, tile_ranges, whole_steps
+from mnc.mncore_backend.distribution.streams import Stages, TilePlan, plan_tiles, plan_whole, stages, tile_ranges
 from mnc.mncore_backend.distribution.tiles import choose_tiles, tile_digits
 from mnc.mncore_backend.distribution.windows import Tiled, Window, Windows, kernel_dims, source_layout, tile
 
@@ -44,6 +44,7 @@ __all__ = [
     "matches",
     "plan_contraction",
     "plan_tiles",
+    "plan_whole",
     "policy_of",
     "project",
     "roomy_iteration",
@@ -54,6 +55,5 @@ __all__ = [
     "tile",
     "tile_digits",
     "tile_ranges",
-    "whole_steps",
     "with_addresses",
 ]

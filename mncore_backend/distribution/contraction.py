@@ -104,19 +104,18 @@ def possible_plans(problem: Contraction) -> list[Candidate]:
     return found
 
 
-def all_plans(problem: Contraction, *, partial: bool = True) -> tuple[Candidate, ...]:
+def all_plans(problem: Contraction, *, partial: bool = True, leaves: bool = True) -> tuple[Candidate, ...]:
     """Every split of a contraction whose factors are still in DRAM, also (`partial`) of what it contracts.
 
-    The L2Bs of a group may share what groups do not, and the other way round: MVs serve both.
+    If the result `leaves` for DRAM, the L2Bs of a group may share what groups do not, and the other way round: MVs
+    serve both, but movements on the chip do not.
     """
     factors = replace(problem.left, layout=None), replace(problem.right, layout=None)
     groups, rest = bits_of([Axis.L2B])[:-1], bits_of([Axis.L2B])[-1:]
-    units = (tuple(groups), tuple(rest), *_units(tuple(axis for axis in SPLIT_AXES if axis is not Axis.L2B)))
-    return _split_plans(
-        replace(problem, left=factors[0], right=factors[1], home=None, policy=PLAIN),
-        units,
-        "bmnk" if partial else "bmn",
-    )
+    inner = _units(tuple(axis for axis in SPLIT_AXES if axis is not Axis.L2B))
+    units = (tuple(groups), tuple(rest), *inner) if leaves else _units(SPLIT_AXES)
+    roles = "bmnk" if partial else "bmn"
+    return _split_plans(replace(problem, left=factors[0], right=factors[1], home=None, policy=PLAIN), units, roles)
 
 
 Units = tuple[tuple[tuple[Axis, int], ...], ...]

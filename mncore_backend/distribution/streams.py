@@ -7,6 +7,7 @@ shapes, their order and splits are candidates; what each keeps busy for how long
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import permutations, product
 from math import ceil, inf, prod
@@ -22,7 +23,7 @@ from mnc.mncore_backend.distribution.contraction import (
 from mnc.mncore_backend.distribution.costs import Resources, arrival, kernel_resources
 from mnc.mncore_backend.distribution.joint import comes_by_channels, joint_cut_of
 from mnc.mncore_backend.distribution.space import LANE_COUNT, Access
-from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout
 from mnc.mncore_backend.machine import MV_LATENCY_STEPS
 from mnc.mncore_backend.pricing import reduction
 
@@ -71,9 +72,9 @@ def _sizes(extent: int) -> list[int]:
     return found
 
 
-def plan_tiles(problem: Contraction, *, stored: bool = True, joined: bool = False) -> TilePlan | None:
-    """The cheapest tiles of a contraction whose factors come from DRAM; None if no tile fits local memory. `stored`:
-    the result leaves for DRAM afterwards. `joined`: it is wanted in one piece and therefore not cut.
+def plan_tiles(problem: Contraction, *, leaves: bool = True, joined: bool = False) -> TilePlan | None:
+    """The cheapest tiles of a contraction whose factors come from DRAM; None if no tile fits local memory. `leaves`:
+    nobody but a store reads the result. `joined`: it is wanted in one piece and therefore not cut.
 
     One dimension of each role is cut. Extents are looked at in the order of their prices: neighbours of what has been
     looked at have the next larger or smaller extent in one dimension.
@@ -82,7 +83,7 @@ def plan_tiles(problem: Contraction, *, stored: bool = True, joined: bool = Fals
     cut = [max(dims, key=lambda d: problem.extents[d]) for dims in by_role.values() if dims]
     fixed = problem.blocks | (set(problem.result) if joined else set())
     sizes = {d: _sizes(problem.extents[d]) if d not in fixed else [problem.extents[d]] for d in cut}
-    search = _Search(problem, sizes, stored)
+    search = _Search(problem, sizes, leaves=leaves)
     while search.waiting and search.since < PATIENCE:
         search.widen()
     return search.best
@@ -91,8 +92,8 @@ def plan_tiles(problem: Contraction, *, stored: bool = True, joined: bool = Fals
 class _Search:
     """Which extents have been looked at, and the best tile so far."""
 
-    def __init__(self, problem: Contraction, sizes: Mapping[int, Sequence[int]], stored: bool) -> None:
-        self.problem, self.sizes, self.stored = problem, sizes, stored
+    def __init__(self, problem: Contraction, sizes: Mapping[int, Sequence[int]], *, leaves: bool) -> None:
+        self.problem, self.sizes, self.leaves = problem, sizes, leaves
         self.best: TilePlan | None = None
         self.since = 0
         self.seen: set[tuple[int, ...]] = set()
@@ -113,35 +114,35 @@ class _Search:
             return
         self.seen.add(place)
         cut = {d: own[i] for (d, own), i in zip(self.sizes.items(), place, strict=True)}
-        found, price = _best_split(self.problem, cut, stored=self.stored)
+        found, price = _best_split(self.problem, cut, leaves=self.leaves)
         heappush(self.waiting, (price, place))
         if found is not None and (self.best is None or found.steps < self.best.steps):
             self.best, self.since = found, 0
 
 
-def _best_split(problem: Contraction, cut: Mapping[int, int], *, stored: bool) -> tuple[TilePlan | None, float]:
+def _best_split(problem: Contraction, cut: Mapping[int, int], *, leaves: bool) -> tuple[TilePlan | None, float]:
     """The cheapest tile of these extents, and its steps; a price that is lower where less is missing if none fits."""
     extents = tuple(cut.get(d, extent) for d, extent in enumerate(problem.extents))
     orders = _orders(problem, extents)
     best: TilePlan | None = None
     price = inf
-    for plan, held in all_plans(replace(problem, extents=extents), partial=False):
+    for plan, held in all_plans(replace(problem, extents=extents), partial=False, leaves=leaves):
         for order in orders:
             for kept in KEPT:
                 tiles = _Tiles(problem, extents, order, plan, held, kept)
                 if (missing := tiles.missing()) > 0:
                     price = min(price, DEAR * missing)
-                elif best is None or tiles.steps(stored=stored) < best.steps:
-                    busy, steps = tiles.busy(stored=stored), tiles.steps(stored=stored)
+                elif best is None or tiles.steps < best.steps:
+                    busy, steps = tiles.busy, tiles.steps
                     best = TilePlan(extents, order, plan, prod(tiles.counts), busy, steps)
     return best, price if best is None else best.steps
 
 
-def whole_steps(problem: Contraction, *, leaves: bool) -> float:
-    """Steps of a contraction that is not cut into tiles, as `plan_tiles` counts them; infinite if it does not fit. If
-    the result `leaves` for DRAM, sums over the chip are left to its store."""
-    best = inf
-    for plan, held in all_plans(problem):
+def plan_whole(problem: Contraction, *, leaves: bool) -> TilePlan | None:
+    """The cheapest plan of a contraction that is not cut into tiles, as `plan_tiles` counts steps; None if it does not
+    fit. If the result `leaves` for DRAM, sums over the chip are left to its store."""
+    best: TilePlan | None = None
+    for plan, held in all_plans(problem, leaves=leaves):
         if max(layout.local_size for layout in (plan.left, plan.right, plan.result)) > WHOLE:
             continue
         cut = joint_cut_of(problem, plan)
@@ -149,9 +150,21 @@ def whole_steps(problem: Contraction, *, leaves: bool) -> float:
         inside = kernel_resources(held, problem.precision) + arrival(plan.left) + arrival(plan.right)
         work = max(inside.mau, inside.alu, inside.l2bm, inside.l1bm) / EFFICIENCY + OVERHEAD * parts
         computed = max(inside.mv + work / parts, inside.mv / parts + work)
-        sums = reduction(plan.result, plan.partial).total if plan.partial and not leaves else 0.0
-        best = min(best, computed + sums + arrival(plan.result).mv + 2 * MV_LATENCY_STEPS)
+        summed = leaves and _sums_on_the_way(problem, plan)
+        sums = reduction(plan.result, plan.partial).total if plan.partial and not summed else 0.0
+        steps = computed + sums + arrival(plan.result).mv + 2 * MV_LATENCY_STEPS
+        if best is None or steps < best.steps:
+            best = TilePlan(problem.extents, tuple(range(len(problem.extents))), plan, 1, inside, steps)
     return best
+
+
+def _sums_on_the_way(problem: Contraction, plan: ContractionPlan) -> bool:
+    """Whether a store can add all parts of the sums: those of all L2Bs and all MABs, or of some L1Bs."""
+    found: dict[Axis, int] = {}
+    for d, role in problem.roles().items():
+        for digit in plan.digits.get(d, ()) if role == "k" else ():
+            found[digit.axis] = found.get(digit.axis, 0) | (digit.size - 1) * digit.stride
+    return all(found.get(axis, 0) in (0, AXIS_SIZE[axis] - 1) for axis in (Axis.L2B, Axis.MAB))
 
 
 def _counts(problem: Contraction, extents: Sequence[int]) -> tuple[int, ...]:
@@ -204,28 +217,30 @@ class _Tiles:
         """For both factors how many of their tiles arrive in all, and while the outermost index is the first."""
         return [factor.arrivals(self.moving, self.counts) for factor in self.factors]
 
-    def busy(self, *, stored: bool) -> Resources:
-        """What all tiles together keep busy."""
+    @cached_property
+    def busy(self) -> Resources:
+        """What all tiles together keep busy, the store of the result included."""
         busy = kernel_resources(self.held, self.problem.precision) * prod(self.counts)
         for (number, _), factor in zip(self._loads(), self.factors, strict=True):
             busy += arrival(factor.layout) * number
-        return busy + (arrival(self.plan.result) * self.results if stored else Resources())
+        return busy + arrival(self.plan.result) * self.results
 
-    def steps(self, *, stored: bool) -> float:
+    @cached_property
+    def steps(self) -> float:
         """Steps of all tiles: factors arrive one after the other, each tile is computed when its factors and all tiles
         before are done, and leaves while others are computed."""
         tiles = prod(self.counts)
         one = [arrival(factor.layout).mv for factor in self.factors]
         loads = self._loads()
         all_loads, early = (sum(own[i] * steps for own, steps in zip(loads, one, strict=True)) for i in (0, 1))
-        store = arrival(self.plan.result).mv if stored else 0.0
-        inside = self.busy(stored=stored)
+        store = arrival(self.plan.result).mv
+        inside = self.busy
         work = max(inside.mau, inside.alu, inside.l2bm, inside.l1bm) / EFFICIENCY + OVERHEAD * tiles
         rounds = self.counts[self.moving[0]] if self.moving else 1
         first = max(early, sum(one) + work / rounds) + work / tiles
         computed = max(first + work - work / rounds, all_loads + work / tiles)
         left = max(computed + store, first + store * self.results)
-        return left + MV_LATENCY_STEPS * (2 if stored else 1)
+        return left + 2 * MV_LATENCY_STEPS
 
 
 @dataclass(frozen=True)

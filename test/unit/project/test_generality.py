@@ -37,7 +37,7 @@ ALLOWED = {
     ("lowering.cpp.text", 10): "the code of a line feed",
     ("lowering.graph_to_linalg.scalar", 13): "comparison predicate of arith",
     ("lowering.linalg_to_spmd.pose_placement", 12): "steps of an elementary function per long word, measured",
-    ("lowering.linalg_to_spmd.tile_contractions", 20): "power of two of the multiply-adds that are worth tiles",
+    ("lowering.linalg_to_spmd.tile_contractions", 22): "power of two of the multiply-adds that are worth tiles",
     ("lowering.onnx_to_graph.evaluator", 11): "operator set in which the amounts of Pad became an input",
     ("lowering.onnx_to_graph.size_limits", 27): "power of two of the elements of a computed constant",
     ("lowering.onnx_to_graph.size_limits", 34): "power of two of the multiplications of constant work",
