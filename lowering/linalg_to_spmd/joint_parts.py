@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mnc.core.bindings import ir
 from mnc.lowering.linalg_to_spmd.factors import iteration_access
+from mnc.lowering.linalg_to_spmd.layout_attributes import IS_PART
 from mnc.lowering.linalg_to_spmd.placed import Dram, Local, Values
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input, shape_of, splat_value
 from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES, is_part_of_dram
@@ -124,6 +125,8 @@ def joint_parts(
 ) -> JointParts | None:
     """How a contraction is done in parts whose sums have the layout `result`; None if its factors are elsewhere, or
     that gains nothing."""
+    if IS_PART in generic.op.operation.attributes:
+        return None
     tiled = tiled_operands(generic)
     factors = [_factor(values, generic, i, wanted[i], digits, tiled.get(i)) for i in range(len(wanted))]
     left, right = factors if len(factors) == 2 else (None, None)
