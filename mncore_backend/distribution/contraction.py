@@ -48,14 +48,15 @@ def _lane_dim(extents: Sequence[int], dims: Sequence[int]) -> int | None:
 
 
 def _role_digits(
-    problem: Contraction, dims: Sequence[int], bits: Bits, lane_dim: int | None
+    problem: Contraction, dims: Sequence[int], bits: Bits, lane_dim: int | None, whole: frozenset[int] = frozenset()
 ) -> tuple[dict[int, Digits], Bits]:
-    """Digits of the dimensions of one role, and the coordinate bits that it has no use for."""
+    """Digits of the dimensions of one role, and the coordinate bits that it has no use for. Dimensions in `whole` take
+    none."""
     extents, windows = problem.extents, problem.left.windows
     if windows is not None and {w.out for w in windows if w.kernel is not None} & set(dims):
         return tile_digits(windows, extents, dims, bits)
     units = [LANE_COUNT if d == lane_dim else 1 for d in dims]
-    hardware, rest = spread_bits([1 if d in problem.inner else extents[d] for d in dims], bits, units)
+    hardware, rest = spread_bits([1 if d in problem.inner or d in whole else extents[d] for d in dims], bits, units)
     digits = {
         d: with_addresses(
             extents[d],
@@ -136,13 +137,22 @@ def _split_plans(problem: Contraction, units: Units, roles: str = "bmnk") -> tup
     for assignment in product(choices, repeat=len(units)):
         taken = list(zip(units, assignment, strict=True))
         own = {role: [bit for unit, r in taken if r == role for bit in unit] for role in "bmnk"}
-        for swapped in (False, True) if problem.left.windows is None else (False,):
-            digits = _digits(problem, by_role, own, swapped)
+        sides = (False, True) if problem.left.windows is None else (False,)
+        for swapped, whole in product(sides, _undivided(problem, by_role)):
+            digits = _digits(problem, by_role, own, swapped, whole)
             found.append(_assemble(problem, by_role, digits, swapped))
             aligned = aligned_digits(digits, {d: every for d, (_, every) in problem.strides.items()})
             if aligned != digits:
                 found.append(_assemble(problem, by_role, aligned, swapped))
     return tuple(found)
+
+
+def _undivided(problem: Contraction, by_role: dict[str, list[int]]) -> list[frozenset[int]]:
+    """Columns that may stay inside the PEs: none, or where they have several dimensions all but the largest, because
+    who takes parts of one of them, as of the gates of a cell, wants them in one place."""
+    columns = [d for d in by_role["n"] if problem.extents[d] > 1]
+    none: frozenset[int] = frozenset()
+    return [none] if len(columns) < 2 else [none, frozenset(columns) - {max(columns, key=lambda d: problem.extents[d])}]
 
 
 def _lane_dims(problem: Contraction, by_role: dict[str, list[int]], column: str) -> dict[str, int | None]:
@@ -167,21 +177,26 @@ def _digits_where_left_is(problem: Contraction, by_role: dict[str, list[int]]) -
 
 
 def _digits(
-    problem: Contraction, by_role: dict[str, list[int]], bits: dict[str, Bits], swapped: bool
+    problem: Contraction,
+    by_role: dict[str, list[int]],
+    bits: dict[str, Bits],
+    swapped: bool,
+    whole: frozenset[int] = frozenset(),
 ) -> dict[int, Digits]:
-    """Digits of all iteration dimensions where the roles take the given coordinate bits."""
+    """Digits of all iteration dimensions where the roles take the given coordinate bits; those that stay `whole` take
+    none."""
     column = "m" if swapped else "n"
     lane_dim = _lane_dims(problem, by_role, column)
     bits = dict(bits)
     spare = "m" if column == "n" else "n"
     for role in "bnmk":  # MABs that one role leaves over go to the rows; higher levels hold replicas, which is cheaper
-        rest = _role_digits(problem, by_role[role], bits[role], lane_dim[role])[1]
+        rest = _role_digits(problem, by_role[role], bits[role], lane_dim[role], whole)[1]
         if role != spare and rest and all(axis is Axis.MAB for axis, _ in rest):
             bits[role] = bits[role][: len(bits[role]) - len(rest)]
             bits[spare] = bits[spare] + rest
     digits: dict[int, Digits] = {}
     for role in "bmnk":
-        digits.update(_role_digits(problem, by_role[role], bits[role], lane_dim[role])[0])
+        digits.update(_role_digits(problem, by_role[role], bits[role], lane_dim[role], whole)[0])
     return digits
 
 

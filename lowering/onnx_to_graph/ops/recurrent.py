@@ -1,4 +1,8 @@
-"""RNN, GRU and LSTM, unrolled over their sequence, whose length is part of the shape."""
+"""RNN, GRU and LSTM, unrolled over their sequence, whose length is part of the shape.
+
+Gates are a dimension of their own, the first: the parts of a product that belong to them can be taken without moving
+anything then, while a part of a dimension that is spread over the chip has to be brought to all of it.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +14,8 @@ from mnc.lowering.onnx_to_graph.node import Node, constant, reshape, shape_of
 from mnc.lowering.onnx_to_graph.ops.shape import concat_tree
 
 Cell = Callable[[Any, list[Any]], list[Any]]
-"""(projected input of a step, state) -> new state; the first part of the state is what the node gives."""
+"""(projected input [gates, batch, hidden] of a step, state) -> new state; the first part of the state is what the node
+gives."""
 
 _PLAIN = {"Tanh": graph.Tanh, "Sigmoid": graph.Sigmoid, "Relu": graph.Relu, "Softplus": graph.Softplus}
 _WITH_FLOATS = {
@@ -42,10 +47,6 @@ def _part(value: Any, axis: int, start: int, end: int) -> Any:
     return graph.Slice.build(value, starts=starts, limits=limits, steps=[1] * len(shape)).result
 
 
-def _turned(value: Any) -> Any:
-    return graph.Transpose.build(value, permutation=[1, 0]).result
-
-
 class _Direction:
     """Weights and functions of one direction of the node."""
 
@@ -53,13 +54,17 @@ class _Direction:
         self.node = node
         self.hidden = shape_of(node.operand(2))[2]
         self.gates = gates
-        self.x_weight = _turned(self._own(1, index))
-        self.h_weight = _turned(self._own(2, index))
-        both = self._own(3, index) if node.has(3) else None
-        self.x_bias = None if both is None else _part(both, 0, 0, gates * self.hidden)
-        self.h_bias = None if both is None else _part(both, 0, gates * self.hidden, 2 * gates * self.hidden)
+        self.x_weight = self._by_gates(self._own(1, index))
+        self.h_weight = self._by_gates(self._own(2, index))
+        both = reshape(self._own(3, index), [2 * gates, 1, self.hidden]) if node.has(3) else None
+        self.x_bias = None if both is None else _part(both, 0, 0, gates)
+        self.h_bias = None if both is None else _part(both, 0, gates, 2 * gates)
         peepholes = self._own(7, index) if node.op_type == "LSTM" and node.has(7) else None
-        self.peepholes = None if peepholes is None else [self.gate(peepholes, i) for i in range(3)]
+        self.peepholes = (
+            None
+            if peepholes is None
+            else [_part(peepholes, 0, i * self.hidden, (i + 1) * self.hidden) for i in range(3)]
+        )
         names = node.attribute("activations") or list(default) * (index + 1)
         self.names = names[index * functions : (index + 1) * functions]
         self.clip = node.attribute("clip")
@@ -69,9 +74,14 @@ class _Direction:
         shape = shape_of(value)
         return reshape(_part(value, 0, index, index + 1), shape[1:])
 
+    def _by_gates(self, weight: Any) -> Any:
+        """[gates * hidden, inputs] -> [gates, inputs, hidden]."""
+        apart = reshape(weight, [self.gates, self.hidden, shape_of(weight)[1]])
+        return graph.Transpose.build(apart, permutation=[0, 2, 1]).result
+
     def gate(self, value: Any, index: int) -> Any:
-        """Part of the last dimension that belongs to a gate."""
-        return _part(value, len(shape_of(value)) - 1, index * self.hidden, (index + 1) * self.hidden)
+        """[batch, hidden] of one gate of [gates, batch, hidden]."""
+        return reshape(_part(value, 0, index, index + 1), shape_of(value)[1:])
 
     def activate(self, which: int, value: Any) -> Any:
         """Function number `which` of this direction, after clipping."""
@@ -87,19 +97,24 @@ class _Direction:
         raise self.node.error(f"activation '{name}' with these parameters is not supported", f"use one of {known}")
 
     def project(self, x: Any) -> Any:
-        """The input's part of all gates, for all steps at once."""
-        product = graph.MatMul.build(x, self.x_weight).result
+        """The input's part of all gates, for all steps at once: [gates, length * batch, hidden]."""
+        length, batch, inputs = shape_of(x)
+        product = graph.MatMul.build(reshape(x, [length * batch, inputs]), self.x_weight).result
         return product if self.x_bias is None else _add(product, self.x_bias)
 
     def recur(self, h: Any, gates: slice) -> Any:
-        """The state's part of some gates."""
-        start, end = gates.start * self.hidden, gates.stop * self.hidden
-        product = graph.MatMul.build(h, _part(self.h_weight, 1, start, end)).result
+        """The state's part of some gates: [gates, batch, hidden]."""
+        start, end = gates.start, gates.stop
+        product = graph.MatMul.build(h, _part(self.h_weight, 0, start, end)).result
         return product if self.h_bias is None else _add(product, _part(self.h_bias, 0, start, end))
+
+    def recur_alone(self, h: Any, index: int) -> Any:
+        """The state's part of one gate: [batch, hidden]."""
+        return self.gate(self.recur(h, slice(index, index + 1)), 0)
 
 
 def _rnn_cell(d: _Direction) -> Cell:
-    return lambda x, state: [d.activate(0, _add(x, d.recur(state[0], slice(0, 1))))]
+    return lambda x, state: [d.activate(0, _add(d.gate(x, 0), d.recur_alone(state[0], 0)))]
 
 
 def _gru_cell(d: _Direction) -> Cell:
@@ -107,16 +122,12 @@ def _gru_cell(d: _Direction) -> Cell:
 
     def step(x: Any, state: list[Any]) -> list[Any]:
         (h,) = state
-        z, r = (d.activate(0, d.gate(_add(_part_of(d, x, 0, 2), d.recur(h, slice(0, 2))), i)) for i in range(2))
-        inner = _mul(r, d.recur(h, slice(2, 3))) if before_reset else d.recur(_mul(r, h), slice(2, 3))
+        z, r = (d.activate(0, d.gate(_add(_part(x, 0, 0, 2), d.recur(h, slice(0, 2))), i)) for i in range(2))
+        inner = _mul(r, d.recur_alone(h, 2)) if before_reset else d.recur_alone(_mul(r, h), 2)
         candidate = d.activate(1, _add(d.gate(x, 2), inner))
         return [_add(_mul(_one_minus(z), candidate), _mul(z, h))]
 
     return step
-
-
-def _part_of(d: _Direction, value: Any, start: int, end: int) -> Any:
-    return _part(value, len(shape_of(value)) - 1, start * d.hidden, end * d.hidden)
 
 
 def _lstm_cell(d: _Direction) -> Cell:
@@ -169,8 +180,7 @@ def _run(node: Node, x: Any, index: int, backward: bool) -> tuple[list[Any], lis
     lengths = node.operand(4) if node.has(4) else None
     results: list[Any] = [None] * length
     for t in reversed(range(length)) if backward else range(length):
-        now = reshape(_part(projected, 0, t, t + 1), [batch, gates * direction.hidden])
-        new = step(now, state)
+        new = step(_part(projected, 1, t * batch, (t + 1) * batch), state)
         results[t] = new[0]
         if lengths is not None:  # behind the end of a sequence nothing is given and the state stays
             runs = reshape(graph.Less.build(constant(t, like=lengths), lengths).result, [batch, 1])
