@@ -39,6 +39,8 @@ MOST_STATEMENTS = 3000
 """Programs that are longer without preferences are compiled once: several compilations would take too long."""
 MOST_COMPARED = 10_000
 """Statements of a program up to which it is compiled twice: with all operations placed together, and one by one."""
+CLOSE = 1.1
+"""Factor of the cycles of the best program up to which rules are tried on top of one that is placed one by one."""
 LEAST_CYCLES = 1000
 """Programs that take less are compiled once: they load, work and store, and hardly wait otherwise."""
 TINY = 2 * PES // L2BS * LONG_BYTES // WORD_BYTES
@@ -183,11 +185,13 @@ def shortest(module: Any, options: Options) -> Compiled:
     if TOGETHER not in best.preferences:
         best = _with_rules(search, best, settled)
     elif best.text.count("\n") <= MOST_COMPARED:
+        if best.text.count("\n") <= MOST_STATEMENTS:
+            best = _shorter(search, best, {TOGETHER, ALIKE})
         try:
             one_by_one = search.compiled(search.cheapest_start())
         except CapacityError:
             one_by_one = None
-        if one_by_one is not None:
+        if one_by_one is not None and one_by_one.length[0] <= CLOSE * best.length[0]:
             best = min(best, _with_rules(search, one_by_one, settled), key=lambda own: own.length)
     choose_attempt(", ".join(best.preferences))
     return best
