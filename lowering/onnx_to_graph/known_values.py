@@ -14,7 +14,7 @@ import onnx.numpy_helper
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
 from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
 from mnc.lowering.onnx_to_graph.shape_inference import result_types, static_shape
-from mnc.lowering.onnx_to_graph.size_limits import check_constant_size, check_work
+from mnc.lowering.onnx_to_graph.size_limits import LARGEST_VALUE, check_constant_size, check_work
 
 _RANDOM = frozenset(
     ["Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Dropout"]
@@ -111,7 +111,7 @@ class KnownValues:
         known = {name: math.prod(shape) for name, shape in shapes.items() if shape is not None}
         file_name = self._model.file_name
         for name, count in known.items():
-            check_constant_size(count, f"'{name}'", file_name, node)
+            check_constant_size(count, f"'{name}'", file_name, node, LARGEST_VALUE)
         check_work(node, {name: value.shape for name, value in feeds.items()}, known.values(), file_name)
 
     def _evaluate(self, node: onnx.NodeProto, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:

@@ -16,7 +16,9 @@ from mnc.mncore_backend.machine import MEMORIES
 
 LARGEST_TENSOR = MEMORIES[Memory.DRAM].total_bytes // 4
 """Elements: DRAM holds one in each word of 32 bits."""
-LARGEST_CONSTANT = 1 << 27
+LARGEST_CONSTANT = 1 << 26
+"""Elements of a constant that the importer makes for a node: at most 512 MiB."""
+LARGEST_VALUE = 1 << 27
 """Elements of a value that is computed when importing: at most 1 GiB, and more than any layer of VGG has."""
 MOST_WORK = 1 << 34
 """Multiplications of a constant product: some seconds."""
@@ -35,10 +37,12 @@ def check_tensor_size(shape: Sequence[int], what: str, file_name: str, node: onn
         raise _error(message, file_name, node)
 
 
-def check_constant_size(count: int, what: str, file_name: str, node: onnx.NodeProto) -> None:
-    """Raise CompileError for a constant that is not worth computing; `what` names it."""
-    if count > LARGEST_CONSTANT:
-        message = f"{what} has {count} elements, and constants of at most {LARGEST_CONSTANT} are computed"
+def check_constant_size(
+    count: int, what: str, file_name: str, node: onnx.NodeProto, most: int = LARGEST_CONSTANT
+) -> None:
+    """Raise CompileError for a constant of more than `most` elements; `what` names it."""
+    if count > most:
+        message = f"{what} has {count} elements, and constants of at most {most} are computed"
         raise _error(message, file_name, node, "make it smaller, or an initializer")
 
 
