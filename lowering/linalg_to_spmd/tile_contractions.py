@@ -86,8 +86,8 @@ def _chosen(problem: Contraction, *, leaves: bool) -> TilePlan | None:
     if _is_too_large(problem):
         tile = plan_tiles(problem, leaves=leaves) if tile is None else tile
         return tile if tile is not None and tile.tiles > 1 else None
-    if prod(problem.extents) < LEAST:
-        return None
+    if prod(problem.extents) < LEAST or not (problem.left.alone and problem.right.alone):
+        return None  # a factor that others read as well stays whole, so that it arrives once
     whole = plan_whole(problem, leaves=leaves)
     if tile is not None and tile.tiles > 1 and (whole is None or tile.steps < whole.steps):
         return tile
