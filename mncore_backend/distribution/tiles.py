@@ -5,6 +5,7 @@ from itertools import combinations
 from math import prod
 
 from mnc.mncore_backend.distribution.policy import SPLIT_AXES
+from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.distribution.space import (
     LANE_COUNT,
     LANES,
@@ -14,6 +15,7 @@ from mnc.mncore_backend.distribution.space import (
     bits_of,
     merge_bits,
     project,
+    spread,
     spread_bits,
     with_addresses,
 )
@@ -57,6 +59,8 @@ def tile_digits(
     return digits, bits
 
 
+NO_ROOM = 1e9
+"""Steps, more than anything takes."""
 DEFAULTS = 6
 """Ways to spread loops over windows that are told apart, where no operand says how."""
 MOST_SPARE = 4 / 3
@@ -168,6 +172,10 @@ def _default_tiles(
         digits = tuple(ways.get(d, with_addresses(extent, ())) for d, extent in enumerate(extents))
         if digits not in found:
             found[digits] = _steps_from_dram(extents, dims, digits, operands), ways
+    alike = spread([extents[d] for d in dims], axes, [LANE_COUNT if d == lane else 1 for d in dims])
+    ways = {d: with_addresses(extents[d], own, LANES if d == lane else ()) for d, own in zip(dims, alike, strict=True)}
+    digits = tuple(ways.get(d, with_addresses(extent, ())) for d, extent in enumerate(extents))
+    found.setdefault(digits, (_steps_from_dram(extents, dims, digits, operands), ways))
     return [ways for _, ways in sorted(found.values(), key=lambda one: one[0])[:DEFAULTS]]
 
 
@@ -181,8 +189,13 @@ def _steps_from_dram(
     digits: Sequence[Digits],
     operands: Sequence[tuple[Windows, Layout | None]],
 ) -> float:
-    """What loops over windows take whose operands come from DRAM and whose result goes there."""
-    come = sum(arrival(tiled_layout(windows, extents, digits)).total for windows, layout in operands if layout is None)
+    """What loops over windows take whose operands come from DRAM and whose result goes there. Where a tile would
+    hardly leave room for anything else, the smallest is the cheapest."""
+    tiled = [tiled_layout(windows, extents, digits) for windows, layout in operands if layout is None]
+    largest = max((layout.local_size for layout in tiled), default=0)
+    if largest > WHOLE:
+        return NO_ROOM + largest
+    come = sum(arrival(layout).total for layout in tiled)
     result = project([extents[d] for d in dims], [digits[d] for d in dims], tuple(range(len(dims))))
     each = prod(extent for d, extent in enumerate(extents) if d not in dims)
     return come + store(result).total + each * -(-result.local_size // CYCLES_PER_STEP)

@@ -59,7 +59,7 @@ def agrees(proto: onnx.ModelProto, executable: mnc.Executable, bound: float) -> 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_values_wait_in_dram(seed: int) -> None:
     proto = many_values(seed)
-    roomy, tight = (mnc.compile(proto, pipeline=with_percent(percent, 36)) for percent in (100, 4))
+    roomy, tight = (mnc.compile(proto, pipeline=with_percent(percent, 36)) for percent in (100, 6))
     moved = [sum(line.startswith("mv") for line in executable.text.splitlines()) for executable in (roomy, tight)]
     assert moved[1] > moved[0]
     agrees(proto, tight, 2e-3)
