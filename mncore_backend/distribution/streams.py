@@ -151,7 +151,7 @@ def plan_whole(problem: Contraction, *, leaves: bool) -> TilePlan | None:
         work = max(inside.mau, inside.alu, inside.l2bm, inside.l1bm) / EFFICIENCY + OVERHEAD * parts
         computed = max(inside.mv + work / parts, inside.mv / parts + work)
         summed = leaves and _sums_on_the_way(problem, plan)
-        sums = reduction(plan.result, plan.partial).total if plan.partial and not summed else 0.0
+        sums = reduction(plan.result, plan.partial).in_slices if plan.partial and not summed else 0.0
         steps = computed + sums + arrival(plan.result).mv + 2 * MV_LATENCY_STEPS
         if best is None or steps < best.steps:
             best = TilePlan(problem.extents, tuple(range(len(problem.extents))), plan, 1, inside, steps)

@@ -33,6 +33,11 @@ class Resources:
         return max(self._all)
 
     @property
+    def in_slices(self) -> float:
+        """Steps if all units work at once, on one slice of the data each, and all wait for the latencies."""
+        return max(self._all[:-1]) + self.latency
+
+    @property
     def total(self) -> float:
         """Steps if nothing overlaps."""
         return sum(self._all)
