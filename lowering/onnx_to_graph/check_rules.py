@@ -12,7 +12,7 @@ import numpy as np
 from mnc.dialects import graph
 from mnc.dialects.graph.shapes import text
 from mnc.lowering.onnx_to_graph.node import Node, element_type_of, shape_of
-from mnc.lowering.onnx_to_graph.size_limits import check_constant_size
+from mnc.lowering.onnx_to_graph.size_limits import LARGEST_CONSTANT, check_constant_size
 
 Rule = Callable[[Node], None]
 
@@ -166,11 +166,11 @@ def fits_inside(operand: int) -> Rule:
     return rule
 
 
-def makes(what: str, count: Callable[[Node], int]) -> Rule:
-    """The importer makes a constant of `count` elements for the node; `what` describes it."""
+def makes(what: str, count: Callable[[Node], int], most: int = LARGEST_CONSTANT) -> Rule:
+    """The importer makes a constant of `count` elements for the node, and `most` at most; `what` describes it."""
 
     def rule(node: Node) -> None:
-        check_constant_size(count(node), what, node.file_name, node.proto)
+        check_constant_size(count(node), what, node.file_name, node.proto, most)
 
     return rule
 

@@ -24,7 +24,7 @@ from mnc.lowering.onnx_to_graph.check_rules import (
     vector_of,
 )
 from mnc.lowering.onnx_to_graph.node import Node
-from mnc.lowering.onnx_to_graph.size_limits import LARGEST_CONSTANT
+from mnc.lowering.onnx_to_graph.size_limits import LARGEST_CONSTANT, LARGEST_VALUE
 
 _REDUCTIONS = one_of("reduction", "none", "add", "mul", "max", "min")
 _AUTO_PAD = one_of("auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
@@ -124,7 +124,7 @@ CHECKS: dict[str, tuple[Rule, ...]] = {
     "Conv": _CONVOLUTION,
     "ConvInteger": _CONVOLUTION,
     "ConvTranspose": (*_CONVOLUTION, attribute_at_least(0, "output_padding", "output_shape")),
-    "ConstantOfShape": (makes("its result", _filled),),
+    "ConstantOfShape": (makes("its result", _filled, LARGEST_VALUE),),  # as weights of networks without values
     "DFT": (rank_between(0, 2), makes("its matrix", _transformed)),
     "DepthToSpace": (
         rank_between(0, 4, 4), attribute_at_least(1, "blocksize"), one_of("mode", "DCR", "CRD"),

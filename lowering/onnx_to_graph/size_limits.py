@@ -37,9 +37,7 @@ def check_tensor_size(shape: Sequence[int], what: str, file_name: str, node: onn
         raise _error(message, file_name, node)
 
 
-def check_constant_size(
-    count: int, what: str, file_name: str, node: onnx.NodeProto, most: int = LARGEST_CONSTANT
-) -> None:
+def check_constant_size(count: int, what: str, file_name: str, node: onnx.NodeProto, most: int) -> None:
     """Raise CompileError for a constant of more than `most` elements; `what` names it."""
     if count > most:
         message = f"{what} has {count} elements, and constants of at most {most} are computed"

@@ -136,3 +136,8 @@ def test_functions_in_functions() -> None:
 
 def test_a_loop_that_ends_early_is_unrolled() -> None:
     import_model(_loop(MOST_UNROLLED // 200), make_context())
+
+
+def test_the_weights_of_the_largest_layer_that_is_common() -> None:
+    """The first dense layer of VGG, without values."""
+    import_model(_model("ConstantOfShape", {}, {"s": np.array([4096, 25088])}), make_context())
