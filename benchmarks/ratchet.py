@@ -1,0 +1,71 @@
+"""Cycles of small programs that may not rise: `python -m benchmarks.ratchet [--write]`.
+
+The programs are those whose figures depend most on decisions made one by one: small operations, products, convolutions
+and training steps that compile within seconds. `test/numerics/test_cycles.py` compiles them again and fails where one
+takes more cycles than benchmarks/results/ratchet.json says. After a change that is worth its price, `--write` keeps
+the new figures, and the changelog says why they rose.
+"""
+
+import json
+from collections.abc import Callable
+
+import click
+
+import mnc
+from benchmarks import matrix_products, small_operations
+from benchmarks.results import DIRECTORY, write_results
+from mnc.executable import Executable
+from mnc.report import report
+from mnc.training.models import perceptron
+from mnc.training.step import training_step
+
+ALLOWED = 1.02
+"""Cycles over those that are kept, at most."""
+SLOW = "bert layer"
+"""Operations of the table that take too long to compile for a test."""
+Program = Callable[[], Executable]
+
+
+def _training(widths: list[int], batch: int) -> Program:
+    return lambda: training_step(perceptron(widths), batch=batch).compile()
+
+
+def _product(sizes: tuple[int, int, int], *, constant: bool) -> Program:
+    return lambda: mnc.compile(matrix_products.model(sizes, constant=constant))
+
+
+def programs() -> dict[str, Program]:
+    """What compiles each program, by its name."""
+    table = {name: lambda proto=proto: mnc.compile(proto) for name, proto in small_operations.table().items()}
+    small = {name: program for name, program in table.items() if not name.startswith(SLOW)}
+    return small | {
+        "convolution 3x3 1x64x28x28": lambda: mnc.compile(small_operations.convolution(64, 64, 28, 3)),
+        "convolution 1x1 1x256x14x14 to 64": lambda: mnc.compile(small_operations.convolution(256, 64, 14, 1)),
+        "product 256x256x256": _product((256, 256, 256), constant=False),
+        "product 300x200x100, constant factor": _product((300, 200, 100), constant=True),
+        "training step 64-32-10 batch 360": _training([64, 32, 10], 360),
+        "training step 1024-16-16 batch 256": _training([1024, 16, 16], 256),
+    }
+
+
+def kept() -> dict[str, int]:
+    """The cycles that each program may take, by its name."""
+    return json.loads((DIRECTORY / "ratchet.json").read_text())["results"]
+
+
+@click.command()
+@click.option("--write/--no-write", default=False, help="Keep these figures from now on.")
+def main(write: bool) -> None:
+    """Compile all programs; print their cycles beside those that are kept."""
+    before = kept() if (DIRECTORY / "ratchet.json").exists() else {}
+    cycles: dict[str, int] = {}
+    for name, program in programs().items():
+        cycles[name] = report(program())["total"]["cycles"]
+        old = before.get(name)
+        print(f"{name:40} {cycles[name]:9,}", f"{old:9,} {cycles[name] / old:7.3f}" if old else "", flush=True)
+    if write:
+        print(write_results("ratchet", cycles))
+
+
+if __name__ == "__main__":
+    main()
