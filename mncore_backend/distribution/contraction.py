@@ -96,6 +96,8 @@ def possible_plans(problem: Contraction) -> list[Candidate]:
     space = replace(problem, left=factors[0], right=factors[1], home=None, policy=policy)
     axes = problem.policy.contraction_axes
     found = list(_split_plans(space, _units(axes)))
+    if (divided := _units_for_batch(problem, axes)) is not None:
+        found += _split_plans(space, divided)
     if left.kept or right.kept or any(not layout.selected_bits(Axis.L2B) for layout in held):
         alike = tuple(axis for axis in axes if axis is not Axis.L2B)  # slower, but nothing to exchange between L2Bs
         found += _split_plans(space, _units(alike)) if alike != axes else ()
@@ -125,6 +127,17 @@ Units = tuple[tuple[tuple[Axis, int], ...], ...]
 
 def _units(axes: Sequence[Axis]) -> Units:
     return tuple(tuple(bits_of([axis])) for axis in axes)
+
+
+def _units_for_batch(problem: Contraction, axes: Sequence[Axis]) -> Units | None:
+    """Bits of L2Bs that a batch fills evenly and those that it does not, apart, as for 12 heads on 8 L2Bs: four of them
+    share the heads, two share the rows or columns of a head. None where the batch fills all or leaves all over."""
+    bits = bits_of([Axis.L2B])
+    batch = prod(problem.extents[d] for d in dims_by_role(problem)["b"])
+    even = sum(batch % (1 << taken) == 0 for taken in range(1, len(bits) + 1))
+    if Axis.L2B not in axes or not 0 < even < len(bits):
+        return None
+    return tuple(bits[:even]), tuple(bits[even:]), *_units([axis for axis in axes if axis is not Axis.L2B])
 
 
 @lru_cache(maxsize=64)

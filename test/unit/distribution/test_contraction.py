@@ -6,6 +6,7 @@ import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan, Operand, plan_contraction
+from mnc.mncore_backend.distribution.contraction import possible_plans
 from mnc.mncore_backend.distribution.space import LANES
 from mnc.mncore_backend.layout import Axis, parse
 
@@ -51,6 +52,17 @@ def test_batch_dimensions_are_split_first_in_both_factors() -> None:
     assert plan.left.dims[0] == plan.right.dims[0] or [(d.size, d.axis) for d in plan.left.dims[0]] == [
         (d.size, d.axis) for d in plan.right.dims[0]
     ]
+
+
+@given(st.integers(1, 4).map(lambda n: 2 * n + 1), st.sampled_from([2, 4]))
+@settings(max_examples=8)
+def test_heads_fill_the_l2bs_that_they_can_share_evenly(odd: int, even: int) -> None:
+    problem = Contraction((odd * even, 512, 512, 64), Operand((0, 1, 3)), Operand((0, 2, 3)), (0, 1, 2))
+    plans = [plan for plan, _ in possible_plans(problem)]
+    without_padding = [plan for plan in plans if prod(plan.result.padded_shape) == odd * even * 512 * 512]
+    assert any(plan.result.selected_bits(Axis.L2B) == 7 and not plan.partial for plan in without_padding)
+    shared = [{d.size for d in plan.result.dims[0] if d.axis is Axis.L2B} for plan in without_padding]
+    assert {even} in shared
 
 
 def test_kept_weights_are_not_spread_under_the_batch() -> None:
