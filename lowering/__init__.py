@@ -15,6 +15,7 @@ PASSES: dict[str, str] = {
     "outline-layers": "mnc.lowering.linalg_to_spmd.outline_layers:OutlineLayers",
     "hand-over": "mnc.lowering.linalg_to_spmd.hand_over:HandOver",
     "loop-over-parts": "mnc.lowering.linalg_to_spmd.loop_over_parts:LoopOverParts",
+    "overlap-parts": "mnc.lowering.linalg_to_spmd.overlap_parts:OverlapParts",
     "overlap-stores": "mnc.lowering.linalg_to_spmd.overlap_stores:OverlapStores",
     "tile-regions": "mnc.lowering.linalg_to_spmd.tile_regions:TileRegions",
 }

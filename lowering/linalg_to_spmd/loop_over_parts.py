@@ -14,17 +14,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import ceil, prod
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from mnc.core.bindings import func, ir
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore.trips import SLICE, TRIPS, slice_attribute
 from mnc.lowering.linalg_to_spmd.demand import whole
 from mnc.lowering.linalg_to_spmd.part_demands import LOADED, Demand, demand_of, needed
+from mnc.lowering.linalg_to_spmd.part_prices import PartPrices, exposed
 from mnc.lowering.linalg_to_spmd.part_writing import part_of, write_part
 from mnc.lowering.linalg_to_spmd.reading import is_tensor, shape_of, splat_value
 from mnc.lowering.linalg_to_spmd.slices import Ranges
 from mnc.lowering.linalg_to_spmd.tile_regions import rounded
+from mnc.mncore_backend.pricing import Resources
 from mnc.mncore_backend.trips import Slice
 
 MOST_TRIPS = 256
@@ -32,8 +34,11 @@ FEW = 16
 """Numbers of parts that are all tried; above, only some."""
 COMPILING = 0.25
 """What a step of the body costs, beside the steps of the run: the time to compile it."""
-EXPOSED = 0.3
-"""Share of the shorter of work and transfers that the longer does not hide."""
+PLANNED = 3 / 8
+"""Part of the most steps that a program without a loop may have where its products are planned: that guesses less
+too much."""
+MOST_PLANNED = 64
+"""Ways to cut a function of which the products are planned."""
 LATENCY = 300
 """Steps before the first operand of a trip has arrived, and until its last result has left."""
 
@@ -45,6 +50,13 @@ class _Cut:
     dim: int
     size: int
     starts: tuple[int, ...]
+
+
+class _Price(NamedTuple):
+    """Steps of a loop, and with a surcharge for its body."""
+
+    run: float
+    total: float
 
 
 @dataclass(frozen=True)
@@ -69,7 +81,7 @@ class _Loop:
     """A function that may become a loop."""
 
     def __init__(self, function: Any, most: int) -> None:
-        self.function, self.most = function, most
+        self.function, self.most, self.prices = function, most, PartPrices()
         self.block = function.regions[0].blocks[0]
         self.terminator = list(self.block.operations)[-1].operation
         self.results = list(self.terminator.operands)
@@ -78,11 +90,26 @@ class _Loop:
         if not self.results or not all(is_tensor(v) and prod(shape_of(v)) for v in self.results):
             return
         at_once = demand_of([(value, whole(value)) for value in self.results])
-        if at_once is None or at_once.size <= self.most:
+        if at_once is None or at_once.size <= self.most or self.prices.size(at_once) <= PLANNED * self.most:
             return
         found = [(price, cuts) for cuts in self._choices() if (price := self._price(cuts)) is not None]
-        if found:
-            self._write(min(found, key=lambda choice: choice[0])[1])
+        if found and self.prices.known(at_once):
+            self._write(self._cheapest(sorted(found, key=lambda choice: choice[0].run)))
+        elif found:
+            self._write(min(found, key=lambda choice: choice[0].total)[1])
+
+    def _cheapest(self, found: Sequence[tuple[_Price, Sequence[_Cut]]]) -> Sequence[_Cut]:
+        """The cuts that are cheapest with what products take in their best places. At the peak of the machine a loop
+        takes less, so the search ends where that is above the best price."""
+        best: tuple[float, Sequence[_Cut]] | None = None
+        for least, cuts in found[:MOST_PLANNED]:
+            if best is not None and least.run >= best[0]:
+                break
+            price = self._price(cuts, planned=True)
+            if price is not None and (best is None or price.total < best[0]):
+                best = price.total, cuts
+        assert best is not None  # all of them have a price
+        return best[1]
 
     def _choices(self) -> Iterator[tuple[_Cut, ...]]:
         """All cuts of one dimension of the first result, and of two."""
@@ -126,8 +153,9 @@ class _Loop:
             found.append(demand)
         return found
 
-    def _price(self, cuts: Sequence[_Cut]) -> float | None:
-        """Steps of the loop, and a surcharge for its body; None where it cannot be written or is too long."""
+    def _price(self, cuts: Sequence[_Cut], *, planned: bool = False) -> _Price | None:
+        """Steps of the loop, and a surcharge for its body; None where it cannot be written or is too long. Where its
+        products are not `planned`, at the peak of the machine."""
         edges = [(cut.starts[0], cut.starts[-1]) for cut in cuts]
         boxes = [self._boxes(cuts, starts) for starts in product(*edges)]
         demands = [demand_of(box) if box is not None else None for box in boxes]
@@ -137,10 +165,11 @@ class _Loop:
         if not any(box != whole(value) for value, box in first.arguments):
             return None
         count = prod(len(cut.starts) for cut in cuts)
-        moved = first.loaded / LOADED
-        run = count * (max(first.steps, moved) + EXPOSED * min(first.steps, moved) + LATENCY)
-        too_long = max(1.0, first.size / self.most)
-        return (run + COMPILING * first.size) * too_long
+        busy = self.prices.busy(first) if planned else Resources(mau=first.steps, mv=first.loaded / LOADED)
+        size = self.prices.size(first) if planned else first.size
+        run = count * (exposed(busy) + LATENCY)
+        too_long = max(1.0, size / self.most)
+        return _Price(run, (run + COMPILING * size) * too_long)
 
     def _write(self, cuts: Sequence[_Cut]) -> None:
         trips = self._trips(cuts)

@@ -8,7 +8,15 @@ from typing import Any
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.linalg_to_spmd.demand import needs, whole
-from mnc.lowering.linalg_to_spmd.reading import extents_of, is_tensor, maps_of, read_generic, shape_of, splat_value
+from mnc.lowering.linalg_to_spmd.reading import (
+    body_work,
+    extents_of,
+    is_tensor,
+    maps_of,
+    read_generic,
+    shape_of,
+    splat_value,
+)
 from mnc.lowering.linalg_to_spmd.slices import Ranges
 from mnc.mncore_backend.machine import CYCLES_PER_STEP, DRAM_PORT_LONGS_PER_CYCLE, GROUPS, PES, peak_multiply_adds
 
@@ -121,4 +129,4 @@ def _steps(op: Any) -> float:
     points = prod(extents_of(op, maps_of(op), list(op.operands), maps_of(op)[0].n_dims))
     if _is_contraction(op):
         return points / (peak_multiply_adds("g") * CYCLES_PER_STEP)
-    return points * (len(list(op.regions[0].blocks[0].operations)) - 1) / COMPUTED
+    return points * body_work(op) / COMPUTED

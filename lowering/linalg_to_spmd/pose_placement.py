@@ -14,6 +14,7 @@ from mnc.lowering.linalg_to_spmd.joint_parts import comes_alone
 from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, PRECISION, RESULT
 from mnc.lowering.linalg_to_spmd.reading import (
     Generic,
+    body_work,
     combines_across_pes,
     is_tensor,
     is_transposition,
@@ -50,8 +51,6 @@ from mnc.mncore_backend.placement.problem import (
 )
 
 MOVED_ONLY = ("arith.constant", "tensor.empty", "linalg.fill")
-TRANSCENDENTAL_STEPS = 12
-"""Steps of a typical polynomial kernel: range reduction, six to eight terms, scaling."""
 
 
 class Poser:
@@ -150,7 +149,7 @@ class Poser:
             generic.result,
             generic.extents,
             generic.parallel,
-            work=_work(op),
+            work=body_work(op),
             combines=combines_across_pes(generic),
             chosen=tuple(range(len(generic.extents) - chosen, len(generic.extents))),
             replaces=None if replaced is None else self._tensors[replaced],
@@ -207,8 +206,3 @@ class Poser:
         others = [self._numbers[op] for op in found if op != generic.op.operation and RESULT not in op.attributes]
         return replace(use, readers=tuple(others))
 
-
-def _work(op: Any) -> int:
-    """Instructions of an element-wise body, roughly."""
-    names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
-    return sum(TRANSCENDENTAL_STEPS if name.startswith("math.") else 1 for name in names[:-1])

@@ -261,3 +261,13 @@ def splat_value(value: Any) -> Any | None:
         if argument == yielded and not is_tensor(operand):
             return _scalar_attribute(operand)
     return _scalar_attribute(yielded)
+
+
+TRANSCENDENTAL_STEPS = 12
+"""Steps of a typical polynomial kernel: range reduction, six to eight terms, scaling."""
+
+
+def body_work(op: Any) -> int:
+    """Instructions of an element-wise body, roughly."""
+    names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
+    return sum(TRANSCENDENTAL_STEPS if name.startswith("math.") else 1 for name in names[:-1])

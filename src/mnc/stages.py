@@ -35,6 +35,7 @@ SPMD = (
     "drop-empty",
     "expand-indices",
     "loop-over-parts{{resident={resident}}}",  # before all that knows about memory: a part may need no other care
+    "overlap-parts{{resident={resident}}}",  # before what cuts because there is no room: parts take less
     "tile-regions{{percent={region}}}",  # before products get tiles of their own
     "overlap-stores{{resident={resident}}}",  # of what fits: the passes before have cut what does not
     "tile-contractions{{precision={precision} resident={resident}}}",  # of what is in DRAM as a whole
