@@ -26,7 +26,7 @@ from mnc.lowering.linalg_to_spmd.slices import Ranges, joined
 from mnc.mncore_backend.machine import MV_LATENCY_STEPS
 from mnc.mncore_backend.pricing import Resources
 
-MOST_PARTS = 12
+MOST_PARTS = 16
 WORTH = 0.9
 """Share of the time without parts to which it has to fall: these are estimates."""
 PRODUCTS = 2

@@ -36,7 +36,7 @@ ALLOWED = {
     ("lowering.cpp.scalar", 14): "comparison predicate of arith",
     ("lowering.cpp.text", 10): "the code of a line feed",
     ("lowering.graph_to_linalg.scalar", 13): "comparison predicate of arith",
-    ("lowering.linalg_to_spmd.pose_placement", 12): "steps of an elementary function per long word, measured",
+    ("lowering.linalg_to_spmd.reading", 12): "steps of an elementary function per long word, measured",
     ("lowering.linalg_to_spmd.tile_contractions", 22): "power of two of the multiply-adds that are worth tiles",
     ("lowering.onnx_to_graph.evaluator", 11): "operator set in which the amounts of Pad became an input",
     ("lowering.onnx_to_graph.size_limits", 26): "power of two of the elements of a constant that is made",
