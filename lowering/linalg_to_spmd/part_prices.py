@@ -17,7 +17,7 @@ from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic
 from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan
-from mnc.mncore_backend.distribution.contraction import possible_plans
+from mnc.mncore_backend.distribution.candidates import possible_plans
 from mnc.mncore_backend.distribution.costs import kernel_resources
 from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.machine import CYCLES_PER_STEP, peak_multiply_adds

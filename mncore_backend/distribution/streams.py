@@ -13,15 +13,10 @@ from itertools import permutations, product
 from math import ceil, inf, prod
 from typing import NamedTuple
 
-from mnc.mncore_backend.distribution.contraction import (
-    WHOLE,
-    Contraction,
-    ContractionPlan,
-    all_plans,
-    dims_by_role,
-)
+from mnc.mncore_backend.distribution.candidates import all_plans, dims_by_role
 from mnc.mncore_backend.distribution.costs import Resources, arrival, kernel_resources
 from mnc.mncore_backend.distribution.joint import comes_by_channels, joint_cut_of
+from mnc.mncore_backend.distribution.problem import WHOLE, Contraction, ContractionPlan
 from mnc.mncore_backend.distribution.space import LANE_COUNT, Access
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout
 from mnc.mncore_backend.machine import MV_LATENCY_STEPS

@@ -1,11 +1,12 @@
 """What the plans of a product cost, by kinds of work."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from heapq import heappush, heappushpop
 from typing import NamedTuple
 
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan, same_places
-from mnc.mncore_backend.distribution.contraction import possible_plans
+from mnc.mncore_backend.distribution.candidates import Candidate, general_plans, plans_where_left_is
 from mnc.mncore_backend.distribution.costs import (
     kernel_resources,
     summed_by_update,
@@ -13,7 +14,7 @@ from mnc.mncore_backend.distribution.costs import (
 from mnc.mncore_backend.distribution.joint import joint_cut_of
 from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.distribution.tiles import straddling_steps
-from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.movements import Movement, Movements
 from mnc.mncore_backend.placement.weights import WEIGHTS, Kind
 from mnc.mncore_backend.pricing import arrival, reduction
@@ -47,28 +48,62 @@ class PricedPlan:
         return found
 
 
+Price = Callable[[ContractionPlan], float]
+Wanted = Callable[[ContractionPlan], bool]
+
+
 class ProductPrices:
     """Prices of plans under the prices of movements that are known by now; they are remembered."""
 
     def __init__(self, movements: Movements) -> None:
         self.movements = movements
-        self._ranked: dict[Contraction, list[PricedPlan]] = {}
+        self._own: dict[object, list[PricedPlan]] = {}
+        self._least: dict[Contraction, float] = {}
 
-    def ranked(self, problem: Contraction) -> list[PricedPlan]:
-        """All plans of a product, the cheapest first; of those with the same layouts there is the cheapest."""
-        if problem not in self._ranked:
-            self._ranked[problem] = self._rank(problem)
-        return self._ranked[problem]
+    def least(self, problem: Contraction) -> float:
+        """The price of the cheapest plan."""
+        if problem not in self._least:
+            self._least[problem] = self.best(problem, 1)[0].price
+        return self._least[problem]
 
-    def _rank(self, problem: Contraction) -> list[PricedPlan]:
-        found: dict[tuple[Layout, Layout, Layout], PricedPlan] = {}
-        for plan, counts in possible_plans(problem):
-            parts = [*_own_parts(problem, plan, counts), *self._movements(problem, plan)]
-            price = sum(WEIGHTS[part.kind] * part.steps for part in parts)
-            key = plan.left, plan.right, plan.result
-            if key not in found or price < found[key].price:
-                found[key] = PricedPlan(replace(plan, cost=price), parts, price)
-        return sorted(found.values(), key=lambda priced: priced.price)
+    def best(
+        self, problem: Contraction, count: int, ahead: Price | None = None, wanted: Wanted | None = None
+    ) -> list[PricedPlan]:
+        """The cheapest plans of a product, together with what is paid `ahead` for the place of the result, which is not
+        part of their prices; of those that are `wanted`, if there are any.
+
+        Plans are looked at in the order of what they cost wherever factors are, and movements only add to that.
+        """
+        own = self._plans(problem)
+        own = [plan for plan in own if wanted(plan.plan)] or own if wanted is not None else own
+        found: list[tuple[float, int, PricedPlan]] = []
+        for number, priced in enumerate(own):
+            if len(found) == count and priced.price >= -found[0][0]:
+                break
+            moved = list(self._movements(problem, priced.plan))
+            price = priced.price + sum(WEIGHTS[part.kind] * part.steps for part in moved)
+            if len(found) == count and price >= -found[0][0]:
+                continue
+            total = price + (0.0 if ahead is None else ahead(priced.plan))
+            entry = -total, -number, PricedPlan(priced.plan, [*priced.parts, *moved], price)
+            if len(found) < count:
+                heappush(found, entry)
+            else:
+                heappushpop(found, entry)
+        best = [priced for _, _, priced in sorted(found, key=lambda entry: (-entry[0], -entry[1]))]
+        return [replace(priced, plan=replace(priced.plan, cost=priced.price)) for priced in best]
+
+    def _plans(self, problem: Contraction) -> list[PricedPlan]:
+        """Plans with what they cost wherever factors are, the cheapest first; of those with the same layouts there is
+        the cheapest."""
+        held = [operand.layout for operand in (problem.left, problem.right)]
+        free = replace(problem.left, layout=None), replace(problem.right, layout=None)
+        alike = any(layout is not None and not layout.selected_bits(Axis.L2B) for layout in held)
+        key = replace(problem, left=free[0], right=free[1], home=None), *(layout is None for layout in held), alike
+        if key not in self._own:
+            self._own[key] = _cheapest(problem, general_plans(problem))
+        following = _cheapest(problem, plans_where_left_is(problem))
+        return sorted([*self._own[key], *following], key=lambda own: own.price) if following else self._own[key]
 
     def _movements(self, problem: Contraction, plan: ContractionPlan) -> Iterator[Part]:
         pairs = [(problem.left, plan.left), (problem.right, plan.right)]
@@ -83,6 +118,18 @@ class ProductPrices:
             digits = tuple(plan.digits.get(d, ()) for d in range(len(problem.extents)))
             movement = Movement(problem.left.layout, plan.left, problem.left.windows, problem.extents, digits)
             yield Part("halos", self.movements.steps(movement), movement)
+
+
+def _cheapest(problem: Contraction, plans: Iterable[Candidate]) -> list[PricedPlan]:
+    """Plans without their movements, the cheapest first, and of those with the same layouts the cheapest."""
+    found: dict[tuple[Layout, Layout, Layout], PricedPlan] = {}
+    for plan, counts in plans:
+        parts = list(_own_parts(problem, plan, counts))
+        price = sum(WEIGHTS[part.kind] * part.steps for part in parts)
+        key = plan.left, plan.right, plan.result
+        if key not in found or price < found[key].price:
+            found[key] = PricedPlan(plan, parts, price)
+    return sorted(found.values(), key=lambda priced: priced.price)
 
 
 def _own_parts(problem: Contraction, plan: ContractionPlan, counts: dict[str, int]) -> Iterator[Part]:

@@ -28,27 +28,27 @@ def last_reads(problem: Problem) -> list[int]:
     return last
 
 
-def product_readers(problem: Problem) -> dict[int, list[tuple[int, str]]]:
-    """Per tensor the products that read it directly: their numbers, and by which factor."""
-    found: dict[int, list[tuple[int, str]]] = {}
+def readers(problem: Problem) -> dict[int, list[int]]:
+    """Per tensor the numbers of the operations that read it, or replace it."""
+    found: dict[int, list[int]] = {}
     for number, op in enumerate(problem.operations):
-        if isinstance(op, Product):
-            found.setdefault(_behind(op.left), []).append((number, "left"))
-            found.setdefault(_behind(op.right), []).append((number, "right"))
+        for tensor in dict.fromkeys(_read_by(op)):
+            found.setdefault(tensor, []).append(number)
     return found
 
 
-def _behind(use: Use) -> int:
+def behind(use: Use) -> int:
+    """The tensor that is read: itself, or what windows show parts of."""
     return use.tensor if use.source is None else use.source
 
 
 def _read_by(op: Operation) -> Iterator[int]:
     match op:
         case Product():
-            yield from (_behind(use) for use in (op.left, op.right))
+            yield from (behind(use) for use in (op.left, op.right))
             yield from () if op.updates is None else (op.updates,)
         case Loops():
-            yield from map(_behind, op.uses)
+            yield from map(behind, op.uses)
             yield from () if op.replaces is None else (op.replaces,)
         case Transposition() | Reshape():
             yield op.source

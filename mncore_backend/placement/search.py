@@ -1,22 +1,23 @@
 """All operations together: a beam of states goes through the program, and what is cheapest at its end is taken.
 
 States that agree in where everything lies that is still wanted are one: the cheaper of them is kept. As long as no
-other state is dropped, the result is the cheapest of all combinations of choices. When states are compared, what later
-products would at least pay for where their factors are is added.
+other state is dropped, the result is the cheapest of all combinations of choices. When states are compared, and the
+plans of a product, what is paid later for where tensors are (`ahead.py`) is added.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
-from mnc.mncore_backend.distribution import ContractionPlan
+from mnc.mncore_backend.distribution import Contraction, ContractionPlan
 from mnc.mncore_backend.distribution.policy import Policy
-from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.distribution.space import scattered
+from mnc.mncore_backend.placement.ahead import Ahead
 from mnc.mncore_backend.placement.movements import Movements
 from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Rearrangement
 from mnc.mncore_backend.placement.product_prices import PricedPlan, ProductPrices
 from mnc.mncore_backend.placement.products import Products
-from mnc.mncore_backend.placement.reads import last_reads, product_readers
+from mnc.mncore_backend.placement.reads import last_reads
 from mnc.mncore_backend.placement.rules import Rules
 from mnc.mncore_backend.placement.solve_in_order import visit
 from mnc.mncore_backend.placement.state import State
@@ -47,8 +48,9 @@ class Search:
     def __post_init__(self) -> None:
         self._products = [Products(Rules(self.problem, policy, self.movements)) for policy in self.policies]
         self._prices = ProductPrices(self.movements)
-        self._last, self._readers = last_reads(self.problem), product_readers(self.problem)
-        self._ahead: dict[tuple[int, str, Layout], float] = {}
+        self._ahead = Ahead(self.problem, self.policies[0], self._prices)
+        self._last = last_reads(self.problem)
+        self._best: dict[tuple[int, Contraction], list[PricedPlan]] = {}
 
     def run(self) -> State:
         """The cheapest state that was found in which everything has a place."""
@@ -99,11 +101,20 @@ class Search:
         if kind in seen:
             return
         seen.add(kind)
-        plans = self._prices.ranked(known)
-        if number in self.pinned:
-            plans = [priced for priced in plans if self.pinned[number](priced.plan)] or plans
-        for priced in plans[: ALTERNATIVES]:
+        plans = self._plans(number, op, known)
+        for priced in plans[:ALTERNATIVES]:
             yield partial(_take, products, number=number, op=op, priced=priced, among=plans)
+
+    def _plans(self, number: int, op: Product, known: Contraction) -> list[PricedPlan]:
+        """The plans of a product that promise most, together with what windows pay later for its result."""
+
+        def ahead(plan: ContractionPlan) -> float:
+            return self._ahead.windows(op.result, scattered(plan.result) if plan.partial else plan.result, number)
+
+        key = number, known
+        if key not in self._best:
+            self._best[key] = self._prices.best(known, SHOWN, ahead, self.pinned.get(number))
+        return self._best[key]
 
     def _pruned(self, number: int, states: Iterator[State]) -> list[State]:
         """Of states that differ in nothing that matters later the cheapest, and of those the best few."""
@@ -119,24 +130,9 @@ class Search:
         return sorted(best.values(), key=lambda state: state.price + self._least(state, number))[:WIDTH]
 
     def _least(self, state: State, number: int) -> float:
-        """What later products pay at least for where their factors are."""
-        live = ((t, layout) for t, layout in state.layouts.items() if self._last[t] > number and t in self._readers)
-        return sum(
-            self._paid(reader, side, layout)
-            for tensor, layout in live
-            for reader, side in self._readers[tensor]
-            if reader > number
-        )
-
-    def _paid(self, reader: int, side: str, layout: Layout) -> float:
-        key = reader, side, layout
-        if key not in self._ahead:
-            op = self.problem.operations[reader]
-            assert isinstance(op, Product)
-            free = replace(op.contraction, policy=self.policies[0])
-            placed = replace(free, **{side: replace(getattr(free, side), layout=layout, in_parts=False)})
-            self._ahead[key] = self._prices.ranked(placed)[0].price - self._prices.ranked(free)[0].price
-        return self._ahead[key]
+        """What is paid later for where tensors are."""
+        live = ((t, layout) for t, layout in state.layouts.items() if self._last[t] > number)
+        return sum(self._ahead.price(tensor, layout, number) for tensor, layout in live)
 
 
 def _take(

@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan, Operand, plan_contraction
-from mnc.mncore_backend.distribution.contraction import possible_plans
+from mnc.mncore_backend.distribution.candidates import possible_plans
 from mnc.mncore_backend.distribution.space import LANES
 from mnc.mncore_backend.layout import Axis, parse
 

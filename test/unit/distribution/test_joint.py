@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnc.mncore_backend.distribution import Contraction, Operand, Window
-from mnc.mncore_backend.distribution.contraction import possible_plans
+from mnc.mncore_backend.distribution.candidates import possible_plans
 from mnc.mncore_backend.distribution.joint import joint_cut_of
 from mnc.mncore_backend.distribution.problem import WHOLE
 

@@ -12,7 +12,7 @@ from mnc.mncore_backend.layout import parse
 from mnc.mncore_backend.placement import search
 from mnc.mncore_backend.placement.movements import Movement, Movements
 from mnc.mncore_backend.placement.problem import Loops, Pinned, Problem, Product, Tensor, Transposition, Use
-from mnc.mncore_backend.placement.reads import last_reads, product_readers
+from mnc.mncore_backend.placement.reads import last_reads, readers
 from mnc.mncore_backend.placement.search import Search
 from mnc.mncore_backend.placement.solve_in_order import solve_in_order
 from mnc.mncore_backend.placement.solve_together import solve_together
@@ -108,9 +108,7 @@ def test_a_place_matters_until_it_is_read_last() -> None:
     operations = (loops, Transposition("t", 2, 1, (1, 0)))
     problem = Problem(tensors, operations, 1024, (2,))
     assert last_reads(problem) == [1, 1, 2, -1]  # what waits is done where its result is wanted
-    assert product_readers(chain(8, [8, 8, 8])) == {
-        0: [(0, "left")], 1: [(0, "right")], 3: [(2, "left")], 4: [(2, "right")],
-    }  # fmt: skip
+    assert readers(chain(8, [8, 8, 8])) == {0: [0], 1: [0], 2: [1], 3: [2], 4: [2], 5: [3]}
 
 
 def test_a_relayout_asks_the_planner_for_one_movement_and_a_reshape_for_a_gather() -> None:

@@ -1,0 +1,77 @@
+"""Looking ahead: what windows and products pay later for where a tensor is."""
+
+import pytest
+
+from mnc.mncore_backend.distribution import Contraction, Operand, Window, policy_of
+from mnc.mncore_backend.layout import parse
+from mnc.mncore_backend.placement import search
+from mnc.mncore_backend.placement.ahead import Ahead
+from mnc.mncore_backend.placement.movements import Movements
+from mnc.mncore_backend.placement.problem import Loops, Problem, Product, Tensor, Use
+from mnc.mncore_backend.placement.product_prices import ProductPrices
+from mnc.mncore_backend.placement.search import Search
+
+PLAIN = policy_of(())
+CHANNELS, SIZE, INNER = 64, 32, 16
+IMAGE = CHANNELS, SIZE, SIZE
+MADE, ACTIVE, FILTERED, LAST = 2, 3, 5, 7
+APART = parse("((8_L2B:1, 4_PE:1, 2_W:1), (32:32), (32:1))", IMAGE)
+"""Channels in different L2Bs, whole images in the PEs: no halos."""
+ROWS = parse("((8:32, 4_PE:1, 2_W:1), (8_L2B:1, 4_L1B:1), (32:1))", IMAGE)
+
+
+def network() -> Problem:
+    """A product over channels, an activation, windows of 3 by 3 on each channel, and a second product over channels."""
+    tensors = (
+        Tensor((INNER, SIZE, SIZE)), Tensor((CHANNELS, INNER)), Tensor(IMAGE, 0), Tensor(IMAGE, 1),
+        Tensor((CHANNELS, 3, 3)), Tensor(IMAGE, 2), Tensor((INNER, CHANNELS)), Tensor((INNER, SIZE, SIZE), 3),
+    )  # fmt: skip
+    left, right, result = (3, 1, 2), (0, 3), (0, 1, 2)
+
+    def product(name: str, made: int, image: int, weights: int, channels: tuple[int, int]) -> Product:
+        outer, inner = channels
+        contraction = Contraction((outer, SIZE, SIZE, inner), Operand(left), Operand(right), result)
+        return Product(
+            name, made, Use(image, left, (inner, SIZE, SIZE)), Use(weights, right, (outer, inner)), contraction
+        )
+
+    extents, parallel = (*IMAGE, 3, 3), (True, True, True, False, False)
+    windows = Window(0), Window(1, kernel=3, low=1), Window(2, kernel=4, low=1)
+    reads = (
+        Use(ACTIVE, (0, 1, 2, 3, 4), extents, is_direct=False, windows=windows, source=ACTIVE),
+        Use(4, (0, 3, 4), (CHANNELS, 3, 3)),
+    )
+    operations = (
+        product("first", MADE, 0, 1, (CHANNELS, INNER)),
+        Loops("relu", ACTIVE, (Use(MADE, result, IMAGE),), result, IMAGE, (True, True, True)),
+        Loops("depthwise", FILTERED, reads, result, extents, parallel, work=2),
+        product("second", LAST, FILTERED, 6, (INNER, CHANNELS)),
+    )
+    return Problem(tensors, operations, 1024, (LAST,))
+
+
+def looking() -> Ahead:
+    return Ahead(network(), PLAIN, ProductPrices(Movements()))
+
+
+def test_halos_are_seen_behind_element_wise_work() -> None:
+    ahead = looking()
+    assert ahead.windows(MADE, ROWS, 0) == ahead.windows(ACTIVE, ROWS, 1)
+    assert ahead.windows(ACTIVE, ROWS, 1) > ahead.windows(ACTIVE, APART, 1)
+    assert ahead.windows(ACTIVE, ROWS, 2) == 0  # the windows have been read by then
+
+
+def test_products_count_behind_windows_and_at_once() -> None:
+    ahead = looking()
+    assert ahead.windows(FILTERED, ROWS, 2) == 0
+    assert ahead.price(FILTERED, ROWS, 2) == ahead.windows(FILTERED, ROWS, 2, passed=True)
+    alone = ahead.windows(ACTIVE, APART, 1)
+    assert alone >= ahead.price(FILTERED, APART, 2) > 0  # channels have to come together
+
+
+def test_a_search_that_looks_ahead_finds_what_a_narrow_one_misses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "WIDTH", 2)
+    monkeypatch.setattr(search, "ALTERNATIVES", 2)
+    looked = Search(network(), [PLAIN], Movements()).run().price
+    monkeypatch.setattr(Ahead, "windows", lambda *_, **__: 0.0)
+    assert looked < Search(network(), [PLAIN], Movements()).run().price
