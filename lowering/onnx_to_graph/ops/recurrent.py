@@ -122,7 +122,8 @@ def _gru_cell(d: _Direction) -> Cell:
 
     def step(x: Any, state: list[Any]) -> list[Any]:
         (h,) = state
-        z, r = (d.activate(0, d.gate(_add(_part(x, 0, 0, 2), d.recur(h, slice(0, 2))), i)) for i in range(2))
+        both = d.activate(0, _add(_part(x, 0, 0, 2), d.recur(h, slice(0, 2))))
+        z, r = (d.gate(both, i) for i in range(2))
         inner = _mul(r, d.recur_alone(h, 2)) if before_reset else d.recur_alone(_mul(r, h), 2)
         candidate = d.activate(1, _add(d.gate(x, 2), inner))
         return [_add(_mul(_one_minus(z), candidate), _mul(z, h))]
@@ -134,15 +135,19 @@ def _lstm_cell(d: _Direction) -> Cell:
     def step(x: Any, state: list[Any]) -> list[Any]:
         h, c = state
         every = _add(x, d.recur(h, slice(0, 4)))
-        into, out, forget, new = (d.gate(every, i) for i in range(4))
+        if d.peepholes is None:
+            i, o, f = (d.gate(d.activate(0, _part(every, 0, 0, 3)), gate) for gate in range(3))
+        else:
+            into, out, forget = (d.gate(every, gate) for gate in range(3))
+            i, f = (
+                d.activate(0, _add(gate, _mul(d.peepholes[own], c))) for gate, own in ((into, 0), (forget, 2))
+            )
+        if d.node.attribute("input_forget", 0):
+            f = _one_minus(i)
+        cell = _add(_mul(f, c), _mul(i, d.activate(1, d.gate(every, 3))))
         if d.peepholes is not None:
-            into, forget = _add(into, _mul(d.peepholes[0], c)), _add(forget, _mul(d.peepholes[2], c))
-        i = d.activate(0, into)
-        f = _one_minus(i) if d.node.attribute("input_forget", 0) else d.activate(0, forget)
-        cell = _add(_mul(f, c), _mul(i, d.activate(1, new)))
-        if d.peepholes is not None:
-            out = _add(out, _mul(d.peepholes[1], cell))
-        return [_mul(d.activate(0, out), d.activate(2, cell)), cell]
+            o = d.activate(0, _add(out, _mul(d.peepholes[1], cell)))
+        return [_mul(o, d.activate(2, cell)), cell]
 
     return step
 
