@@ -230,6 +230,17 @@ def _assemble(
     return plan, _counts(digits, by_role, swapped)
 
 
+def partial_bits(problem: Contraction, plan: ContractionPlan) -> dict[Axis, int]:
+    """Per axis over which results are partial sums the coordinate bits in which these differ: along the others there
+    are replicas of them."""
+    found = dict.fromkeys(plan.partial, 0)
+    for d, role in problem.roles().items():
+        for digit in plan.digits.get(d, ()) if role == "k" else ():
+            if digit.axis in found:
+                found[digit.axis] |= (digit.size - 1) * digit.stride
+    return found
+
+
 def _counts(digits: dict[int, Digits], by_role: dict[str, list[int]], swapped: bool) -> dict[str, int]:
     counts = {role: _local_count(digits, by_role[role]) for role in "bmnk"}
     counts["columns"] = counts["m" if swapped else "n"]

@@ -13,7 +13,7 @@ from itertools import permutations, product
 from math import ceil, inf, prod
 from typing import NamedTuple
 
-from mnc.mncore_backend.distribution.candidates import all_plans, dims_by_role
+from mnc.mncore_backend.distribution.candidates import all_plans, dims_by_role, partial_bits
 from mnc.mncore_backend.distribution.costs import Resources, arrival, kernel_resources
 from mnc.mncore_backend.distribution.joint import comes_by_channels, joint_cut_of
 from mnc.mncore_backend.distribution.problem import WHOLE, Contraction, ContractionPlan
@@ -146,7 +146,7 @@ def plan_whole(problem: Contraction, *, leaves: bool) -> TilePlan | None:
         work = max(inside.mau, inside.alu, inside.l2bm, inside.l1bm) / EFFICIENCY + OVERHEAD * parts
         computed = max(inside.mv + work / parts, inside.mv / parts + work)
         summed = leaves and _sums_on_the_way(problem, plan)
-        sums = reduction(plan.result, plan.partial).in_slices if plan.partial and not summed else 0.0
+        sums = reduction(plan.result, partial_bits(problem, plan)).in_slices if plan.partial and not summed else 0.0
         steps = computed + sums + arrival(plan.result).mv + 2 * MV_LATENCY_STEPS
         if best is None or steps < best.steps:
             best = TilePlan(problem.extents, tuple(range(len(problem.extents))), plan, 1, inside, steps)
@@ -155,10 +155,7 @@ def plan_whole(problem: Contraction, *, leaves: bool) -> TilePlan | None:
 
 def _sums_on_the_way(problem: Contraction, plan: ContractionPlan) -> bool:
     """Whether a store can add all parts of the sums: those of all L2Bs and all MABs, or of some L1Bs."""
-    found: dict[Axis, int] = {}
-    for d, role in problem.roles().items():
-        for digit in plan.digits.get(d, ()) if role == "k" else ():
-            found[digit.axis] = found.get(digit.axis, 0) | (digit.size - 1) * digit.stride
+    found = partial_bits(problem, plan)
     return all(found.get(axis, 0) in (0, AXIS_SIZE[axis] - 1) for axis in (Axis.L2B, Axis.MAB))
 
 

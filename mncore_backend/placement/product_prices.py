@@ -6,7 +6,12 @@ from heapq import heappush, heappushpop
 from typing import NamedTuple
 
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan, same_places
-from mnc.mncore_backend.distribution.candidates import Candidate, general_plans, plans_where_left_is
+from mnc.mncore_backend.distribution.candidates import (
+    Candidate,
+    general_plans,
+    partial_bits,
+    plans_where_left_is,
+)
 from mnc.mncore_backend.distribution.costs import (
     kernel_resources,
     summed_by_update,
@@ -137,7 +142,7 @@ def _own_parts(problem: Contraction, plan: ContractionPlan, counts: dict[str, in
     yield Part("kernel", max(kernel.mau, kernel.alu))
     yield Part("second", min(kernel.mau, kernel.alu))
     if plan.partial:
-        yield Part("sums", reduction(plan.result, plan.partial).total)
+        yield Part("sums", reduction(plan.result, partial_bits(problem, plan)).total)
     cut = joint_cut_of(problem, plan)
     for operand, layout, other in ((problem.left, plan.left, plan.right), (problem.right, plan.right, plan.left)):
         if operand.layout is None and operand.kept:

@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan, Operand, plan_contraction
-from mnc.mncore_backend.distribution.candidates import possible_plans
+from mnc.mncore_backend.distribution.candidates import partial_bits, possible_plans
 from mnc.mncore_backend.distribution.space import LANES
 from mnc.mncore_backend.layout import Axis, parse
 
@@ -113,3 +113,14 @@ def test_a_result_with_a_home_is_not_spread_over_what_the_home_is_not() -> None:
     home = parse("((16:1,), (8_L1B:1, 16_MAB:1, 4_PE:1, 2_W:1))")
     plan = plan_contraction(Contraction((16, 1024, 64), left, right, (0, 1), home=home))
     assert plan.result.selected_bits(Axis.L2B) == 0
+
+
+def test_parts_of_a_sum_differ_only_where_the_contracted_dimension_is() -> None:
+    """32 contracted elements fill four L2Bs with lanes: the other coordinate bit of L2Bs holds replicas."""
+    problem = Contraction((48, 16, 32), Operand((0, 2)), Operand((2, 1)), (0, 1))
+    found = {
+        partial_bits(problem, plan)[Axis.L2B]
+        for plan, _ in possible_plans(problem)
+        if plan.partial == (Axis.L2B,) and plan.result.replicated_bits(Axis.L2B) == 7
+    }
+    assert found == {6}
