@@ -64,13 +64,29 @@ class _TooMany(Exception):
     """There are more operations than anybody wants to know of."""
 
 
+UNEVEN = 1.25
+"""What a movement takes at most over what its first slices promise: they are much alike."""
+
+
+def check_share(builder: Builder, share: float) -> None:
+    """`share` of what a way emits is emitted: whoever only asks for its steps gives up where the rest will be too
+    much."""
+    if isinstance(builder.program.operations, _UpTo):
+        builder.program.operations.check_share(share)
+
+
 class _UpTo(list[MachineOp]):
     """Operations, each of which takes a step at least, or as an MV the time until the next may be issued."""
 
     def __init__(self, most: float) -> None:
         super().__init__()
-        self._left = most
+        self._most = self._left = most
         self._waits = False
+
+    def check_share(self, share: float) -> None:
+        """So much of all is there. Raises _TooMany where all will hardly take so few steps as are allowed."""
+        if self._most < inf and self._most - self._left > UNEVEN * share * self._most:
+            raise _TooMany
 
     def append(self, op: MachineOp) -> None:
         """One more. Raises _TooMany."""

@@ -2,7 +2,6 @@
 relayout that has no cheaper way."""
 
 import hashlib
-from contextlib import suppress
 from math import inf
 
 import numpy as np
@@ -69,7 +68,7 @@ def _plan(
     padded = _static_padding(need, longs)
     if padded is not None and (padding is not None or _whole(padded)):
         move = single_move(source_layout, target_layout, flat)
-        if move is not None:
+        if isinstance(move, tuple):
             move[1](builder, source, target)
             if padding is not None:
                 _fill_words(builder, target, padded, padding)
@@ -79,9 +78,9 @@ def _plan(
 
 def single_move(
     source: Layout, target: Layout, index_map: Index | None = None, *, limit: float = inf
-) -> tuple[int, Emit] | None:
-    """The cheapest single move: a copy in the PEs, a transpose in the MABs or one trip; (cost in steps, way). None if
-    there is none of at most `limit` steps."""
+) -> tuple[int, Emit] | float:
+    """The cheapest single move: a copy in the PEs, a transpose in the MABs or one trip; (cost in steps, way). If there
+    is none of at most `limit` steps: `limit`, or infinity where there is none at all."""
     ways: list[tuple[int, Emit]] = []  # steps that each takes at least
     for may, way in ((may_copy, local_copy), (may_transpose, transpose)):
         if not ways and (index_map is not None or may(source, target)):
@@ -89,14 +88,19 @@ def single_move(
     if not ways and (index_map is not None or may_hop(source, target)):
         ways = hop(source, target, index_map)
     best: tuple[int, int] | None = None  # cost, number
+    too_dear = False
     for number in sorted(range(len(ways)), key=lambda i: ways[i][0]):
         least, way = ways[number]
-        if least <= limit:
-            with suppress(NoWay):
-                cost = move_steps(way, source, target, limit=limit)
-                if cost is not None and (best is None or (cost, number) < best):
-                    best, limit = (cost, number), cost
-    return None if best is None else (best[0], ways[best[1]][1])
+        try:
+            cost = move_steps(way, source, target, limit=limit) if least <= limit else None
+        except NoWay:
+            continue
+        too_dear |= cost is None
+        if cost is not None and (best is None or (cost, number) < best):
+            best, limit = (cost, number), cost
+    if best is None:
+        return float(limit) if too_dear else inf
+    return best[0], ways[best[1]][1]
 
 
 def _static_padding(need: Need, longs: list[int]) -> list[int] | None:

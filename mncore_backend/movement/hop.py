@@ -11,6 +11,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout
 from mnc.mncore_backend.movement.collecting import by_rows, taking_turns
 from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, fill, granules, long_words, origins, slack
+from mnc.mncore_backend.movement.estimate import check_share
 from mnc.mncore_backend.movement.exchange_orders import merged, orders
 from mnc.mncore_backend.movement.feasible import may_stay
 from mnc.mncore_backend.movement.paths import (
@@ -97,12 +98,15 @@ class _Trip:
 
         def run(builder: Builder, a: Buffer, b: Buffer) -> None:
             other = order == 0
-            number = 0
+            number = done = 0
+            total = sum(len(part) for part in self.parts)
             while number < len(self.parts):  # there may come to be more of them
                 ways = self.slice(number)
+                done += len(self.parts[number])
                 number += 1
                 ways[min(order, len(ways) - 1)](builder, a, b)
                 other |= order < len(ways)
+                check_share(builder, done / total)
             if not other:
                 raise NoWay("there is one order only")
 

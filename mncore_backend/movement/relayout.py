@@ -181,7 +181,8 @@ def least_steps(here: Layout, there: Layout) -> int:
 
 
 class _KnownMoves:
-    """Single moves by their ends; of those that were found to be too dear, what they cost at least."""
+    """Single moves by their ends; of those that are not known, what they cost at least: infinity where there
+    is none."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -197,7 +198,7 @@ class _KnownMoves:
             found = self._known.pop(ends, -1.0)
         if isinstance(found, float) and found < limit:
             made = single_move(here, there, limit=limit)
-            found = float(limit) if made is None else (made[0], there, made[1])
+            found = (made[0], there, made[1]) if isinstance(made, tuple) else made
         with self._lock:
             self._known[ends] = found
             if len(self._known) > self._most:
