@@ -1,7 +1,7 @@
 """The program model <-> mncore operations in a module, so that selection, allocation and scheduling are passes."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
@@ -120,7 +120,6 @@ def replace_function(function: Any, selection: Any) -> None:
         new = func.FuncOp(ir.StringAttr(name).value, ir.FunctionType.get([], []))
         block = new.add_entry_block()
         keep_trips(function, new)
-    locations: dict[tuple[str, int | None], Any] = {}
     with ir.InsertionPoint(block):
         for buffer in selection.program.buffers:
             write_buffer(buffer)
@@ -129,13 +128,31 @@ def replace_function(function: Any, selection: Any) -> None:
             _write_image(selection.tensors.pop())
         for buffer, attributes in selection.kept:
             _create("mncore.kept", buffer=buffer.name, **attributes)
-        for op in selection.program.operations:
-            origin = op.location, kernel_of_origin(op.location)
-            if origin not in locations:
-                locations[origin] = _location(*origin)
-            _create("mncore.instruction", locations[origin], text=print_operation(op))
+        _write_instructions(selection.program.operations)
         func.ReturnOp([])
     function.erase()
+
+
+def _write_instructions(operations: Iterable[MachineOp]) -> None:
+    locations: dict[tuple[str, int | None], Any] = {}
+    for op in operations:
+        origin = op.location, kernel_of_origin(op.location)
+        if origin not in locations:
+            locations[origin] = _location(*origin)
+        _create("mncore.instruction", locations[origin], text=print_operation(op))
+
+
+def rewrite_program(module: Any, unit: Unit) -> None:
+    """Write the operations of `unit` in the place of those of the module that it was read from, and buffers that have
+    come to it."""
+    (function,) = module.body.operations
+    with ir.InsertionPoint.at_block_begin(function.operation.regions[0].blocks[0]):
+        for buffer in (b for b in unit.program.buffers if unit.buffers.get(b.name) is not b):
+            buffer.name = f"{buffer.name}.{len(unit.buffers)}"
+            unit.buffers[buffer.name] = buffer
+            write_buffer(buffer)
+    with ir.InsertionPoint(erase_named(module, "mncore.instruction")):
+        _write_instructions(unit.program.operations)
 
 
 def _string(op: Any, name: str) -> str:

@@ -1,15 +1,22 @@
 """Memory and address of every buffer of a program."""
 
+from collections.abc import Iterable
+
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.mncore_backend.allocation.choose import choose_memories
 from mnc.mncore_backend.allocation.lifetimes import Life, lives_of
 from mnc.mncore_backend.allocation.pack import pack, peak
 from mnc.mncore_backend.allocation.promote import promote_buffers
+from mnc.mncore_backend.allocation.relieve import relieve
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Program
 
 _SHOWN = 6
+ROUNDS = 8
+"""How often one local memory is relieved of buffers at most."""
+FRAGMENTS = 8
+"""Part of a local memory of which it is relieved where everything would fit but does not pack."""
 
 
 class CapacityError(CompileError):
@@ -42,6 +49,10 @@ class CapacityError(CompileError):
             location=location,
         )
         self.memories = memories
+        self.alive: list[Buffer] = []
+        """The buffers themselves, where they are known."""
+        self.beside = needed
+        """What is needed then of all memories that could take them."""
         self.needed = needed
         self.available = available
         self.buffers = buffers
@@ -70,30 +81,50 @@ def allocate(program: Program, *, pinned_first: bool = True) -> None:
     A buffer lives from its first to its last use in program order, pinned ones always; buffers whose lives do not
     overlap may share addresses. Operands that meet in one step get memories whose ports allow it. A memory or base that
     is already set is kept. With `pinned_first` pinned buffers get the lowest addresses, whatever they are used for.
-    Small buffers of the local memories go to the register files if those have room for them.
+    Small buffers of the local memories go to the register files if those have room for them. Where one local memory
+    overflows beside the other, operations are rewritten (`relieve`).
 
     Raises:
         CapacityError: a memory is too small.
         InternalError: an operation (or a row of a latch chain) needs operands that no choice of memories can serve.
     """
+    for number in range(ROUNDS):
+        try:
+            return _promote_and_allocate(program, pinned_first=pinned_first, tight=number > 0)
+        except CapacityError as error:
+            surplus = max(error.needed - error.available, error.available // FRAGMENTS)
+            lopsided = error.memories[0] in LOCAL_MEMORY and error.beside <= len(LOCAL_MEMORY) * error.available
+            if not lopsided or (number and not relieve(program, error.alive, surplus)):
+                raise
+    return _promote_and_allocate(program, pinned_first=pinned_first, tight=True)
+
+
+def _promote_and_allocate(program: Program, *, pinned_first: bool, tight: bool) -> None:
+    """`allocate` without relief. If it raises, no buffer has an address that it had not before."""
     open_ = [buffer for buffer in program.buffers if buffer.memory is None or buffer.base is None]
-    fixed = [(buffer, buffer.memory, buffer.base) for buffer in open_]
+    fixed = [(buffer, buffer.memory, buffer.base, buffer.choices) for buffer in open_]
     promoted = promote_buffers(program)
     try:
-        _allocate(program, pinned_first=pinned_first)
+        _allocate(program, pinned_first=pinned_first, tight=tight)
     except (CapacityError, InternalError):
+        _take_back(fixed)
         if not promoted:
             raise
-        for buffer, memory, base in fixed:
-            buffer.memory, buffer.base = memory, base
-        for buffer in promoted:
-            buffer.choices = LOCAL_MEMORY
-        _allocate(program, pinned_first=pinned_first)
+        try:
+            _allocate(program, pinned_first=pinned_first, tight=tight)
+        except CapacityError:
+            _take_back(fixed)
+            raise
 
 
-def _allocate(program: Program, *, pinned_first: bool) -> None:
+def _take_back(fixed: Iterable[tuple[Buffer, Memory | None, int | None, tuple[Memory, ...]]]) -> None:
+    for buffer, memory, base, choices in fixed:
+        buffer.memory, buffer.base, buffer.choices = memory, base, choices
+
+
+def _allocate(program: Program, *, pinned_first: bool, tight: bool) -> None:
     lives = lives_of(program, pinned_first=pinned_first)
-    chosen = choose_memories(lives)
+    chosen = choose_memories(lives, tight=tight)
     by_memory: dict[Memory, list[Life]] = {}
     for life in lives:
         by_memory.setdefault(chosen[life], []).append(life)
@@ -106,9 +137,18 @@ def _allocate(program: Program, *, pinned_first: bool) -> None:
             shown = [(owners.get(life.buffer, life.buffer.name), life.buffer.size) for life in who]
             error = CapacityError((memory,), needed, capacity, shown)
             error.node = _worst(program, who)
+            error.alive = [life.buffer for life in who]
+            error.beside = needed + _beside(lives, who, chosen, memory)
             raise error
         for life, base in placed.items():
             life.buffer.memory, life.buffer.base = memory, base
+
+
+def _beside(lives: list[Life], alive: list[Life], chosen: dict[Life, Memory], memory: Memory) -> int:
+    """Long words in the other local memory while all of `alive` are in this one."""
+    moment = max((life.first for life in alive), default=0)
+    others = [life for life in lives if chosen[life] in LOCAL_MEMORY and chosen[life] is not memory]
+    return sum(life.buffer.size for life in others if life.first <= moment <= life.last)
 
 
 def _owners(program: Program) -> dict[Buffer, str]:

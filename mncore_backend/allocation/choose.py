@@ -49,13 +49,20 @@ class _Load:
             return cost
         return cost + _MEETING * sum(share for other, share in life.meets.items() if chosen.get(other) is memory)
 
+    def excess(self, life: Life, memory: Memory) -> float:
+        """How much, summed over time, would not fit for this buffer."""
+        part = self._part(life, memory)
+        size = life.buffer.size / MEMORIES[memory].longs
+        return float((np.maximum(part + size, 1) - np.maximum(part, 1)).sum())
+
     def add(self, life: Life, memory: Memory, sign: int = 1) -> None:
         part = self._part(life, memory)
         part += sign * life.buffer.size / MEMORIES[memory].longs
 
 
-def choose_memories(lives: list[Life]) -> dict[Life, Memory]:
-    """A memory for every buffer. Raises InternalError if the operands of some step cannot be kept apart."""
+def choose_memories(lives: list[Life], *, tight: bool = False) -> dict[Life, Memory]:
+    """A memory for every buffer. `tight`: room alone counts, and what has a choice waits for what has none. Raises
+    InternalError if the operands of some step cannot be kept apart."""
     end = max((life.last for life in lives), default=0)
     load = _Load(end)
     chosen: dict[Life, Memory] = {}
@@ -69,8 +76,11 @@ def choose_memories(lives: list[Life]) -> dict[Life, Memory]:
             load.add(life, memory)
         else:
             free.append(life)
-    for component in _components(free):
-        _colour(component, chosen, load)
+    components = _components(free)
+    if tight:
+        components.sort(key=lambda own: all(life.allows(m, chosen) for life in own for m in life.choices))
+    for component in components:
+        _colour(component, chosen, load, tight=tight)
     return chosen
 
 
@@ -90,7 +100,7 @@ def _components(lives: list[Life]) -> list[list[Life]]:
     return sorted(found, key=lambda c: -sum(life.buffer.size for life in c))
 
 
-def _colour(component: list[Life], chosen: dict[Life, Memory], load: _Load) -> None:
+def _colour(component: list[Life], chosen: dict[Life, Memory], load: _Load, *, tight: bool) -> None:
     """Depth-first search over the memories of a component, most constrained buffer first."""
     trail: list[tuple[Life, list[Memory]]] = []
     left = set(component)
@@ -113,6 +123,8 @@ def _colour(component: list[Life], chosen: dict[Life, Memory], load: _Load) -> N
         if life not in left or count != len(options[life]):
             continue
         ranked = sorted(options[life], key=lambda m: load.cost_beside(life, m, chosen))
+        if tight:
+            ranked.sort(key=lambda m: load.excess(life, m))
         left.discard(life)
         while not ranked:
             if not trail:

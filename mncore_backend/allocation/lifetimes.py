@@ -52,7 +52,7 @@ def lives_of(program: Program, *, pinned_first: bool) -> list[Life]:
     A chain counts as one operation: its members are issued together.
     """
     end = len(program.operations)
-    chained = _chain_ranges(program)
+    chained = chain_ranges(program)
     lives: dict[Buffer, Life] = {}
     for index, op in enumerate(program.operations):
         first, last = chained.get(index, (index, index))
@@ -101,7 +101,8 @@ def _choices(buffer: Buffer) -> tuple[Memory, ...]:
     return (buffer.memory,) if buffer.memory is not None else buffer.choices
 
 
-def _chain_ranges(program: Program) -> dict[int, tuple[int, int]]:
+def chain_ranges(program: Program) -> dict[int, tuple[int, int]]:
+    """Of every operation in a chain: the first and the last index of its members."""
     ranges = {}
     for chain in find_chains(program.operations):
         members = [i for row in chain.rows for i in row]

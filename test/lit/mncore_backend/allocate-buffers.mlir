@@ -46,3 +46,23 @@ func.func @too_much() {
   "mncore.instruction"() {text = "ipassa | %d.l[0,2,4,6] | -> $lr8v"} : () -> ()
   return
 }
+
+// -----
+
+// LM1 is too small for both parts, which are used beside the same buffer: what one of them gives passes a register.
+// CHECK-LABEL: func.func @relieved
+// CHECK: choices = "GRF0,GRF1", {{.*}}sym_name = "[[R:part[01]_passing.*]]"
+// CHECK: text = "lpassa | %part{{[01]}}.l[0,2,4,6] | -> %[[R]].l[0,2,4,6]"
+// CHECK: text = "fvadd | %{{.*}} | %hub.l[0,2,4,6]
+func.func @relieved() {
+  "mncore.buffer"() {alignment = 2 : i64, choices = "LM0", size = 100 : i64, sym_name = "hub"} : () -> ()
+  "mncore.buffer"() {alignment = 2 : i64, choices = "LM0,LM1", size = 1500 : i64, sym_name = "part0"} : () -> ()
+  "mncore.buffer"() {alignment = 2 : i64, choices = "LM0,LM1", size = 1500 : i64, sym_name = "part1"} : () -> ()
+  "mncore.buffer"() {alignment = 2 : i64, choices = "GRF0", size = 4 : i64, sym_name = "sum"} : () -> ()
+  "mncore.instruction"() {text = "ipassa | $lr16v | -> %hub.l[0,2,4,6]"} : () -> ()
+  "mncore.instruction"() {text = "ipassa | $lr16v | -> %part0.l[0,2,4,6]"} : () -> ()
+  "mncore.instruction"() {text = "ipassa | $lr16v | -> %part1.l[0,2,4,6]"} : () -> ()
+  "mncore.instruction"() {text = "fvadd | %part0.l[0,2,4,6] | %hub.l[0,2,4,6] | -> %sum.l[0,2,4,6]"} : () -> ()
+  "mncore.instruction"() {text = "fvadd | %part1.l[0,2,4,6] | %hub.l[0,2,4,6] | -> %sum.l[0,2,4,6]"} : () -> ()
+  return
+}
