@@ -9,7 +9,6 @@ The result is cut along one of its dimensions: heads of attention, matrices of a
 reckoned to come for each of them; what that costs, and what it hides, decides.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal
@@ -22,7 +21,7 @@ from mnc.lowering.linalg_to_spmd.part_prices import PartPrices, exposed
 from mnc.lowering.linalg_to_spmd.part_writing import part_of, write_part
 from mnc.lowering.linalg_to_spmd.reading import is_tensor, read_generic, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import LARGE
-from mnc.lowering.linalg_to_spmd.slices import Ranges, joined
+from mnc.lowering.linalg_to_spmd.slices import Ranges, equal_cuts, joined
 from mnc.mncore_backend.machine import MV_LATENCY_STEPS
 from mnc.mncore_backend.pricing import Resources
 
@@ -63,7 +62,7 @@ def _cut(block: Any) -> None:
     before = _steps(prices, result, [whole(result)])
     if before is None:
         return
-    choices = [(_steps(prices, result, boxes), boxes) for boxes in _cuttings(shape_of(result))]
+    choices = [(_steps(prices, result, boxes), boxes) for boxes in equal_cuts(shape_of(result), MOST_PARTS)]
     found = [(steps, boxes) for steps, boxes in choices if steps is not None and steps <= WORTH * before]
     if found:
         _write(block, result, min(found)[1])
@@ -73,16 +72,6 @@ def _has_products(block: Any) -> bool:
     """Whether a function has several products of matrices."""
     generics = [read_generic(op) for op in block.operations if op.operation.name == "linalg.generic"]
     return sum(own.kind == "contraction" for own in generics) >= PRODUCTS
-
-
-def _cuttings(shape: tuple[int, ...]) -> Iterator[list[Ranges]]:
-    """Boxes of equal parts along each dimension."""
-    for dim, extent in enumerate(shape):
-        for count in range(2, min(extent, MOST_PARTS) + 1):
-            if extent % count == 0:
-                size = extent // count
-                starts = range(0, extent, size)
-                yield [tuple((s, size) if d == dim else (0, e) for d, e in enumerate(shape)) for s in starts]
 
 
 def _steps(prices: PartPrices, result: Any, boxes: list[Ranges]) -> float | None:

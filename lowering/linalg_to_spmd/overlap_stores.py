@@ -9,7 +9,6 @@ that windows reach. Each part has a copy of the weights, which come once more. W
 decides.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf, prod
 from typing import Any, Literal
@@ -21,7 +20,7 @@ from mnc.lowering.linalg_to_spmd.factors import factor_of
 from mnc.lowering.linalg_to_spmd.part_writing import part_of, write_part
 from mnc.lowering.linalg_to_spmd.reading import Generic, is_tensor, read_generic, shape_of, splat_value
 from mnc.lowering.linalg_to_spmd.rearranging import LARGE, RESHAPES
-from mnc.lowering.linalg_to_spmd.slices import Ranges, joined
+from mnc.lowering.linalg_to_spmd.slices import Ranges, equal_cuts, joined
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
 from mnc.mncore_backend.distribution import Contraction, Stages, Window, project, stages
 from mnc.mncore_backend.distribution.costs import arrival
@@ -63,7 +62,8 @@ def _cut(result: Any) -> None:
         return
     stored = prod(shape_of(result)) / WORDS_PER_STEP
     before = _steps(chain, [whole(result)], stored)
-    choices = [(_steps(chain, boxes, stored), i, boxes) for i, boxes in enumerate(_cuttings(shape_of(result)))]
+    cuts = equal_cuts(shape_of(result), MOST_PARTS)
+    choices = [(_steps(chain, boxes, stored), i, boxes) for i, boxes in enumerate(cuts)]
     if not choices or min(choices)[0] > WORTH * before:
         return
     op = result.owner
@@ -72,16 +72,6 @@ def _cut(result: Any) -> None:
     result.replace_all_uses_with(total)
     for value in chain:
         value.owner.erase()
-
-
-def _cuttings(shape: tuple[int, ...]) -> Iterator[list[Ranges]]:
-    """Boxes of equal parts along each dimension."""
-    for dim, extent in enumerate(shape):
-        for count in range(2, MOST_PARTS + 1):
-            if extent % count == 0:
-                size = extent // count
-                starts = range(0, extent, size)
-                yield [tuple((s, size) if d == dim else (0, e) for d, e in enumerate(shape)) for s in starts]
 
 
 def _chain(result: Any) -> list[Any] | None:
@@ -157,6 +147,6 @@ def _make(chain: list[Any], value: Any, box: Ranges) -> Any:
         return value.owner.clone().results[0] if is_weight and box == whole(value) else part_of(value, box)
     op = value.owner
     parts = needs(op, box)
-    assert parts is not None  # `_work` has asked
+    assert parts is not None  # `_steps` has asked
     operands = [_make(chain, v, part) for v, part in zip(op.operands, parts, strict=False)]
     return write_part(op, operands, box)

@@ -17,16 +17,15 @@ from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic
 from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan
-from mnc.mncore_backend.distribution.candidates import possible_plans
+from mnc.mncore_backend.distribution.candidates import partial_bits, possible_plans
 from mnc.mncore_backend.distribution.costs import kernel_resources
 from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.machine import CYCLES_PER_STEP, peak_multiply_adds
+from mnc.mncore_backend.placement.product_prices import TOO_LARGE
 from mnc.mncore_backend.pricing import Resources, arrival, reduction
 
 EXPOSED = 0.3
 """Share of what other units do that the busiest one does not hide."""
-TOO_LARGE = 1e6
-"""Steps per long word that does not fit where it should."""
 
 
 def exposed(busy: Resources) -> float:
@@ -83,7 +82,7 @@ def _resources(problem: Contraction, plan: ContractionPlan, counts: dict[str, in
     missing = TOO_LARGE * sum(max(0, layout.local_size - WHOLE) for layout in (*held, plan.result))
     busy = Resources(mau=max(0.0, kernel.mau - peak), alu=kernel.alu, latency=missing)
     if plan.partial:
-        busy += reduction(plan.result, plan.partial)
+        busy += reduction(plan.result, partial_bits(problem, plan))
     for operand, layout in ((problem.left, plan.left), (problem.right, plan.right)):
         if not operand.kept:
             coming = arrival(layout)

@@ -136,7 +136,7 @@ def before_reshapes(value: Any) -> Any:
 
 
 LARGE = 1 << 15
-"""Elements of a result from which its parts are stored one by one: a sixteenth of what local memory holds."""
+"""Elements of a result from which its parts are stored one by one: four long words in every PE."""
 
 
 def is_stored_in_parts(op: Any) -> bool:

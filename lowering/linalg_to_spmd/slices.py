@@ -1,6 +1,6 @@
 """Slices of tensors, and tensors joined from slices."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mnc.core.bindings import arith, ir, tensor
@@ -8,6 +8,16 @@ from mnc.lowering.linalg_to_spmd.reading import shape_of, splat_value
 
 Ranges = tuple[tuple[int, int], ...]
 """(start, size) in every dimension."""
+
+
+def equal_cuts(shape: tuple[int, ...], most: int) -> Iterator[list[Ranges]]:
+    """Boxes of equal parts along each dimension, of at most so many parts."""
+    for dim, extent in enumerate(shape):
+        for count in range(2, min(extent, most) + 1):
+            if extent % count == 0:
+                size = extent // count
+                starts = range(0, extent, size)
+                yield [tuple((s, size) if d == dim else (0, e) for d, e in enumerate(shape)) for s in starts]
 
 
 def slice_of(value: Any, ranges: Sequence[tuple[int, int]]) -> Any:

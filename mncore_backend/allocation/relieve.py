@@ -17,6 +17,7 @@ from mnc.mncore_backend.allocation.ports import Ports, conflicts, kind_of, opera
 from mnc.mncore_backend.machine import CYCLES_PER_STEP
 from mnc.mncore_backend.program import (
     LOCAL_MEMORY,
+    PASSES,
     REGISTER_FILE,
     AnyOperand,
     Buffer,
@@ -25,14 +26,12 @@ from mnc.mncore_backend.program import (
     Program,
 )
 
-PASS = {1: "ipassa", 2: "lpassa"}
-"""What copies words and long words."""
 LONG = 2  # words
 
 
 @dataclass(slots=True)
 class _Detour:
-    """What stands for one operation: copies before it (before the chain that it belongs to) and behind it."""
+    """What stands for one operation: copies before it (before the chains that it stands in) and behind it."""
 
     index: int
     changed: MachineOp
@@ -44,7 +43,7 @@ class _Detour:
 def relieve(program: Program, alive: Iterable[Buffer], surplus: int) -> bool:
     """Rewrite operations so that some of the buffers `alive` in one local memory, `surplus` long words of them at
     least, may be in either. Those go first that few operations use beside others. Returns whether any could be."""
-    ranges = chain_ranges(program)
+    ranges = _around(chain_ranges(program))
     meeting = _meetings(program, {b for b in alive if b.choices == LOCAL_MEMORY and b.memory is None and not b.pinned})
     ports = Ports(program.operations)
     found: dict[int, _Detour] = {}
@@ -59,6 +58,17 @@ def relieve(program: Program, alive: Iterable[Buffer], surplus: int) -> bool:
     if found:
         _rewrite(program, found, ranges)
     return bool(found)
+
+
+def _around(chains: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    """Of every operation in a chain or between its members: where that begins and ends, chains that overlap together. A
+    copy in between would fill the latch that a member reads."""
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted(set(chains.values())):
+        if merged and first <= merged[-1][1]:
+            first, last = merged[-1][0], max(last, merged.pop()[1])
+        merged.append((first, last))
+    return {index: (first, last) for first, last in merged for index in range(first, last + 1)}
 
 
 def _meetings(program: Program, buffers: Collection[Buffer]) -> dict[Buffer, list[int]]:
@@ -110,11 +120,11 @@ def _detour(index: int, op: MachineOp, buffer: Buffer, *, alone: bool) -> _Detou
         held = BufferOperand(register, tuple(LONG * cycle for cycle in range(CYCLES_PER_STEP)), operand.width)
         place = BufferOperand(buffer, operand.offsets, operand.width, mask=operand.mask)
         ends = (held, place) if written else (place, held)
-        copies.append(MachineOp(PASS[operand.width], ends[:1], ends[1:], location=op.location))
+        copies.append(MachineOp(PASSES[operand.width], ends[:1], ends[1:], location=op.location))
         return operand._replace(buffer=register, offsets=held.offsets, mask=None)
 
     own = [operand for operand, _ in operands_of(op) if operand.buffer is buffer]
-    if any(o.width not in PASS or o.t_indirect or o.suffix or (o.mask is not None and not alone) for o in own):
+    if any(o.width not in PASSES or o.t_indirect or o.suffix or (o.mask is not None and not alone) for o in own):
         return None
     sources = tuple(through(operand, detour.before, written=False) for operand in op.sources)
     destinations = tuple(through(operand, detour.behind, written=True) for operand in op.destinations)

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from mnc.mncore_backend.assembly.records import Literal, Memory, Operand
 from mnc.mncore_backend.movement.transfers import CYCLES
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, local
+from mnc.mncore_backend.program import LOCAL_MEMORY, PASSES, Buffer, BufferOperand, Builder, local
 
 WORD, LONG = 1, 2
 T = Operand(Memory.T, LONG)
 """The T register, a long word in each cycle."""
-_PASS = {WORD: "ipassa", LONG: "lpassa"}
 
 
 def may_clash(a: Buffer, b: Buffer) -> bool:
@@ -37,9 +36,9 @@ def copy(builder: Builder, source: Buffer, target: Buffer, pairs: Iterable[tuple
         write = access(target, [b for _, b in part], width)
         if bounce or (source is target and read.offsets != write.offsets):
             held = access(builder.temporary(CYCLES), [LONG * i for i in range(len(part))], width)
-            builder.emit(_PASS[width], [read], [held])
+            builder.emit(PASSES[width], [read], [held])
             read = held
-        builder.emit(_PASS[width], [read], [write])
+        builder.emit(PASSES[width], [read], [write])
 
 
 def constant(builder: Builder, pattern: int, name: str = "constant") -> Buffer:

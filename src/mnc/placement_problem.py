@@ -11,9 +11,8 @@ from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.options import Options
+from mnc.several_layouts import DECISION, FIRST_STAGE
 from mnc.stages import STAGES, Pipeline, stage_pipeline
-
-STAGE, DECISION = "spmd", "assign-layouts"
 
 
 def problem_of_model(model: Any, options: Options, shapes: Mapping[str, Any] | None = None) -> Problem:
@@ -28,9 +27,9 @@ def problem_of_model(model: Any, options: Options, shapes: Mapping[str, Any] | N
         CompileError: the model cannot be compiled so far.
     """
     module = import_model(model, make_context(), shapes={**options.shapes, **(shapes or {})})
-    for stage in list(STAGES)[: list(STAGES).index(STAGE)]:
+    for stage in list(STAGES)[: list(STAGES).index(FIRST_STAGE)]:
         stage_pipeline(stage, options).run(module)
-    entries = stage_pipeline(STAGE, options).entries
+    entries = stage_pipeline(FIRST_STAGE, options).entries
     before = [entry.name for entry in entries].index(DECISION)
     Pipeline(tuple(entries[:before])).run(module)
     with module.context, ir.Location.unknown():

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnc.mncore_backend.allocation import CapacityError, allocate
-from mnc.mncore_backend.assembly.records import Literal, Memory
+from mnc.mncore_backend.allocation.relieve import relieve
+from mnc.mncore_backend.assembly.records import Literal, Memory, Operand
 from mnc.mncore_backend.machine import MEMORIES
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, Program, local
+from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, BufferOperand, Builder, Program, local
 
 ROOM = MEMORIES[Memory.LM0].longs
 FOUR = range(4)
@@ -99,3 +100,26 @@ def test_what_is_too_much_for_both_is_refused() -> None:
     with pytest.raises(CapacityError):
         allocate(program)
     assert len(program.operations) == count
+
+
+def test_copies_stay_outside_of_chains() -> None:
+    """An operation between the two members of a chain that it does not belong to: a copy beside it would fill their
+    latch."""
+    program = Program()
+    builder = Builder(program, "node")
+    hub = builder.temporary(80, LOCAL_MEMORY, "hub")
+    parts = [builder.temporary(1000, LOCAL_MEMORY, f"part{i}") for i in range(3)]
+    for number, buffer in enumerate((hub, *parts)):
+        _fill(builder, buffer, number)
+    sums = [builder.temporary(4, REGISTER_FILE, f"sum{i}") for i in range(4)]
+    for part, sum_ in zip(parts, sums, strict=False):
+        builder.emit("lpassa", [local(sums[3], FOUR)], [local(sums[3], FOUR)])
+        builder.emit("fvadd", [local(part, FOUR), local(hub, FOUR)], [local(sum_, FOUR)])
+        builder.emit("lpassa", [Operand(Memory.ALUF)], [local(hub, FOUR)])
+    for part in parts:
+        builder.emit("lpassa", [local(part, FOUR)], [local(hub, FOUR)])
+    assert relieve(program, parts, 1000)
+    for before, op in zip(program.operations, program.operations[1:], strict=False):
+        if op.opcode == "fvadd":
+            assert before.destinations == (local(sums[3], FOUR),)  # the one that fills the latch
+    assert any(buffer.name.endswith("_passing") for buffer in program.buffers)
