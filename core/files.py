@@ -34,6 +34,36 @@ def _lock(handle: int) -> bool:
     return True
 
 
+def _holds(handle: int, path: str) -> bool:
+    """Lock a temporary that was just made. False if it is gone: whoever removes leftovers found it before the lock."""
+    with contextlib.suppress(OSError):  # file systems without locks
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(handle))
+    except FileNotFoundError:
+        return False
+
+
+def _new_file(directory: Path) -> tuple[int, str]:
+    """Handle and path of a new temporary, locked."""
+    while True:
+        handle, path = tempfile.mkstemp(dir=directory, prefix=PARTIAL)
+        if _holds(handle, path):
+            return handle, path
+        os.close(handle)
+
+
+def _new_directory(parent: Path) -> tuple[int, str]:
+    """Handle and path of a new temporary directory, locked."""
+    while True:
+        path = tempfile.mkdtemp(dir=parent, prefix=PARTIAL)
+        with contextlib.suppress(FileNotFoundError):
+            handle = os.open(path, os.O_RDONLY)
+            if _holds(handle, path):
+                return handle, path
+            os.close(handle)
+
+
 def remove_leftovers(directory: Path) -> None:
     """Remove temporaries whose process has ended without it."""
     with contextlib.suppress(OSError):
@@ -57,9 +87,8 @@ def whole_file(path: Path | str, hint: str | None = None) -> Iterator[BinaryIO]:
     target, name = Path(path), None
     try:
         remove_leftovers(target.parent)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=PARTIAL)
+        handle, name = _new_file(target.parent)
         with os.fdopen(handle, "wb") as file:
-            _lock(handle)
             yield file
             file.flush()
             os.fsync(handle)
@@ -95,11 +124,9 @@ def replace_file(path: Path | str, content: str | bytes, hint: str | None = None
 def partial_directory(parent: Path) -> Iterator[Path]:
     """A directory in `parent` for files in the making, which is removed at the end of the block."""
     remove_leftovers(parent)
-    path = Path(tempfile.mkdtemp(dir=parent, prefix=PARTIAL))
-    handle = os.open(path, os.O_RDONLY)
+    handle, path = _new_directory(parent)
     try:
-        _lock(handle)
-        yield path
+        yield Path(path)
     finally:
         os.close(handle)
         shutil.rmtree(path, ignore_errors=True)

@@ -5,7 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,6 +68,26 @@ def test_what_a_killed_process_leaves_is_removed(tmp_path: Path) -> None:
         remove_leftovers(tmp_path)  # what is held stays
         assert scratch.is_dir() and len(list(tmp_path.glob(f"{PARTIAL}*"))) == 2
     assert os.listdir(tmp_path) == ["y"]
+
+
+def test_what_is_removed_before_it_is_locked_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process may look for leftovers between the making of a temporary and its lock."""
+    meddled = []
+    for name in ("mkstemp", "mkdtemp"):
+
+        def make(*args: Any, _make: Any = getattr(tempfile, name), **how: Any) -> Any:
+            made = _make(*args, **how)
+            if len(meddled) in (0, 2):
+                remove_leftovers(tmp_path)
+            meddled.append(made)
+            return made
+
+        monkeypatch.setattr(tempfile, name, make)
+    with partial_directory(tmp_path) as scratch:
+        (scratch / "y").touch()
+    with whole_file(tmp_path / "y") as file:
+        file.write(b"y")
+    assert len(meddled) == 4 and (tmp_path / "y").read_bytes() == b"y" and os.listdir(tmp_path) == ["y"]
 
 
 def test_the_second_writer_is_refused(tmp_path: Path) -> None:
