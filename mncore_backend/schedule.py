@@ -19,16 +19,20 @@ from mnc.mncore_backend.scheduling import scheduled_lines
 
 @dataclass(frozen=True)
 class Schedule(Pass):
-    """Pack operations into steps, hide transfers behind work, keep every distance and port rule."""
+    """Pack operations into steps, hide transfers behind work, keep every distance and port rule.
+
+    most: cycles that the program may take; a search gives up on what takes more. None: any number.
+    """
 
     name = "schedule"
+    most: int | None = None
 
     def run(self, module: Any) -> None:
         """Replace every ``mncore.instruction`` by ``mncore.statement`` operations."""
         with module.context, ir.Location.unknown():
             unit = read_unit(module)
             _check_addresses(unit)
-            lines = _scheduled(module, unit)
+            lines = _scheduled(module, unit, self.most)
             terminator = erase_named(module, "mncore.instruction")
             locations: dict[str, Any] = {"": ir.Location.unknown()}
             with ir.InsertionPoint(terminator):
@@ -39,10 +43,10 @@ class Schedule(Pass):
                     ir.Operation.create("mncore.statement", attributes={"text": text}, loc=locations[name])
 
 
-def _scheduled(module: Any, unit: Unit) -> Any:
+def _scheduled(module: Any, unit: Unit, most: int | None) -> Any:
     """The statements. What cannot be scheduled is a mistake of ours, or of those who wrote the file it stands in."""
     try:
-        return scheduled_lines(unit.program, both)
+        return scheduled_lines(unit.program, both, most=most)
     except InternalError as error:
         first = next((op.operation for f in module.body.operations for op in f.operation.regions[0].blocks[0].operations
                       if op.operation.name == "mncore.instruction"), None)  # fmt: skip

@@ -1,6 +1,7 @@
 """Digits of iteration dimensions, and the layouts of operands that follow from them."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 
 from mnc.mncore_backend.distribution.policy import SPLIT_AXES
@@ -82,14 +83,20 @@ def is_power_of_two(count: int) -> bool:
 
 def project(shape: Sequence[int], digits: Sequence[Digits], access: Access) -> Layout:
     """Layout of an operand of `shape` whose dimensions are indexed by `access`; addresses row-major and dense."""
-    dims: list[list[Digit]] = [[] if d is None else [x for x in digits[d] if x.size > 1] for d in access]
+    return _dense(tuple(shape), tuple([() if d is None else tuple(digits[d]) for d in access]))
+
+
+@lru_cache(maxsize=4096)
+def _dense(shape: tuple[int, ...], digits: tuple[Digits, ...]) -> Layout:
+    """The layout with these digits per dimension, addresses numbered; plans ask for few layouts many times."""
+    dims = [[x for x in own if x.size > 1] for own in digits]
     stride = 1
     for dim in reversed(dims):
         for i in reversed(range(len(dim))):
             if dim[i].axis is Axis.ADDRESS:
                 dim[i] = Digit(dim[i].size, Axis.ADDRESS, stride)
                 stride *= dim[i].size
-    return Layout(tuple(shape), tuple(tuple(dim) for dim in dims))
+    return Layout(shape, tuple(tuple(dim) for dim in dims))
 
 
 def _shape_of(digits: Digits) -> tuple[tuple[int, Axis, int], ...]:

@@ -2,13 +2,14 @@
 
 from mnc.mncore_backend.scheduling.orders import best_schedule
 from mnc.mncore_backend.scheduling.parts import scheduled_lines
-from mnc.mncore_backend.scheduling.scheduler import Schedule, ScheduleOptions, schedule
+from mnc.mncore_backend.scheduling.scheduler import Schedule, ScheduleOptions, TooLongError, schedule
 from mnc.mncore_backend.scheduling.sequential import sequential
 from mnc.mncore_backend.scheduling.transfers import TransferOrder
 
 __all__ = [
     "Schedule",
     "ScheduleOptions",
+    "TooLongError",
     "TransferOrder",
     "best_schedule",
     "schedule",

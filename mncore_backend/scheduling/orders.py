@@ -15,19 +15,22 @@ IMPROVED = 4
 """How often the best of them is improved at most."""
 
 
-def best_schedule(program: Program) -> Schedule:
+def best_schedule(program: Program, most: int | None = None) -> Schedule:
     """The schedule with the fewest cycles, then steps, of those that different orders of MVs and two readings of the
     priorities give, which no rule foresees; the best is improved by priorities that follow from it, as long as that
     helps. Larger programs get one schedule, those whose MVs do not meet one order.
 
-    Raises InternalError for operations that no step can take.
+    Raises InternalError for operations that no step can take, and TooLongError for a program whose first schedule takes
+    more than `most` cycles.
     """
+    limited = ScheduleOptions(most=most)
     if len(program.operations) > SEVERAL:
-        return schedule(program)
+        return schedule(program, limited)
     orders = TransferOrder if _meet(program) else (TransferOrder.READY,)
     tried = [ScheduleOptions(order=order, deep=deep) for order in orders for deep in (True, False)]
     reading = Reading(program.operations)
-    found = [(schedule(program, options, reading), options) for options in tried]
+    found = [(schedule(program, limited, reading), tried[0])]
+    found += [(schedule(program, options, reading), options) for options in tried[1:]]
     best, options = min(found, key=lambda pair: (pair[0].cycles, pair[0].steps))
     for _ in range(IMPROVED):
         other = schedule(program, replace(options, earlier=best.places), reading)

@@ -34,23 +34,28 @@ Work = Callable[[], Lines]
 
 
 def scheduled_lines(
-    program: Program, both: Callable[[Work, Work], tuple[Lines, Lines]] | None = None, *, parted: int = PARTED
+    program: Program,
+    both: Callable[[Work, Work], tuple[Lines, Lines]] | None = None,
+    *,
+    parted: int = PARTED,
+    most: int | None = None,
 ) -> Lines:
     """The lines of the best schedule, or of the best schedules of two parts of a program of at least `parted`
     operations. `both` does two pieces of work, one after the other if it is left out. Raises InternalError for
-    operations that no step can take."""
+    operations that no step can take, and TooLongError where the program, or one of its parts, takes more than `most`
+    cycles."""
     parts = cut(program) if len(program.operations) >= parted else None
     if parts is None:
-        return _scheduled(program)
+        return _scheduled(program, most)
     first, second = parts
-    work = partial(_scheduled, first), partial(_scheduled, second)
+    work = partial(_scheduled, first, most), partial(_scheduled, second, most)
     before, after = (work[0](), work[1]()) if both is None else both(*work)
     between = _lines(_SEAM)
     return Lines(before.texts + between.texts + after.texts, before.nodes + between.nodes + after.nodes)
 
 
-def _scheduled(program: Program) -> Lines:
-    return _lines(best_schedule(program))
+def _scheduled(program: Program, most: int | None) -> Lines:
+    return _lines(best_schedule(program, most))
 
 
 _SEAM = Schedule(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from heapq import heappop
 from typing import NoReturn
 
-from mnc.core.diagnostics import InternalError
+from mnc.core.diagnostics import CompileError, InternalError
 from mnc.mncore_backend.assembly.accesses import Agent
 from mnc.mncore_backend.assembly.records import Expression, Memory, Statement
 from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS
@@ -65,6 +65,7 @@ class ScheduleOptions:
     order           of MVs
     deep            of what may come equally late, the longest way from the start counts as the latest
     earlier         places of an earlier schedule, which this one is to improve
+    most            cycles that the schedule may take; None: any number
     """
 
     window: int = WINDOW
@@ -73,6 +74,11 @@ class ScheduleOptions:
     order: TransferOrder = TransferOrder.READY
     deep: bool = True
     earlier: Mapping[int, int] | None = None
+    most: int | None = None
+
+
+class TooLongError(CompileError):
+    """A schedule takes more cycles than it may."""
 
 
 def schedule(
@@ -81,7 +87,8 @@ def schedule(
     """Statements that compute what the operations of `program` compute when executed one after the other. `reading` is
     the program read before, for who schedules it several times.
 
-    Every buffer must have an address. Raises InternalError for operations that no step can take.
+    Every buffer must have an address. Raises InternalError for operations that no step can take, and TooLongError as
+    soon as more cycles are taken than there may be.
     """
     return _ListScheduler(program, options, reading).run()
 
@@ -190,6 +197,8 @@ class _ListScheduler:
         self.writer.write(self.table.finish_first())
         self.step += 1
         self.timeline.advance()
+        if self.options.most is not None and self.timeline.cycles > self.options.most:
+            raise TooLongError(f"the program takes more than {self.options.most} cycles", hint="permit more")
 
     # ---- one step ----
 

@@ -23,6 +23,8 @@ from mnc.mncore_backend.cost import cost_of
 from mnc.mncore_backend.distribution import Preference
 from mnc.mncore_backend.emit import emit_module
 from mnc.mncore_backend.machine import L2BS, LONG_BYTES, PES, WORD_BYTES
+from mnc.mncore_backend.schedule import Schedule
+from mnc.mncore_backend.scheduling import TooLongError
 from mnc.options import Options
 from mnc.stages import STAGES, Pipeline, stage_pipeline
 
@@ -41,6 +43,12 @@ MOST_COMPARED = 10_000
 """Statements of a program up to which it is compiled twice: with all operations placed together, and one by one."""
 CLOSE = 1.1
 """Factor of the cycles of the best program up to which rules are tried on top of one that is placed one by one."""
+HOPELESS = 1.25
+"""Factor of the cycles of the best program at which the schedule of another is given up: the first schedule of a
+program may still become shorter, by a few percent."""
+DEARER = 1.8
+"""Factor of the price of what is placed together at which the same with another preference is not compiled: both prices
+come from one search."""
 LEAST_CYCLES = 1000
 """Programs that take less are compiled once: they load, work and store, and hardly wait otherwise."""
 TINY = 2 * PES // L2BS * LONG_BYTES // WORD_BYTES
@@ -89,8 +97,9 @@ class _Search:
     def __init__(self, module: Any, options: Options) -> None:
         self.module = module
         self.options = options
-        self.seen: set[str] = set()
+        self.seen: dict[str, Compiled | CompileError] = {}  # by the text of the layouts
         self.decided: dict[tuple[Preference, ...], Any] = {}  # modules with layouts that nothing has been made of yet
+        self.steps: dict[tuple[Preference, ...], float] = {}
 
     @cached_property
     def _undecided(self) -> Any:
@@ -108,6 +117,8 @@ class _Search:
             begin_attempt(", ".join(ordered))
             entries = _entries(replace(self.options, prefer=ordered))
             Pipeline(tuple(entry for entry in entries if entry.name == DECISION)).run(module)
+            functions = [function.operation.attributes for function in module.body.operations]
+            self.steps[ordered] = sum(ir.FloatAttr(own[PRICE]).value for own in functions if PRICE in own)
             self.decided[ordered] = module
         return self.decided[ordered]
 
@@ -125,50 +136,62 @@ class _Search:
     def price(self, preferences: Collection[Preference]) -> float:
         """Steps that the program takes with these preferences, by the prices that decide about layouts, and a surcharge
         for each preference."""
-        operations = [f.operation for f in self._with_layouts(_ordered(preferences)).body.operations]
-        steps = sum(ir.FloatAttr(op.attributes[PRICE]).value for op in operations if PRICE in op.attributes)
-        return steps * ROUGH ** len(preferences)
-
-    def compiled(self, preferences: Collection[Preference]) -> Compiled | None:
-        """The program with these preferences; None if others have led to the same layouts."""
         ordered = _ordered(preferences)
+        if ordered not in self.steps:
+            self._with_layouts(ordered)
+        return self.steps[ordered] * ROUGH ** len(ordered)
+
+    def compiled(self, preferences: Collection[Preference], best: Compiled | None = None) -> Compiled:
+        """The program with these preferences, made once where several lead to the same layouts. Raises CompileError
+        where there is no room, or no hope of being shorter than the best so far."""
+        ordered = _ordered(preferences)
+        module = self._with_layouts(ordered)
+        del self.decided[ordered]
+        resume_attempt(", ".join(ordered))
+        layouts = _without_prices(module)
+        if layouts not in self.seen:
+            try:
+                self.seen[layouts] = self._made(module, ordered, best)
+            except CompileError as error:
+                self.seen[layouts] = error.with_traceback(None)  # whose frames would keep modules
+        found = self.seen[layouts]
+        if isinstance(found, CompileError):
+            raise found
+        return replace(found, preferences=ordered)
+
+    def _made(self, module: Any, ordered: tuple[Preference, ...], best: Compiled | None) -> Compiled:
+        """The program that a module with layouts becomes."""
         options = replace(self.options, prefer=ordered)
         entries = _entries(options)
         names = [entry.name for entry in entries]
         decided, spills = names.index(DECISION) + 1, names.index(SPILLS)
-        module = self._with_layouts(ordered)
-        del self.decided[ordered]
-        resume_attempt(", ".join(ordered))
-        layouts = module.operation.get_asm(large_elements_limit=16, large_resource_limit=16)
-        if layouts in self.seen:
-            return None
-        self.seen.add(layouts)
         with events.span("stage", f"layouts: {', '.join(ordered) or 'plain'}"):
             Pipeline(tuple(entries[decided:spills])).run(module)
-            finished = self._with_room(module, options)
+            finished = self._with_room(module, options, None if best is None else int(HOPELESS * best.length[0]))
             return Compiled(finished, ordered, emit_module(finished, most=1))
 
     @staticmethod
-    def _with_room(module: Any, options: Options) -> Any:
+    def _with_room(module: Any, options: Options, most: int | None) -> Any:
         """The module compiled to the end, with as much of local memory for values as kernels leave over.
 
-        Raises CapacityError if the least is still too much.
+        Raises CapacityError if the least is still too much, and TooLongError if it takes more than `most` cycles.
         """
         start = position()
-        most = options.room
+        largest = options.room
         for room in ROOMS:
             rewind(start)
-            if room > max(most, ROOMS[-1]):
+            if room > max(largest, ROOMS[-1]):
                 continue
             trial = copy_module(module)
             entries = _entries(replace(options, room=room))
+            last = entries[[entry.name for entry in entries].index(SPILLS) :]
             try:
-                Pipeline(tuple(entries[[entry.name for entry in entries].index(SPILLS) :])).run(trial)
+                Pipeline(tuple(replace(e, most=most) if isinstance(e, Schedule) else e for e in last)).run(trial)
             except CapacityError as error:
                 if room == ROOMS[-1]:
                     raise
                 # Nothing much above what the numbers say would do: every trial takes as long as the first.
-                most = room * error.available // error.needed + SLACK
+                largest = room * error.available // error.needed + SLACK
             else:
                 return trial
         raise AssertionError("there is a last room")
@@ -188,8 +211,8 @@ def shortest(module: Any, options: Options) -> Compiled:
         if best.text.count("\n") <= MOST_STATEMENTS:
             best = _shorter(search, best, {TOGETHER, ALIKE})
         try:
-            one_by_one = search.compiled(search.cheapest_start())
-        except CapacityError:
+            one_by_one = search.compiled(search.cheapest_start(), best)
+        except (CapacityError, TooLongError):
             one_by_one = None
         if one_by_one is not None and one_by_one.length[0] <= CLOSE * best.length[0]:
             best = min(best, _with_rules(search, one_by_one, settled), key=lambda own: own.length)
@@ -209,11 +232,13 @@ def _with_rules(search: _Search, best: Compiled, settled: Collection[Preference]
 
 def _shorter(search: _Search, best: Compiled, preferences: Collection[Preference]) -> Compiled:
     """The better of a program and the one with other preferences."""
-    try:
-        other = search.compiled(preferences)
-    except CompileError:  # there is no room for tensors that lie so
+    if TOGETHER in best.preferences and search.price(preferences) > DEARER * search.price(best.preferences):
         return best
-    return other if other is not None and other.length < best.length else best
+    try:
+        other = search.compiled(preferences, best)
+    except CompileError:  # there is no room for tensors that lie so, or it takes too long
+        return best
+    return other if other.length < best.length else best
 
 
 def _with_regions(module: Any, options: Options, settled: Collection[Preference]) -> tuple[_Search, Compiled]:
@@ -235,14 +260,20 @@ def _first(search: _Search, starts: Iterable[Collection[Preference]]) -> Compile
     refusal: CapacityError | None = None
     for preferences in starts:
         try:
-            found = search.compiled(preferences)
+            return search.compiled(preferences)
         except CapacityError as error:
             refusal = refusal or error
-        else:
-            if found is not None:
-                return found
     assert refusal is not None  # the first has led to a program or to a refusal
     raise refusal
+
+
+def _without_prices(module: Any) -> str:
+    """The text of a module, but for what its layouts cost: equal layouts may have been found at other prices."""
+    plain = copy_module(module)
+    for function in plain.body.operations:
+        if PRICE in function.operation.attributes:
+            del function.operation.attributes[PRICE]
+    return plain.operation.get_asm(large_elements_limit=16, large_resource_limit=16)
 
 
 def _ordered(preferences: Collection[Preference]) -> tuple[Preference, ...]:

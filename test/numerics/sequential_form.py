@@ -52,8 +52,8 @@ def comparing() -> Iterator[Comparisons]:
     comparisons = Comparisons()
     run, unchanged = mnc.Executable.run_with_statistics, schedule.scheduled_lines
 
-    def noted(program: Program, *arguments: Any) -> Any:
-        lines = scheduled_lines(program, *arguments)
+    def noted(program: Program, *arguments: Any, **named: Any) -> Any:
+        lines = scheduled_lines(program, *arguments, **named)
         if len(program.operations) <= MOST:
             comparisons.waiting["".join(f"{text}\n" for text in lines.texts)] = program
         return lines

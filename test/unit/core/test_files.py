@@ -73,16 +73,19 @@ def test_what_a_killed_process_leaves_is_removed(tmp_path: Path) -> None:
 def test_what_is_removed_before_it_is_locked_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process may look for leftovers between the making of a temporary and its lock."""
     meddled = []
-    for name in ("mkstemp", "mkdtemp"):
 
-        def make(*args: Any, _make: Any = getattr(tempfile, name), **how: Any) -> Any:
-            made = _make(*args, **how)
+    def meddling(make: Any) -> Any:
+        def made(*args: Any, **how: Any) -> Any:
+            result = make(*args, **how)
             if len(meddled) in (0, 2):
                 remove_leftovers(tmp_path)
-            meddled.append(made)
-            return made
+            meddled.append(result)
+            return result
 
-        monkeypatch.setattr(tempfile, name, make)
+        return made
+
+    for name in ("mkstemp", "mkdtemp"):
+        monkeypatch.setattr(tempfile, name, meddling(getattr(tempfile, name)))
     with partial_directory(tmp_path) as scratch:
         (scratch / "y").touch()
     with whole_file(tmp_path / "y") as file:

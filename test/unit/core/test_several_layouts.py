@@ -8,12 +8,24 @@ from onnx.reference import ReferenceEvaluator
 
 import mnc
 from mnc.compiler import run_stages
+from mnc.core.bindings import ir
 from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.importer import import_model
+from mnc.mncore_backend.schedule import Schedule
 from mnc.options import Options, Preference
 from mnc.report import report
-from mnc.several_layouts import PREFERENCES, TINY, largest_tensor, preferences_of, shortest
+from mnc.several_layouts import (
+    PREFERENCES,
+    PRICE,
+    TINY,
+    Compiled,
+    _Search,
+    copy_module,
+    largest_tensor,
+    preferences_of,
+    shortest,
+)
 from mnc.stages import stage_pipeline
 from mnc.tools.commands.shared import parse_layouts
 from mnc.training.models import perceptron
@@ -98,15 +110,31 @@ def test_long_programs_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> Non
     assert mnc.compile(chain(LONG)).preferences == ()
 
 
-def test_preferences_without_room_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mnc.several_layouts import _Search
+def test_equal_layouts_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever they were found to cost."""
+    scheduled: list[str] = []
+    run, with_layouts = Schedule.run, _Search._with_layouts
+    monkeypatch.setattr(Schedule, "run", lambda self, module: (scheduled.append(""), run(self, module)))
 
+    def priced_anew(self: _Search, ordered: tuple[Preference, ...]) -> ir.Module:
+        if ordered not in self.decided:
+            module = copy_module(with_layouts(self, ()))
+            with module.context:
+                module.body.operations[0].attributes[PRICE] = ir.FloatAttr.get_f64(float(len(self.steps)))
+            self.decided[ordered], self.steps[ordered] = module, float(len(self.steps))
+        return self.decided[ordered]
+
+    monkeypatch.setattr(_Search, "_with_layouts", priced_anew)
+    assert mnc.compile(chain(LONG)).preferences == () and len(scheduled) == 1
+
+
+def test_preferences_without_room_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = _Search.compiled
 
-    def cramped(self: _Search, preferences: set[Preference]) -> object:
+    def cramped(self: _Search, preferences: set[Preference], *best: Compiled) -> object:
         if preferences:
             raise CompileError("no room")
-        return compiled(self, preferences)
+        return compiled(self, preferences, *best)
 
     monkeypatch.setattr(_Search, "compiled", cramped)
     assert mnc.compile(chain(LONG)).preferences == ()

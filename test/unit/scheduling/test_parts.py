@@ -14,7 +14,7 @@ from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.checker import check_program
 from mnc.mncore_backend.cost import cost_of
 from mnc.mncore_backend.program import Builder, Program, local
-from mnc.mncore_backend.scheduling import best_schedule, sequential
+from mnc.mncore_backend.scheduling import TooLongError, best_schedule, schedule, sequential
 from mnc.mncore_backend.scheduling.parts import cut, joined, scheduled_lines
 
 from .programs import ProgramMaker
@@ -62,6 +62,15 @@ def test_text_does_not_depend_on_the_process(monkeypatch: pytest.MonkeyPatch) ->
     plan = joined(*map(best_schedule, parts))
     assert "".join(f"{text}\n" for text in lines.texts) == print_program(plan.statements)
     assert len(lines.nodes) == len(lines.texts)
+
+
+@pytest.mark.parametrize("parted", [100, 10_000])
+def test_what_takes_too_long_is_given_up(parted: int) -> None:
+    program = next(p for p in (made(seed, 200).program for seed in range(9)) if cut(p) is not None)
+    cycles = schedule(program).cycles
+    assert scheduled_lines(program, most=cycles, parted=parted) == scheduled_lines(program, parted=parted)
+    with pytest.raises(TooLongError, match=f"more than {cycles // 4} cycles"):
+        scheduled_lines(program, most=cycles // 4, parted=parted)
 
 
 def test_short_programs_stay_whole() -> None:
