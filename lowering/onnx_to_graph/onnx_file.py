@@ -30,6 +30,8 @@ _LOAD_HINT = "check that it is a complete ONNX file, for instance with onnx.chec
 _MODEL_HINT = "the onnx package refuses the model, too: correct the node, or export the model again"
 
 
+_LONGEST_PLACE = 200
+"""Characters of a path that messages show."""
 LARGE = 1 << 16
 """Bytes of an initializer from which on it is kept apart: checks and shape inference copy a model several times, and
 look at shapes and small values only."""
@@ -43,6 +45,18 @@ def _first_line(error: Exception) -> str:
 def _one_line(error: Exception) -> str:
     """All that ONNX says: the node often stands in its later lines."""
     return " ".join(str(error).replace("==> Context:", "").split()) or type(error).__name__
+
+
+def _data_hint(name: str) -> str | None:
+    """What to look at if the file itself can be read, and the weights that it has elsewhere cannot."""
+    try:
+        model = onnx.load(name, load_external_data=False)
+    except Exception:  # then it is the file
+        return None
+    entries = [entry for tensor in model.graph.initializer for entry in tensor.external_data]
+    places = sorted({entry.value for entry in entries if entry.key == "location"})
+    shown = ", ".join(f"'{place}'" for place in places if place.isprintable() and len(place) < _LONGEST_PLACE)
+    return f"its weights are in {shown}, which must lie beside the model and be complete" if shown else None
 
 
 def read_proto(path: str | os.PathLike[str]) -> onnx.ModelProto:
@@ -61,7 +75,8 @@ def read_proto(path: str | os.PathLike[str]) -> onnx.ModelProto:
         raise CompileError(message, location=name, hint=path_hint(name)) from None
     except (ValueError, TypeError, RuntimeError, MemoryError, onnx.checker.ValidationError) as error:
         # RuntimeError is what the file system says of a place of external data
-        raise CompileError(f"cannot read the model: {_first_line(error)}", location=name, hint=_LOAD_HINT) from None
+        message = f"cannot read the model: {_first_line(error)}"
+        raise CompileError(message, location=name, hint=_data_hint(name) or _LOAD_HINT) from None
     # Bytes of another format can decode to a model without any content.
     if not model.graph.output and not model.graph.node:
         raise CompileError("this is not an ONNX model: it has no graph", location=name, hint=_LOAD_HINT)

@@ -10,6 +10,7 @@ import numpy as np
 
 from mnc.core import events
 from mnc.core.diagnostics import CompileError
+from mnc.core.float_types import is_floating
 from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.ideal import Ideal
 
@@ -75,7 +76,7 @@ def check_input(tensor: HostTensor, value: Any) -> np.ndarray:
         message = f"input '{tensor.name}' has shape {list(array.shape)}, the program takes {list(tensor.shape)}"
         raise CompileError(message, hint="give an array of that shape, or compile the model for the other one")
     if tensor.dtype == "float32":
-        if array.dtype.kind not in "fiub":
+        if array.dtype.kind not in "iub" and not is_floating(array.dtype):
             message = f"input '{tensor.name}' is {array.dtype}, the program takes float32"
             raise CompileError(message, hint="convert it with .astype(numpy.float32)")
         return array.astype(np.float32)

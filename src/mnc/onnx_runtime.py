@@ -33,7 +33,10 @@ def run(model: onnx.ModelProto, names: list[str], inputs: Mapping[str, np.ndarra
 
 def _is_standard(model: onnx.ModelProto) -> bool:
     """Whether all operators are those of the standard, and none of those that it takes for something else: pooling
-    with padding to the same size, where it forgets dilations and crops where strides are larger than windows."""
+    with padding to the same size, where it forgets dilations and crops where strides are larger than windows, and
+    products of integers, which end at the largest one there."""
+    if any(node.op_type == "ReduceProd" for node in model.graph.node):
+        return False
     pools = [node for node in model.graph.node if node.op_type.endswith("Pool")]
     if any(entry.name == "auto_pad" and entry.s.startswith(b"SAME") for node in pools for entry in node.attribute):
         return False

@@ -11,6 +11,7 @@ import onnx
 from mnc import onnx_runtime
 from mnc.accuracy.probable import error_bounds
 from mnc.core.diagnostics import CompileError
+from mnc.core.float_types import is_floating
 from mnc.lowering.onnx_to_graph.evaluator import corrected_operators, evaluator
 from mnc.lowering.onnx_to_graph.onnx_file import drop_unknown_attributes, find_opset, infer_shapes, read_proto
 from mnc.options import Precision
@@ -54,7 +55,7 @@ def random_inputs(
         values = {**draw_inputs(model, shapes, seed, limit), **given}
         if (defined := _is_defined(model, values)) is None:
             continue
-        sizes = {name: np.abs(value) if value.dtype.kind == "f" else value for name, value in values.items()}
+        sizes = {name: np.abs(value) if is_floating(value.dtype) else value for name, value in values.items()}
         positive = {**sizes, **given}
         return values if defined or not _is_defined(model, positive) else positive
     return first
@@ -70,7 +71,7 @@ def _is_defined(model: onnx.ModelProto, values: Mapping[str, np.ndarray]) -> boo
     except Exception:  # whoever needs the results will hear of it
         return True
     arrays = [np.asarray(result) for result in results]
-    return not any(array.dtype.kind == "f" and np.isnan(array).any() for array in arrays)
+    return not any(is_floating(array.dtype) and np.isnan(array).any() for array in arrays)
 
 
 def draw_inputs(
@@ -86,7 +87,7 @@ def draw_inputs(
         tensor = entry.type.tensor_type
         shape = shapes.get(entry.name) or tuple(d.dim_value for d in tensor.shape.dim)
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
-        if dtype.kind == "f":
+        if is_floating(dtype):
             values[entry.name] = rng.standard_normal(shape).astype(np.float32).astype(dtype)
         else:
             values[entry.name] = rng.integers(0, 2 if dtype.kind == "b" else limit, shape).astype(dtype)

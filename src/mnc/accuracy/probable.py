@@ -110,7 +110,8 @@ def _own_deviation(op: Any, x: list[Array], result: Array, how: Rounding) -> Arr
     if kind_of(op) not in SUMS or python_attributes(op).get("kind", "sum") not in LINEAR_SUMS:
         return own_error(op, x, result, how)
     element = ir.RankedTensorType(op.operation.results[0].type).element_type
-    last = how.unit(element) * magnitude(result) * 3  # the last rounding, a bias, the factor of a mean
+    # The last rounding, a bias, the factor of a mean.
+    last = how.unit(element) * magnitude(result) * 3 + how.underflow(element)
     return np.hypot(_accumulated(op, x, result, how), last)
 
 

@@ -13,7 +13,7 @@ implements:
   2^E is the power of two below the largest element of its block, and the block lies within what is contracted together.
   Products and their sum within a block are exact (mode f: but for 2^-36 of the product of the block exponents, from the
   5 low bits); adding a block to the accumulator rounds once.
-- A result below the smallest normal number becomes zero.
+- A result below the smallest normal number becomes zero. In float16 it is rounded to a grid instead.
 """
 
 from collections.abc import Mapping
@@ -25,6 +25,8 @@ from mnc.dialects.graph.contraction import PRECISION
 
 STAGES = 5  # of a sum across PEs: MABs twice, L1Bs once, L2Bs twice
 SMALLEST_NORMAL = 2.0**-126
+HALF_BITS, HALF_GRID = 11, 2.0**-24
+"""Of float16: bits of a normal number, and the distance of subnormal ones, which its computations have."""
 EXACT, ONCE = 0.0, 0.5
 
 
@@ -48,6 +50,11 @@ def _functions() -> dict[str, float]:
     return table
 
 
+def underflow(bits: int) -> float:
+    """Largest error of a result that is smaller than the normal numbers of a type of so many bits."""
+    return HALF_GRID / 2 if bits == HALF_BITS else SMALLEST_NORMAL
+
+
 @dataclass(frozen=True)
 class Rounding:
     """One way of computing.
@@ -67,6 +74,10 @@ class Rounding:
     def unit(self, element: ir.Type) -> float:
         """Half a unit of the last place, relative to the value, for results of an element type."""
         return 2.0 ** -self.significands.get(str(element), 24)
+
+    def underflow(self, element: ir.Type) -> float:
+        """Largest error of results of an element type that are smaller than its normal numbers."""
+        return underflow(self.significands.get(str(element), 24))
 
     def accumulating_unit(self, element: ir.Type, products: bool) -> float:
         """The same for the sums on the way to a result: numpy adds halves in single, and bfloat16 in products only."""
@@ -89,5 +100,5 @@ def of_operation(op: Any, how: Rounding) -> Rounding:
     return MACHINE[ir.StringAttr(chosen[PRECISION]).value]
 
 
-REFERENCE = Rounding(dict.fromkeys(_functions(), 4.0), significands={"f16": 11, "bf16": 8, "f32": 24, "f64": 53})
+REFERENCE = Rounding(dict.fromkeys(_functions(), 4.0), significands={"f16": HALF_BITS, "bf16": 8, "f32": 24, "f64": 53})
 """What made the expected values: numpy in the element type, whose functions stay within 4 units of the last place."""

@@ -9,7 +9,7 @@ import onnx
 
 from mnc.accuracy.error_rules import RULES, apply, kind_of, terms
 from mnc.accuracy.graphs import computations
-from mnc.accuracy.rounding import ONCE, SMALLEST_NORMAL, Rounding, of_operation
+from mnc.accuracy.rounding import HALF_BITS, ONCE, Rounding, of_operation, underflow
 from mnc.core.bindings import ir
 from mnc.options import Precision
 from mnc.passes.graph.evaluate import evaluate_operation, python_attributes
@@ -76,12 +76,12 @@ def own_error(op: Any, x: list[Array], result: Array, how: Rounding) -> Array:
     unit = how.unit(element)
     size = magnitude(result)
     if kind == "cast":
-        narrow = {"f16": 11, "bf16": 8, "f32": 24}.get(str(element), 53)
-        return size * 2.0**-narrow if is_float(op.operation.operands[0]) else size * unit
+        narrow = {"f16": HALF_BITS, "bf16": 8, "f32": 24}.get(str(element), 53)
+        return size * 2.0**-narrow + underflow(narrow) if is_float(op.operation.operands[0]) else size * unit
     if kind in SUMS:
-        return _sum_error(op, x, result, how, unit) + SMALLEST_NORMAL * terms(op)
+        return _sum_error(op, x, result, how, unit) + how.underflow(element) * terms(op)
     ulps = how.functions.get(kind, ONCE if kind in _ROUNDED_ONCE else 0.0)
-    return size * 2 * ulps * unit + (SMALLEST_NORMAL if ulps else 0.0)
+    return size * 2 * ulps * unit + (how.underflow(element) if ulps else 0.0)
 
 
 def _bound(op: Any, x: list[Array], e: list[Array], results: list[Array], how: Rounding) -> list[Array]:

@@ -1,6 +1,7 @@
 """The bound with a stated probability: it holds for roundings that are as large as may be, and is not much larger."""
 
 import math
+from typing import Any
 
 import numpy as np
 import onnx
@@ -8,6 +9,7 @@ import pytest
 
 from mnc.accuracy import probable
 from mnc.accuracy.probable import FAILURE, SAMPLES, chi_square_quantile, error_bounds, margin
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
 
 RNG = np.random.default_rng(0)
 
@@ -120,3 +122,16 @@ def test_a_mask_of_huge_numbers_rounds_nothing() -> None:
     masks = np.arange(8) % 2, np.ones(8, int)
     masked, whole = (error_bounds(model(text), {"x": x, "m": mask}, "single")["y"] for mask in masks)
     assert 0 < masked < 4 * whole < 1e-4
+
+
+@pytest.mark.parametrize("body", ["y = Mul (x, s)", "y = MatMul (x, s)"])
+def test_results_in_halves_that_are_below_the_normal_ones(body: str) -> None:
+    """They lie on a grid, so that the error is no share of the value."""
+    text = f"(float16[3,3] x, float16[3,3] s) => (float16[3,3] y) {{ {body} }}"
+    inputs = {name: np.full((3, 3), 1e-4, np.float16) * np.arange(1, 4, dtype=np.float16) for name in "xs"}
+    doubles = {name: value.astype(np.float64) for name, value in inputs.items()}
+    exact: Any = evaluator(model(text.replace("float16[", "double["))).run(None, doubles)
+    halves: Any = evaluator(model(text)).run(None, inputs)
+    error = float(np.abs(halves[0] - exact[0]).max())
+    assert error > 2 * np.abs(exact[0]).max() * 2.0**-11
+    assert error <= error_bounds(model(text), inputs, "single")["y"] < 2.0**-20

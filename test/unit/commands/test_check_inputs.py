@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+import mnc
 from mnc.model_values import evaluate_model
 from mnc.options import Options
+from mnc.reference import random_inputs
 
 from .running import Shell
 
@@ -41,3 +44,16 @@ def test_given_indices_that_lie_outside_are_told(shell: Shell, tmp_path: Path) -
     assert done.code == 2 and "index 9 is outside 0 to 2" in done.err
     done = shell("mnc", "check", str(path), "--input", f"k={indices}")
     assert done.code == 2 and "the ONNX reference cannot evaluate the model: IndexError" in done.err
+
+
+def test_bfloat16_is_drawn_and_read_as_numbers(shell: Shell, tmp_path: Path) -> None:
+    """numpy calls this type no float."""
+    model = onnx.parser.parse_model(
+        '<ir_version: 9, opset_import: ["" : 18]> g (bfloat16[4,9] x) => (bfloat16[4,9] y) { y = Neg (x) }'
+    )
+    onnx.save(model, path := tmp_path / "m.onnx")
+    done = shell("mnc", "check", str(path))
+    assert done.code == 0, done.err
+    (x,) = random_inputs(model, {}, 0).values()
+    assert x.dtype == ml_dtypes.bfloat16 and x.min() < 0 and np.any(x != np.round(x.astype(np.float32)))
+    assert np.array_equal(mnc.compile(model).run({"x": x})["y"], -x.astype(np.float32))

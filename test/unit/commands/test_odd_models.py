@@ -223,6 +223,18 @@ def test_external_data_at_odd_places(shell: Shell, command: str, location: str) 
     assert_refused(shell("mnc", command, "m.onnx"), "m.onnx", "cannot read", "hint")
 
 
+@pytest.mark.parametrize("size", [None, 4])
+def test_external_data_that_was_left_behind(shell: Shell, size: int | None) -> None:
+    """The message names the file to fetch: the model itself is complete."""
+    result = model([helper.make_node("Add", ["x", "w"], ["y"])], {"x": [2]}, {"y": [2]})
+    result.graph.initializer.append(_external("weights.bin"))
+    result.graph.initializer[0].external_data.add(key="length", value="8")
+    (shell.directory / "m.onnx").write_bytes(result.SerializeToString())
+    if size is not None:
+        (shell.directory / "weights.bin").write_bytes(bytes(size))
+    assert_refused(shell("mnc", "compile", "m.onnx"), "m.onnx", "hint: its weights are in 'weights.bin'", "beside")
+
+
 def test_a_unit_test_whose_values_are_elsewhere(shell: Shell) -> None:
     """Nothing outside of the folder is read."""
     data = shell.directory / "case" / "test_data_set_0"
