@@ -2,20 +2,21 @@
 relayout that has no cheaper way."""
 
 import hashlib
+from collections.abc import Iterator
 from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, addresses_in_use
 from mnc.mncore_backend.movement.compose import NoWay
-from mnc.mncore_backend.movement.crossing import SCRATCH, crossing
+from mnc.mncore_backend.movement.crossing import crossing
 from mnc.mncore_backend.movement.estimate import count, move_steps
 from mnc.mncore_backend.movement.feasible import may_copy, may_hop, may_transpose
 from mnc.mncore_backend.movement.hop import Emit, hop
 from mnc.mncore_backend.movement.lanes import local_copy, transpose
 from mnc.mncore_backend.movement.local import LONG, WORD, constant, copy, fill
+from mnc.mncore_backend.movement.neighbours import Shift, emit_shifts, find_shifts
 from mnc.mncore_backend.movement.pick import Picker, Plan
 from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.movement.scope import Index, Need, analyse
@@ -142,14 +143,11 @@ def _collect_and_pick(
     """
     copied = need.copies()
     rest = need.without(copied)
-    together = [rest] if rest.wanted.any() else []
-    parts = rest.by_distance()
-    trials = [together, parts] if len(parts) > 1 and parts[-1].count <= MOST_FAR * rest.count else [together]
     best: tuple[int, Builder, Plan] | None = None
-    for trial in trials:
+    for parts, shifts in _trials(source_layout, rest):
         own = Builder(Program(), builder.location, builder.keep)
         copy(own, source, target, [(LONG * a, LONG * b) for b, a in copied.items()])
-        plan = _pick_parts(own, source_layout, source, trial, ~need.wanted, longs, target, padding, set(copied))
+        plan = _pick_parts(own, source_layout, source, parts, shifts, ~need.wanted, longs, target, padding, set(copied))
         price = count(own.program.operations).total_steps
         if best is None or price < best[0]:
             best = price, own, plan
@@ -159,29 +157,43 @@ def _collect_and_pick(
     return best[2]
 
 
+def _trials(source: Layout, rest: Need) -> Iterator[tuple[list[Need], list[Shift]]]:
+    """Ways to bring the words that are left: in one part or by distance, and what shifts between MABs bring besides."""
+    parts = rest.by_distance()
+    yield [rest] if parts else [], []
+    if len(parts) > 1 and parts[-1].count <= MOST_FAR * rest.count:
+        yield parts, []
+    shifts, left = find_shifts(source, rest, behind=False)
+    if shifts:
+        yield left.by_distance(), shifts
+    more, last = find_shifts(source, rest, behind=True)
+    if last.count < left.count:
+        yield last.by_distance(), more
+
+
 def _pick_parts(
     builder: Builder,
     source_layout: Layout,
     source: Buffer,
     parts: list[Need],
+    shifts: list[Shift],
     padded: NDArray[np.bool_],
     longs: list[int],
     target: Buffer,
     padding: int | None,
     touched: set[int],
 ) -> Plan:
-    """Bring the words of each part to where they are wanted; long words beside `touched` that none has get the
-    padding."""
+    """Bring the words of each part to where they are wanted, then those of the shifts; long words beside `touched` that
+    none has get the padding."""
     if padding is None:  # all is there already
         touched = set(longs)
-    if not parts:
-        fill(builder, target, [a for a in longs if a not in touched], padding or 0)
-        return Plan()
-    scratch = builder.temporary(SCRATCH, (Memory.LM0,), "scratch")
-    picker = Picker(builder, scratch, target, padding or 0, touched)
+    picker = Picker(builder, target, padding or 0, touched)
     for part in parts:
-        for portion in portions(builder, crossing(source_layout, part), source, part, scratch):
+        for portion in portions(builder, crossing(source_layout, part), source, part, picker.scratch):
             picker.portion(portion.index, padded, longs)
+    shifted = {target for shift in shifts for _, target in shift.pairs} - picker.touched if padding == 0 else set[int]()
     if padding is not None:
-        fill(builder, target, [a for a in longs if a not in picker.touched], padding)
+        fill(builder, target, [a for a in longs if a not in picker.touched | shifted], padding)
+    if shifts:
+        emit_shifts(builder, shifts, source, target, shifted, picker.constants, picker.kept)
     return Plan(picker.constants, picker.kept)

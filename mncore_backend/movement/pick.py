@@ -2,21 +2,22 @@
 where they differ."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
-from mnc.mncore_backend.dram_image import DramImage
-from mnc.mncore_backend.layout import AXIS_SIZE, CHIP_SHAPE, Axis, Digit, Layout
+from mnc.mncore_backend.layout import CHIP_SHAPE
 from mnc.mncore_backend.machine import WRITABLE_MASKS
-from mnc.mncore_backend.movement.load import plan_load
+from mnc.mncore_backend.movement.crossing import SCRATCH
 from mnc.mncore_backend.movement.local import LONG, WORD, T, access, constant, copy
 from mnc.mncore_backend.movement.patterns import ABSENT, OFFSET, PADDED, batched, in_fours, patterns
 from mnc.mncore_backend.movement.scope import Index, uniform
+from mnc.mncore_backend.movement.tables import Constants, Kept, load_words
 from mnc.mncore_backend.movement.transfers import CYCLES
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, local
+from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local
 
 ENTRIES = 2
 """Entries of a table in one long word: the LSB word holds two offsets, and what brings each of them to where T wants it
@@ -32,9 +33,6 @@ MOST_TABLES = 256
 Entry = tuple[Buffer, int]
 """A table and the number of an entry of it: an offset and flags for each of four cycles."""
 
-Constants = list[tuple[DramImage, NDArray[np.uint32]]]
-Kept = list[tuple[Buffer, Layout, NDArray[np.uint32]]]
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -45,13 +43,12 @@ class Plan:
     kept: Kept = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass
 class Picker:
     """State of one gather: which target long words have been written, the tables loaded so far. `padding` is the
     pattern of target words that nothing comes to."""
 
     builder: Builder
-    scratch: Buffer
     target: Buffer
     padding: int = 0
     touched: set[int] = field(default_factory=set)
@@ -59,6 +56,11 @@ class Picker:
     kept: Kept = field(default_factory=list)
     _held: dict[int, Buffer] = field(default_factory=dict)
     _tables: dict[bytes, Entry] = field(default_factory=dict)
+
+    @cached_property
+    def scratch(self) -> Buffer:
+        """Where portions arrive."""
+        return self.builder.temporary(SCRATCH, (Memory.LM0,), "scratch")
 
     def portion(self, index: Index, padded: NDArray[np.bool_], longs: list[int]) -> None:
         """Take what `index` (scratch words [8, 8, 16, 4, words], -1: not there) offers for the given target long words.
@@ -191,25 +193,9 @@ class Picker:
             msb |= ((own & ABSENT) != 0).astype(np.uint32) << np.uint32(_ABSENT - slot)
             msb |= ((own & PADDED) == 0).astype(np.uint32) << np.uint32(_UNPADDED - slot)
         words = np.stack([msb, lsb], axis=-1)  # [block, cycle, 8, 8, 16, 4, word]
-        return self._load_words(np.moveaxis(words, (0, 1), (4, 5)).reshape(*CHIP_SHAPE, -1))
-
-    def _load_words(self, words: NDArray[np.uint32]) -> Buffer:
-        """Per-PE words, loaded here or kept; axes along which they do not change are left to replication."""
-        shape, dims = [], []
-        for position, axis in enumerate((Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE)):
-            once = words.take([0], axis=position)
-            alike = bool((words == once).all())
-            words = once if alike else words
-            shape.append(words.shape[position])
-            dims.append(() if alike else (Digit(AXIS_SIZE[axis], axis, 1),))
-        longs = words.shape[-1] // 2
-        layout = Layout((*shape, 2 * longs), (*dims, (Digit(longs), Digit(2, Axis.W))))
-        table = self.builder.temporary(longs, (LOCAL_MEMORY[1],), "table")
-        if self.builder.keep:
-            self.kept.append((table, layout, words))
-        else:
-            self.constants.append((plan_load(self.builder, layout, table), words))
-        return table
+        return load_words(
+            self.builder, np.moveaxis(words, (0, 1), (4, 5)).reshape(*CHIP_SHAPE, -1), self.constants, self.kept
+        )
 
 
 def _by_lanes(words: NDArray[Any]) -> NDArray[Any]:

@@ -35,8 +35,8 @@ class Need:
         """Coordinates of the source word along one axis."""
         return self.code.get(self.place, axis)
 
-    @property
-    def _way(self) -> Index:
+    @cached_property
+    def way(self) -> Index:
         """Bits of the place in which each word differs from where it is wanted, apart from address and word."""
         own = sum(_own(axis).astype(self.place.dtype) << self.code.shift(axis) for axis in LEVELS)
         return (self.place ^ own) & sum(self.code.field(axis) for axis in LEVELS)
@@ -44,7 +44,7 @@ class Need:
     @cached_property
     def _moved(self) -> int:
         """Bits of the place in which some wanted word differs from where it is wanted."""
-        return int(np.bitwise_or.reduce(self._way[self.wanted], initial=0))
+        return int(np.bitwise_or.reduce(self.way[self.wanted], initial=0))
 
     @cached_property
     def count(self) -> int:
@@ -53,7 +53,7 @@ class Need:
 
     def by_distance(self) -> list["Need"]:
         """The wanted words that stay in their PE, in their MAB, L1B, L2B, and the others: those that there are."""
-        way, left, kept = self._way, self.wanted, 0
+        way, left, kept = self.way, self.wanted, 0
         result = []
         for axis in (None, *reversed(LEVELS)):
             kept |= 0 if axis is None else self.code.field(axis)
@@ -67,7 +67,7 @@ class Need:
         """Target long words that every PE takes from one and the same own long word: target -> source."""
         words = self.place & (self.code.field(Axis.ADDRESS) | self.code.field(Axis.W))
         lanes = np.arange(self.place.shape[-1], dtype=self.place.dtype) % 2
-        whole = self.wanted & (self._way == 0) & (self.at(Axis.W) == lanes) & (words == words[0, 0, 0, 0])
+        whole = self.wanted & (self.way == 0) & (self.at(Axis.W) == lanes) & (words == words[0, 0, 0, 0])
         chosen = whole.reshape(-1, self.place.shape[-1]).all(axis=0)
         address = self.at(Axis.ADDRESS)[0, 0, 0, 0]
         pairs = (chosen[::2] & chosen[1::2] & (address[::2] == address[1::2])).nonzero()[0]

@@ -1,0 +1,175 @@
+"""Words that PEs take from another MAB of their L1B: all MABs give at once, and each receives what another one gave,
+a fixed number of MABs before it (l1bmd+n by way of the turnaround register, SDM 3.6.8).
+
+Windows over an image have halos that neighbours hold. What comes from other L1Bs or L2Bs besides is brought to one of
+the MABs only, and the others take it from there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout
+from mnc.mncore_backend.movement.local import LONG, access, constant
+from mnc.mncore_backend.movement.patterns import batched
+from mnc.mncore_backend.movement.scope import LEVELS, Index, Need
+from mnc.mncore_backend.movement.tables import Constants, Kept, load_words
+from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, with_mask
+
+MABS = AXIS_SIZE[Axis.MAB]
+BITS = 32
+"""Masks of one long word of the table: those of its MSB word."""
+MOST_WAYS = 4
+"""Ways in which PEs may get one long word; more of them are left to tables of addresses."""
+NONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Long words that some PEs take from the MAB `turn` places before theirs (0: from themselves).
+
+    Attributes:
+        behind: whether they are read from the target, where they have been brought to, and not from the source.
+        chosen: the PEs, [8, 8, 16, 4].
+        pairs: addresses of long words, where from and where to.
+    """
+
+    turn: int
+    behind: bool
+    chosen: NDArray[np.bool_]
+    pairs: list[tuple[int, int]]
+
+
+def find_shifts(source: Layout, need: Need, *, behind: bool) -> tuple[list[Shift], Need]:
+    """Shifts that bring whole long words from MABs of the same L1B, and what is left. With `behind` also what another
+    MAB gets from another L1B or L2B: all that is left must be brought first."""
+    ways, bits = _ways(source, need, behind=behind)
+    found: dict[tuple[int, bytes], list[tuple[int, int]]] = {}
+    taken = np.zeros(need.wanted.shape, np.bool_)
+    for target in range(ways.shape[-1]):
+        own = ways[..., target]
+        values = np.unique(own[own != NONE]).tolist()
+        if not 0 < len(values) <= MOST_WAYS:
+            continue
+        for value in values:
+            key = value >> bits, np.packbits(own == value).tobytes()
+            found.setdefault(key, []).append((value & (1 << bits) - 1, target))
+        taken[..., 2 * target : 2 * target + 2] = (own != NONE)[..., np.newaxis]
+    shape = ways.shape[:-1]
+    shifts = [
+        Shift(way % MABS, way >= MABS, np.unpackbits(np.frombuffer(mask, np.uint8)).astype(bool).reshape(shape), pairs)
+        for (way, mask), pairs in sorted(found.items())
+    ]
+    return shifts, Need(need.wanted & ~taken, need.code, need.place)
+
+
+def _ways(source: Layout, need: Need, *, behind: bool) -> tuple[Index, int]:
+    """For every long word [8, 8, 16, 4, longs] of the target: the address that it comes from, and above these bits (the
+    second result) the number of MABs that it passes, plus `MABS` where it is read from the target; NONE if no shift
+    brings it."""
+    code, first, second = need.code, need.place[..., ::2], need.place[..., 1::2]
+    word = code.field(Axis.W)
+    whole = need.wanted[..., ::2] & need.wanted[..., 1::2] & (first & word == 0) & (first ^ second == word)
+    way = need.way[..., ::2]
+    far = way & (code.field(Axis.L2B) | code.field(Axis.L1B)) != 0
+    apart = way & code.field(Axis.PE) != 0
+    near = whole & ~far & ~apart
+    longs = first.shape[-1]
+    bits = max(code.address_bits, longs.bit_length())
+    mab = np.arange(MABS).reshape(-1, 1, 1)
+    turn = (mab - code.get(first, Axis.MAB)) % MABS
+    ways = np.where(near, turn << bits | code.get(first, Axis.ADDRESS), NONE)
+    if behind:
+        held = whole & far & (way & (code.field(Axis.MAB) | code.field(Axis.PE)) == 0)
+        holder = _holders(source, need, held, whole & far & ~held & ~apart)
+        turn = (mab - holder // longs) % MABS
+        ways = np.where(holder != NONE, (turn + MABS) << bits | holder % longs, ways)
+    return ways, bits
+
+
+def _holders(source: Layout, need: Need, held: NDArray[np.bool_], wanted: NDArray[np.bool_]) -> Index:
+    """For the `wanted` long words: MAB * long words + address of one that holds the same, among the `held` ones of the
+    same PE of any MAB of the L1B; NONE without."""
+    code = need.code
+    replicas = sum(source.replicated_bits(axis) << code.shift(axis) for axis in LEVELS)
+    size = 1 << code.shift(LEVELS[0]) + AXIS_SIZE[LEVELS[0]].bit_length() - 1
+    l2b, l1b, mab, pe, longs = np.ogrid[tuple(slice(n) for n in held.shape)]
+    key = (need.place[..., ::2] & ~replicas) + size * ((l2b * AXIS_SIZE[Axis.L1B] + l1b) * AXIS_SIZE[Axis.PE] + pe)
+    result = np.full(held.shape, NONE, np.int64)
+    keys = key[held]
+    if not len(keys):
+        return result
+    places = np.broadcast_to(mab * held.shape[-1] + longs, held.shape)[held]
+    order = np.argsort(keys, kind="stable")
+    asked = key[wanted]
+    at = np.minimum(np.searchsorted(keys[order], asked), len(keys) - 1)
+    result[wanted] = np.where(keys[order][at] == asked, places[order][at], NONE)
+    return result
+
+
+def emit_shifts(
+    builder: Builder,
+    shifts: Sequence[Shift],
+    source: Buffer,
+    target: Buffer,
+    fresh: set[int],
+    constants: Constants,
+    kept: Kept,
+) -> None:
+    """Make the shifts. Of `fresh` long words of the target nothing is written yet, and PEs that take nothing get zeros;
+    in others they keep what is there."""
+    masks = list(dict.fromkeys(shift.chosen.tobytes() for shift in shifts if not shift.chosen.all()))
+    table = _table(builder, shifts, masks, constants, kept) if masks else None
+    last, mask = b"", None
+    for shift in sorted(shifts, key=lambda shift: (shift.behind, shift.chosen.tobytes())):
+        if shift.chosen.all():
+            own = None
+        else:
+            assert table is not None
+            if shift.chosen.tobytes() != last:
+                last = shift.chosen.tobytes()
+                mask = _load_mask(builder, table, masks.index(last))
+            own = mask
+        for new in (True, False):
+            for part in batched([pair for pair in shift.pairs if (pair[1] in fresh) is new]):
+                read = access(target if shift.behind else source, [LONG * a for a, _ in part], LONG)
+                write = access(target, [LONG * b for _, b in part], LONG)
+                if not new and own is not None:
+                    write = with_mask(write, own)
+                _move(builder, shift.turn, read, write, own if new else None)
+        fresh = fresh - {target for _, target in shift.pairs}
+
+
+def _move(builder: Builder, turn: int, read: BufferOperand, write: BufferOperand, flush: Mask | None) -> None:
+    if turn:
+        register = Operand(Memory.TURNAROUND, LONG)
+        builder.emit("l1bmd", [read], [register], modifier=f"+{turn}")
+        builder.emit("l1bmd", [register], [write], modifier=f"+{turn}", zero_flush=flush)
+        return
+    held = local(builder.temporary(len(read.offsets)), range(len(read.offsets)))
+    builder.emit("lpassa", [read], [held])
+    builder.emit("lpassa", [held], [write], zero_flush=flush)
+
+
+def _table(
+    builder: Builder, shifts: Sequence[Shift], masks: list[bytes], constants: Constants, kept: Kept
+) -> Buffer:
+    """Bits that are set where a mask does not choose a PE, in the MSB words of as many long words as it takes."""
+    chosen = {shift.chosen.tobytes(): shift.chosen for shift in shifts}
+    shape = shifts[0].chosen.shape
+    words = np.zeros((*shape, 2 * -(-len(masks) // BITS)), np.uint32)
+    for number, mask in enumerate(masks):
+        words[..., number // BITS * 2] |= (~chosen[mask]).astype(np.uint32) << np.uint32(number % BITS)
+    return load_words(builder, words, constants, kept)
+
+
+def _load_mask(builder: Builder, table: Buffer, number: int) -> Mask:
+    """Let a mask register pass the PEs whose bit is clear (SDM 3.6.2: the flag of zero)."""
+    entry = builder.masks[0]
+    builder.masks.rotate(-1)
+    bit = constant(builder, 1 << number % BITS, "chosen")
+    builder.emit("land", [local(table, [number // BITS]), local(bit, [0])], [Operand(Memory.MASK, address=entry)])
+    return Mask(entry=entry)
