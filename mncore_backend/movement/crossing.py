@@ -2,7 +2,7 @@
 that any of them needs can be found.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, 
 SCRATCH = 512  # long words of LM0 for arriving data
 STAGED_L1BM = 4096  # long words for one chunk: half of the memory
 STAGED_L2BM = 8192
+MOST_GRANULES = 8  # MABs whose words travel one by one, on the average of all addresses: half of those that there are
 ARRIVING_L2BM = 16384  # what one exchange between L2Bs may bring: half of the memory
 
 
@@ -26,6 +27,7 @@ class Crossing:
     family: Family | None  # how data comes down; None = nothing leaves the MAB
     mabs_alike: bool  # the source is replicated over all MABs
     rotate: bool  # exchange between the PEs of a MAB by rotations
+    row: int = 0  # addresses of a MAB where the need is by granules: then theirs are MAB * row + address
 
     @property
     def native(self) -> int:
@@ -92,6 +94,19 @@ def crossing(source: Layout, need: Need) -> Crossing:
         return Crossing(source, lefts, blocks, PE_FAMILIES[0], alike, rotate=not kept[Axis.PE])
     family = PE_FAMILIES[2] if kept[Axis.PE] else PE_FAMILIES[3]
     return Crossing(source, lefts, blocks, family, alike, rotate=False)
+
+
+def narrowed(source: Layout, need: Need) -> tuple[Crossing, Need]:
+    """The cheapest way for a need, and the need in its terms: by granules where few of the MABs have something that
+    goes to others."""
+    way = crossing(source, need)
+    if way.family is None or way.family is PE_FAMILIES[0] or way.mabs_alike:
+        return way, need
+    addresses = np.unique(need.at(Axis.ADDRESS)[need.wanted]).size
+    fine = need.by_granules()
+    if np.unique(fine.at(Axis.ADDRESS)[fine.wanted]).size > MOST_GRANULES * addresses:
+        return way, need
+    return replace(way, mabs_alike=True, row=1 << need.code.address_bits), fine
 
 
 def _giving(source: Layout, need: Need, axis: Axis) -> list[int]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.layout import Layout, addresses_in_use
 from mnc.mncore_backend.movement.compose import NoWay
-from mnc.mncore_backend.movement.crossing import crossing
+from mnc.mncore_backend.movement.crossing import narrowed
 from mnc.mncore_backend.movement.estimate import count, move_steps
 from mnc.mncore_backend.movement.feasible import may_copy, may_hop, may_transpose
 from mnc.mncore_backend.movement.hop import Emit, hop
@@ -144,7 +144,7 @@ def _collect_and_pick(
     copied = need.copies()
     rest = need.without(copied)
     best: tuple[int, Builder, Plan] | None = None
-    for parts, shifts in _trials(source_layout, rest):
+    for parts, shifts in _trials(rest):
         own = Builder(Program(), builder.location, builder.keep)
         copy(own, source, target, [(LONG * a, LONG * b) for b, a in copied.items()])
         plan = _pick_parts(own, source_layout, source, parts, shifts, ~need.wanted, longs, target, padding, set(copied))
@@ -157,16 +157,16 @@ def _collect_and_pick(
     return best[2]
 
 
-def _trials(source: Layout, rest: Need) -> Iterator[tuple[list[Need], list[Shift]]]:
+def _trials(rest: Need) -> Iterator[tuple[list[Need], list[Shift]]]:
     """Ways to bring the words that are left: in one part or by distance, and what shifts between MABs bring besides."""
     parts = rest.by_distance()
     yield [rest] if parts else [], []
     if len(parts) > 1 and parts[-1].count <= MOST_FAR * rest.count:
         yield parts, []
-    shifts, left = find_shifts(source, rest, behind=False)
+    shifts, left = find_shifts(rest, behind=False)
     if shifts:
         yield left.by_distance(), shifts
-    more, last = find_shifts(source, rest, behind=True)
+    more, last = find_shifts(rest, behind=True)
     if last.count < left.count:
         yield last.by_distance(), more
 
@@ -189,7 +189,7 @@ def _pick_parts(
         touched = set(longs)
     picker = Picker(builder, target, padding or 0, touched)
     for part in parts:
-        for portion in portions(builder, crossing(source_layout, part), source, part, picker.scratch):
+        for portion in portions(builder, *narrowed(source_layout, part), source, picker.scratch):
             picker.portion(portion.index, padded, longs)
     shifted = {target for shift in shifts for _, target in shift.pairs} - picker.touched if padding == 0 else set[int]()
     if padding is not None:

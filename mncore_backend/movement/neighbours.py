@@ -2,7 +2,7 @@
 a fixed number of MABs before it (l1bmd+n by way of the turnaround register, SDM 3.6.8).
 
 Windows over an image have halos that neighbours hold. What comes from other L1Bs or L2Bs besides is brought to one of
-the MABs only, and the others take it from there.
+the MABs that want it, and the others take it from there.
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout
+from mnc.mncore_backend.layout import AXIS_SIZE, Axis
 from mnc.mncore_backend.movement.local import LONG, access, constant
 from mnc.mncore_backend.movement.patterns import batched
-from mnc.mncore_backend.movement.scope import LEVELS, Index, Need
+from mnc.mncore_backend.movement.scope import Index, Need
 from mnc.mncore_backend.movement.tables import Constants, Kept, load_words
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, with_mask
 
@@ -43,10 +43,10 @@ class Shift:
     pairs: list[tuple[int, int]]
 
 
-def find_shifts(source: Layout, need: Need, *, behind: bool) -> tuple[list[Shift], Need]:
+def find_shifts(need: Need, *, behind: bool) -> tuple[list[Shift], Need]:
     """Shifts that bring whole long words from MABs of the same L1B, and what is left. With `behind` also what another
     MAB gets from another L1B or L2B: all that is left must be brought first."""
-    ways, bits = _ways(source, need, behind=behind)
+    ways, bits = _ways(need, behind=behind)
     found: dict[tuple[int, bytes], list[tuple[int, int]]] = {}
     taken = np.zeros(need.wanted.shape, np.bool_)
     for target in range(ways.shape[-1]):
@@ -66,7 +66,7 @@ def find_shifts(source: Layout, need: Need, *, behind: bool) -> tuple[list[Shift
     return shifts, Need(need.wanted & ~taken, need.code, need.place)
 
 
-def _ways(source: Layout, need: Need, *, behind: bool) -> tuple[Index, int]:
+def _ways(need: Need, *, behind: bool) -> tuple[Index, int]:
     """For every long word [8, 8, 16, 4, longs] of the target: the address that it comes from, and above these bits (the
     second result) the number of MABs that it passes, plus `MABS` where it is read from the target; NONE if no shift
     brings it."""
@@ -83,30 +83,28 @@ def _ways(source: Layout, need: Need, *, behind: bool) -> tuple[Index, int]:
     turn = (mab - code.get(first, Axis.MAB)) % MABS
     ways = np.where(near, turn << bits | code.get(first, Axis.ADDRESS), NONE)
     if behind:
-        held = whole & far & (way & (code.field(Axis.MAB) | code.field(Axis.PE)) == 0)
-        holder = _holders(source, need, held, whole & far & ~held & ~apart)
+        holder = _holders(need, whole & far & ~apart, turn)
         turn = (mab - holder // longs) % MABS
         ways = np.where(holder != NONE, (turn + MABS) << bits | holder % longs, ways)
     return ways, bits
 
 
-def _holders(source: Layout, need: Need, held: NDArray[np.bool_], wanted: NDArray[np.bool_]) -> Index:
-    """For the `wanted` long words: MAB * long words + address of one that holds the same, among the `held` ones of the
-    same PE of any MAB of the L1B; NONE without."""
+def _holders(need: Need, wanted: NDArray[np.bool_], turn: Index) -> Index:
+    """For the `wanted` long words which other one of the same PE of some MAB of the L1B holds the same: MAB * long
+    words + address; NONE where there is none, or where this is the one that the others take it from. That is one that
+    passes as many MABs (`turn`) as most do. Replicas are kept apart: they can be brought to several MABs at once."""
     code = need.code
-    replicas = sum(source.replicated_bits(axis) << code.shift(axis) for axis in LEVELS)
-    size = 1 << code.shift(LEVELS[0]) + AXIS_SIZE[LEVELS[0]].bit_length() - 1
-    l2b, l1b, mab, pe, longs = np.ogrid[tuple(slice(n) for n in held.shape)]
-    key = (need.place[..., ::2] & ~replicas) + size * ((l2b * AXIS_SIZE[Axis.L1B] + l1b) * AXIS_SIZE[Axis.PE] + pe)
-    result = np.full(held.shape, NONE, np.int64)
-    keys = key[held]
-    if not len(keys):
-        return result
-    places = np.broadcast_to(mab * held.shape[-1] + longs, held.shape)[held]
-    order = np.argsort(keys, kind="stable")
-    asked = key[wanted]
-    at = np.minimum(np.searchsorted(keys[order], asked), len(keys) - 1)
-    result[wanted] = np.where(keys[order][at] == asked, places[order][at], NONE)
+    size = 1 << code.shift(Axis.L2B) + code.field(Axis.L2B).bit_count()
+    l2b, l1b, mab, pe, longs = np.ogrid[tuple(slice(n) for n in wanted.shape)]
+    key = need.place[..., ::2] + size * ((l2b * AXIS_SIZE[Axis.L1B] + l1b) * AXIS_SIZE[Axis.PE] + pe)
+    places = np.broadcast_to(mab * wanted.shape[-1] + longs, wanted.shape)[wanted]
+    keys, turns = key[wanted], turn[wanted]
+    order = np.lexsort([-np.bincount(turns, minlength=MABS)[turns], keys])
+    first = np.concatenate([[True], np.diff(keys[order]) != 0])
+    found = np.full(len(keys), NONE, np.int64)
+    found[order] = np.where(first, NONE, places[order][np.maximum.accumulate(np.where(first, np.arange(len(keys)), 0))])
+    result = np.full(wanted.shape, NONE, np.int64)
+    result[wanted] = found
     return result
 
 
@@ -154,9 +152,7 @@ def _move(builder: Builder, turn: int, read: BufferOperand, write: BufferOperand
     builder.emit("lpassa", [held], [write], zero_flush=flush)
 
 
-def _table(
-    builder: Builder, shifts: Sequence[Shift], masks: list[bytes], constants: Constants, kept: Kept
-) -> Buffer:
+def _table(builder: Builder, shifts: Sequence[Shift], masks: list[bytes], constants: Constants, kept: Kept) -> Buffer:
     """Bits that are set where a mask does not choose a PE, in the MSB words of as many long words as it takes."""
     chosen = {shift.chosen.tobytes(): shift.chosen for shift in shifts}
     shape = shifts[0].chosen.shape

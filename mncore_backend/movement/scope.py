@@ -80,6 +80,15 @@ class Need:
             wanted[..., 2 * long : 2 * long + 2] = False
         return Need(wanted, self.code, self.place)
 
+    def by_granules(self) -> "Need":
+        """The same with the MAB in the upper bits of the address, as if all MABs had what any of them has."""
+        code = PlaceCode(self.code.address_bits + self.code.field(Axis.MAB).bit_count())
+        place = self.place.astype(np.int64)
+        inner = place & (1 << self.code.shift(Axis.MAB)) - 1
+        own = sum((self.code.get(place, axis) << code.shift(axis) for axis in (Axis.L2B, Axis.L1B)), inner)
+        mab = self.code.get(place, Axis.MAB) << self.code.shift(Axis.MAB)
+        return Need(self.wanted, code, own | mab | _own(Axis.MAB).astype(np.int64) << code.shift(Axis.MAB))
+
     def keeps(self, axis: Axis) -> bool:
         """Whether every word stays within its own coordinate of `axis`."""
         return not self._moved & self.code.field(axis)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis
+from mnc.mncore_backend.movement.compose import fill, slack
 from mnc.mncore_backend.movement.crossing import Crossing
 from mnc.mncore_backend.movement.local import LONG, access, copy
 from mnc.mncore_backend.movement.paths import Path
@@ -38,10 +39,10 @@ class Portion:
     index: Index
 
 
-def portions(builder: Builder, way: Crossing, source: Buffer, need: Need, scratch: Buffer) -> Iterator[Portion]:
+def portions(builder: Builder, way: Crossing, need: Need, source: Buffer, scratch: Buffer) -> Iterator[Portion]:
     """Emit the transfers portion by portion; the caller picks from the scratch buffer in between."""
     addresses = np.where(need.wanted, need.at(Axis.ADDRESS), ABSENT)
-    used = _in_order_of_use(addresses)
+    used = _in_order_of_use(addresses, way.row)
     readers = Readers(addresses)
     first, size = 0, way.chunk()
     while first < len(used):
@@ -60,16 +61,16 @@ def portions(builder: Builder, way: Crossing, source: Buffer, need: Need, scratc
         first += len(chunk)
 
 
-def _in_order_of_use(addresses: Index) -> Index:
+def _in_order_of_use(addresses: Index, row: int) -> Index:
     """Source addresses that some PE wants, by the first target word that wants them: what different PEs want for the
-    same word arrives together, and is picked together."""
+    same word arrives together, and is picked together. With `row` addresses per MAB those of each MAB."""
     most = int(addresses.max(initial=ABSENT)) + 1
     longs = addresses.shape[-1]
     wants = np.zeros((longs, most + 1), np.bool_)  # the last column is that of ABSENT
     for word in range(longs):
         wants[word, addresses[..., word]] = True
     used = np.flatnonzero(wants[:, :most].any(axis=0))
-    return used[np.argsort(wants[:, used].argmax(axis=0), kind="stable")]
+    return used[np.lexsort([wants[:, used].argmax(axis=0), used // row if row else np.zeros_like(used)])]
 
 
 def _arrivals(builder: Builder, route: Route, source: Buffer, scratch: Buffer, chunk: list[int]) -> Iterator[Portion]:
@@ -106,6 +107,10 @@ def _extent(route: Route, total: int) -> int:
 def _collect(builder: Builder, route: Route, source: Buffer, chunk: list[int]) -> tuple[Buffer, int]:
     """PE -> L1BM (-> L2BM (-> PDM -> L2BM) -> L1BM). Returns the L1BM buffer to read from and its filled size."""
     way, size = route.way, route.size
+    if way.row:
+        up = staging(builder, Memory.L1BM, max(size, slack(len(chunk))), "gather")
+        fill(builder, source, up, np.array(chunk + chunk[-1:] * (size // way.native - len(chunk))), way.row)
+        return _exchange(builder, route, up) if way.blocks or way.lefts else (up, size)
     family = PE_FAMILIES[2] if way.mabs_alike else PE_FAMILIES[0]
     block = family.short.block
     up = staging(builder, Memory.L1BM, max(size, -(-len(chunk) // CYCLES) * block), "gather")
@@ -176,9 +181,7 @@ def _deliver(builder: Builder, way: Crossing, l1bm: Buffer, first: int, count: i
         at += step.data
 
 
-def _finish(
-    builder: Builder, way: Crossing, wanted: Wanted, number: Index, count: int, scratch: Buffer
-) -> Portion:
+def _finish(builder: Builder, way: Crossing, wanted: Wanted, number: Index, count: int, scratch: Buffer) -> Portion:
     """Add rotated copies if PEs exchange; turn long-word numbers into scratch words."""
     if way.rotate:
         for turn in range(1, CYCLES):
