@@ -176,3 +176,33 @@ func.func @broadcast_factor(%q: tensor<1x3x8xf32>, %r: tensor<3x1xf32>, %w: tens
   %3 = "graph.matmul"(%2, %w) : (tensor<4x3x8xf32>, tensor<8x5xf32>) -> tensor<4x3x5xf32>
   return %1, %3 : tensor<2x3x5xf32>, tensor<4x3x5xf32>
 }
+
+// A group normalisation between two reshapes: the merge of 4x13x13 moves behind the reduction and what is broadcast.
+// CHECK-LABEL: func.func @merge
+func.func @merge(%x: tensor<2x32x13x13xf32>, %s: tensor<32x1x1xf32>) -> tensor<2x32x13x13xf32> {
+  // CHECK-DAG: %[[X:.*]] = "graph.reshape"(%arg0) : (tensor<2x32x13x13xf32>) -> tensor<2x8x4x13x13xf32>
+  // CHECK-DAG: %[[M:.*]] = "graph.reduce"({{.*}}) {axes = array<i64: 2, 3, 4>, keepdims = true, kind = "mean"}
+  // CHECK: %[[C:.*]] = "graph.sub"({{.*}}, %[[M]]) : (tensor<2x8x4x13x13xf32>, tensor<2x8x1x1x1xf32>)
+  // CHECK: %[[S:.*]] = "graph.reshape"(%arg1) : (tensor<32x1x1xf32>) -> tensor<1x8x4x1x1xf32>
+  // CHECK: %[[P:.*]] = "graph.mul"(%[[C]], %[[S]])
+  // CHECK: "graph.reshape"(%[[P]]) : (tensor<2x8x4x13x13xf32>) -> tensor<2x32x13x13xf32>
+  %0 = "graph.reshape"(%x) : (tensor<2x32x13x13xf32>) -> tensor<2x8x676xf32>
+  %1 = "graph.reduce"(%0) {kind = "mean", axes = array<i64: 2>, keepdims = true} : (tensor<2x8x676xf32>) -> tensor<2x8x1xf32>
+  %2 = "graph.sub"(%0, %1) : (tensor<2x8x676xf32>, tensor<2x8x1xf32>) -> tensor<2x8x676xf32>
+  %3 = "graph.reshape"(%2) : (tensor<2x8x676xf32>) -> tensor<2x32x13x13xf32>
+  %4 = "graph.mul"(%3, %s) : (tensor<2x32x13x13xf32>, tensor<32x1x1xf32>) -> tensor<2x32x13x13xf32>
+  return %4 : tensor<2x32x13x13xf32>
+}
+
+// What is as large would be reshaped instead. 6x4 and 8x3 have no common split.
+// CHECK-LABEL: func.func @no_merge
+// WHY-DAG: BehindBroadcast refused 'graph.add': the other operand would be reshaped instead, and is as large
+func.func @no_merge(%x: tensor<6x4xf32>, %y: tensor<24xf32>, %z: tensor<3xf32>) -> (tensor<24xf32>, tensor<8x3xf32>) {
+  // CHECK: "graph.add"({{.*}}, %arg1) : (tensor<24xf32>, tensor<24xf32>)
+  // CHECK: "graph.add"({{.*}}, %arg2) : (tensor<8x3xf32>, tensor<3xf32>)
+  %0 = "graph.reshape"(%x) : (tensor<6x4xf32>) -> tensor<24xf32>
+  %1 = "graph.add"(%0, %y) : (tensor<24xf32>, tensor<24xf32>) -> tensor<24xf32>
+  %2 = "graph.reshape"(%x) : (tensor<6x4xf32>) -> tensor<8x3xf32>
+  %3 = "graph.add"(%2, %z) : (tensor<8x3xf32>, tensor<3xf32>) -> tensor<8x3xf32>
+  return %1, %3 : tensor<24xf32>, tensor<8x3xf32>
+}
