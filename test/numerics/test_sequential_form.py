@@ -50,8 +50,8 @@ def test_large_programs_are_left_out(comparisons: Comparisons, monkeypatch: pyte
 
 
 def test_a_wrong_schedule_is_found(comparisons: Comparisons, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(program: Program, *arguments: Any) -> Lines:
-        lines = scheduled_lines(program, *arguments)
+    def wrong(program: Program, *arguments: Any, **options: Any) -> Lines:
+        lines = scheduled_lines(program, *arguments, **options)
         return replace(lines, texts=[text.replace("fvmul", "fvadd") for text in lines.texts])
 
     monkeypatch.setattr("numerics.sequential_form.scheduled_lines", wrong)

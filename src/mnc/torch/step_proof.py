@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import torch
 
+from mnc.core.garbage import only_new_garbage
 from mnc.torch import proof as proving
 from mnc.torch.proof import Deviation, Proof, Runner
 from mnc.torch.reference import Arrays
@@ -37,7 +38,7 @@ def prove(traced: StepTrace, model: onnx.ModelProto, exact: onnx.ModelProto) -> 
     Raises:
         InternalError: the graph disagrees with torch; names the tensor.
     """
-    with one_thread():
+    with one_thread(), only_new_garbage():
         double = _double(traced, exact)
         proving.require(double, "double")
         single: list[Deviation] = []
@@ -135,7 +136,6 @@ class _Side:
         given = [value.detach().cpu().numpy() for values in batch for value in values]
         feeds = dict(zip((*self._traced.data, *self._traced.labels), given, strict=True))
         results = runner.run({**first, **state, **feeds})
-        _return_memory()
         _return_memory()
         theirs = [*state.values(), *given]
         return {

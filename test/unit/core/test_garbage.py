@@ -1,11 +1,12 @@
 """Thresholds of the garbage collector during passes."""
 
 import gc
+import weakref
 from collections.abc import Iterator
 
 import pytest
 
-from mnc.core.garbage import THRESHOLDS, rare_collection
+from mnc.core.garbage import THRESHOLDS, only_new_garbage, rare_collection
 
 
 @pytest.fixture(autouse=True)
@@ -40,3 +41,27 @@ def test_rarer_thresholds_of_the_user_stay(own: tuple[int, int, int]) -> None:
     with rare_collection():
         assert gc.get_threshold() == own
     assert gc.get_threshold() == own
+
+
+class Node:
+    """Something that can lie in a cycle, and can be watched."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+def test_only_what_is_new_is_collected() -> None:
+    old = Node()
+    before = weakref.ref(old)
+    with only_new_garbage():
+        frozen = gc.get_freeze_count()
+        new = weakref.ref(Node())
+        del old
+        with only_new_garbage():
+            assert gc.get_freeze_count() == frozen > 0, "inside of itself it sets nothing aside"
+        gc.collect()
+        assert new() is None and before() is not None
+        assert gc.get_freeze_count() > 0
+    assert not gc.get_freeze_count()
+    gc.collect()
+    assert before() is None
