@@ -1,32 +1,18 @@
 """Prices of tiles with halos, made of a tensor that is on the chip."""
 
 from collections.abc import Sequence
-from math import log2, prod
-from typing import Protocol
+from math import log2
 
 from mnc.mncore_backend.layout import Axis, Digit, Layout
 from mnc.mncore_backend.machine import CYCLES_PER_STEP
 from mnc.mncore_backend.pricing.crossing import Crossing, crossing
 from mnc.mncore_backend.pricing.facts import IN_ADDRESS, LEVELS, facts
+from mnc.mncore_backend.pricing.halos import halos
 from mnc.mncore_backend.pricing.resources import Resources
 from mnc.mncore_backend.pricing.table import price
+from mnc.mncore_backend.pricing.window import Window, addresses, reached
 
 _LEVEL = {axis: number for number, axis in enumerate(LEVELS)}
-
-
-class Window(Protocol):
-    """How one dimension is read: iteration dimensions that slide (`out`) and that move inside the window."""
-
-    @property
-    def out(self) -> int | None: ...
-    @property
-    def kernel(self) -> int | None: ...
-    @property
-    def stride(self) -> int: ...
-    @property
-    def dilation(self) -> int: ...
-    @property
-    def low(self) -> int: ...
 
 
 def tiling(
@@ -50,6 +36,10 @@ def tiling(
     way = tile_crossing(windows, extents, digits, source, places, tiles)
     if way.is_copy:
         return Resources(alu=2.0 * -(-facts(tiles).longs // CYCLES_PER_STEP))  # by way of a register file
+    if places is not None and facts(source).holds == facts(places).holds:
+        found = halos(windows, extents, digits, places, tiles)
+        if found is not None:
+            return found
     return price("tiling", way)
 
 
@@ -71,17 +61,11 @@ def tile_crossing(
         if window.out is None or (window.kernel is None and window.stride == 1 and not window.low):
             continue
         own = digits[window.out]
-        reached = (_addresses(own) - 1) * window.stride + 1
-        if window.kernel is not None:
-            reached += (extents[window.kernel] - 1) * window.dilation
+        covered = reached(window, extents, digits)
         axes = [_LEVEL[d.axis] for d in own if d.size > 1 and d.axis is not Axis.ADDRESS]
-        step = _addresses(own) * window.stride
-        if axes and (window.low or reached > step or step != _addresses(held)):
+        step = addresses(own) * window.stride
+        if axes and (window.low or covered > step or step != addresses(held)):
             crossed = min(crossed, *axes)
-            inside *= min(1.0, step / (reached + window.low))
+            inside *= min(1.0, step / (covered + window.low))
     found = crossing(facts(source), facts(places), longs=wanted.longs, crossed=crossed)
     return Crossing(found.level, [*found.features, log2(1 + wanted.longs * (1 - inside)), inside], found.is_copy)
-
-
-def _addresses(digits: Sequence[Digit]) -> int:
-    return prod(d.size for d in digits if d.axis is Axis.ADDRESS)
