@@ -7,7 +7,7 @@ from price_samples import Sample
 from mnc.mncore_backend.distribution.space import same_places
 from mnc.mncore_backend.distribution.windows import tile
 from mnc.mncore_backend.isa import OPCODES, Unit
-from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
 from mnc.mncore_backend.movement.estimate import count
 from mnc.mncore_backend.movement.gather import plan_gather
@@ -48,16 +48,11 @@ def _relayout(builder: Builder, sample: Sample) -> None:
     plan_relayout(builder, sample.source, ends[0], sample.target, ends[1])
 
 
-def _lanes(layout: Layout) -> list[tuple[int, object]]:
-    own = [(i, d) for i, digits in enumerate(layout.dims) for d in digits]
-    return [(i, d) for i, d in own if d.axis in (Axis.PE, Axis.W) and d.size > 1]
-
-
 def _tiling(builder: Builder, sample: Sample) -> None:
-    """As `lowering.linalg_to_spmd` does it: a tensor with other lanes goes where the tiles are before they are made."""
+    """As `lowering.linalg_to_spmd` does it: a tensor goes where the tiles are before they are made."""
     windows, extents, digits, layout, places, _ = sample.tiled
     held = _buffer(builder, layout)
-    if places is not None and _lanes(layout) != _lanes(places) and not same_places(layout, places):
+    if places is not None and not same_places(layout, places):
         moved = _buffer(builder, places)
         plan_relayout(builder, layout, held, places, moved)
         layout, held = places, moved

@@ -12,7 +12,7 @@ from mnc.dialects.mncore import Dl, FillPadding, Gather, Relayout
 from mnc.dialects.mncore.attributes import placed_attribute
 from mnc.lowering.linalg_to_spmd.words import word_type
 from mnc.mncore_backend.distribution import Access, Tiled, default_digits, project, same_places
-from mnc.mncore_backend.layout import Axis, Digit, Layout, LayoutError, equivalent
+from mnc.mncore_backend.layout import Layout, LayoutError, equivalent
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,6 @@ def flat_map(index_map: NDArray[np.int64]) -> Any:
     return ir.DenseElementsAttr.get(np.ascontiguousarray(index_map.reshape(-1), dtype=np.int32))
 
 
-def _same_lanes(a: Layout, b: Layout) -> bool:
-    def lanes(layout: Layout) -> list[tuple[int, Digit]]:
-        own = [(i, d) for i, digits in enumerate(layout.dims) for d in digits]
-        return [(i, d) for i, d in own if d.axis in (Axis.PE, Axis.W) and d.size > 1]
-
-    return lanes(a) == lanes(b)
-
-
 def retyped(local: Local, layout: Layout) -> Local:
     """The same buffer under another name of its layout."""
     old = ir.MemRefType(local.buffer.type)
@@ -162,15 +154,15 @@ class Values:
         return local
 
     def tiles(self, source: Any, tiled: Tiled, places: Layout | None, padding: int) -> Local:
-        """The tiles of a tensor, with the word `padding` around it. A tensor on the chip that has other lanes goes to
-        `places` first, from where only halos travel."""
+        """The tiles of a tensor, with the word `padding` around it. A tensor on the chip goes to `places` first,
+        from where only halos travel."""
         key = (source, f"{tiled.layout} {padding} {hash(tiled.index_map.tobytes())}")
         if key not in self._copies:
             if self._in_dram(source) is not None:
                 made = self.load_elements(source, tiled.layout, tiled.index_map, padding)
             else:
                 local = self.anywhere(source)
-                if places is not None and not _same_lanes(local.layout, places):
+                if places is not None:
                     local = self.bring(source, places)
                 made = make_local(tiled.layout, local.buffer.type.element_type)
                 gather(local, made, tiled.index_map, padding)

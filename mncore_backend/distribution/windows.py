@@ -6,7 +6,7 @@ source elements that its tile reaches, so that inside a PE a window is a matter 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,17 @@ def _places(digits: Digits) -> tuple[Digits, int]:
     """Hardware digits of a tiled dimension, and the outputs of one tile."""
     hardware = tuple(d for d in digits if d.size > 1 and d.axis is not Axis.ADDRESS)
     return hardware, prod(d.size for d in digits if d.axis is Axis.ADDRESS)
+
+
+def _in_strides(hardware: Digits, size: int, stride: int) -> tuple[Digits, int]:
+    """Places and the size of a tile such that it is a multiple of the stride: neighbours of the innermost axis together
+    where that comes out even, otherwise as they are."""
+    together = stride // gcd(size, stride)
+    if not hardware or hardware[-1].size % together:
+        return hardware, size
+    last = hardware[-1]
+    fewer = (Digit(last.size // together, last.axis, last.stride * together),) if last.size > together else ()
+    return (*hardware[:-1], *fewer), size * together
 
 
 def reach(window: Window, outputs: int, extents: Sequence[int]) -> int:
@@ -181,7 +192,7 @@ def follow(windows: Windows, extents: Sequence[int], layout: Layout) -> dict[int
         if window.stride == 1 and window.kernel is None and not window.low:
             digits[window.out] = own
         elif is_tileable(own):
-            hardware, size = _places(own)
+            hardware, size = _in_strides(*_places(own), window.stride)
             whole = size % window.stride == 0
             digits[window.out] = tiled_digits(extents[window.out], hardware, size // window.stride if whole else 0)
         else:

@@ -12,13 +12,14 @@ from math import prod
 
 import numpy as np
 
-from mnc.mncore_backend.distribution import Digits, Windows, source_layout, tile
+from mnc.mncore_backend.distribution import Digits, Windows, same_places, source_layout, tile
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.movement.ahead import Request
 from mnc.mncore_backend.placement.prices import reshape_steps
 from mnc.mncore_backend.pricing import relayout, tiling
 
 Plan = Callable[[list[Request]], object]
+
 
 @dataclass(frozen=True)
 class Movement:
@@ -42,7 +43,7 @@ class Movement:
             return [Request(self.source, self.target, np.arange(prod(self.source.shape)), 0)]
         tiles = tile(self.windows, self.extents, self.digits, self.source.shape)
         places = source_layout(self.windows, self.digits, self.source.shape)
-        if places is None or _lanes(places) == _lanes(self.source):
+        if places is None or same_places(places, self.source):
             return [Request(self.source, tiles.layout, tiles.index_map, 0)]
         return [Request(self.source, places), Request(places, tiles.layout, tiles.index_map, 0)]
 
@@ -55,11 +56,6 @@ class Movement:
         if self.source.shape != self.target.shape:
             return reshape_steps(self.source, self.target)
         return relayout(self.source, self.target).total
-
-
-def _lanes(layout: Layout) -> list[tuple[int, object]]:
-    own = [(i, d) for i, digits in enumerate(layout.dims) for d in digits]
-    return [(i, d) for i, d in own if d.axis.value in ("PE", "W") and d.size > 1]
 
 
 class Movements:

@@ -8,6 +8,7 @@ from mnc.mncore_backend.machine import CYCLES_PER_STEP
 from mnc.mncore_backend.pricing.crossing import Crossing, crossing
 from mnc.mncore_backend.pricing.facts import IN_ADDRESS, LEVELS, facts
 from mnc.mncore_backend.pricing.halos import halos
+from mnc.mncore_backend.pricing.relayout import relayout
 from mnc.mncore_backend.pricing.resources import Resources
 from mnc.mncore_backend.pricing.table import price
 from mnc.mncore_backend.pricing.window import Window, addresses, reached
@@ -36,10 +37,9 @@ def tiling(
     way = tile_crossing(windows, extents, digits, source, places, tiles)
     if way.is_copy:
         return Resources(alu=2.0 * -(-facts(tiles).longs // CYCLES_PER_STEP))  # by way of a register file
-    if places is not None and facts(source).holds == facts(places).holds:
-        found = halos(windows, extents, digits, places, tiles)
-        if found is not None:
-            return found
+    found = None if places is None else halos(windows, extents, digits, places, tiles)
+    if places is not None and found is not None:
+        return relayout(source, places) + found
     return price("tiling", way)
 
 

@@ -20,32 +20,33 @@ APART = parse("((8_L2B:1, 4_PE:1, 2_W:1), (32:32), (32:1))", IMAGE)
 ROWS = parse("((8:32, 4_PE:1, 2_W:1), (8_L2B:1, 4_L1B:1), (32:1))", IMAGE)
 
 
-def network() -> Problem:
+def network(channels: int = CHANNELS) -> Problem:
     """A product over channels, an activation, windows of 3 by 3 on each channel, and a second product over channels."""
+    image = channels, SIZE, SIZE
     tensors = (
-        Tensor((INNER, SIZE, SIZE)), Tensor((CHANNELS, INNER)), Tensor(IMAGE, 0), Tensor(IMAGE, 1),
-        Tensor((CHANNELS, 3, 3)), Tensor(IMAGE, 2), Tensor((INNER, CHANNELS)), Tensor((INNER, SIZE, SIZE), 3),
+        Tensor((INNER, SIZE, SIZE)), Tensor((channels, INNER)), Tensor(image, 0), Tensor(image, 1),
+        Tensor((channels, 3, 3)), Tensor(image, 2), Tensor((INNER, channels)), Tensor((INNER, SIZE, SIZE), 3),
     )  # fmt: skip
     left, right, result = (3, 1, 2), (0, 3), (0, 1, 2)
 
-    def product(name: str, made: int, image: int, weights: int, channels: tuple[int, int]) -> Product:
-        outer, inner = channels
+    def product(name: str, made: int, read: int, weights: int, sizes: tuple[int, int]) -> Product:
+        outer, inner = sizes
         contraction = Contraction((outer, SIZE, SIZE, inner), Operand(left), Operand(right), result)
         return Product(
-            name, made, Use(image, left, (inner, SIZE, SIZE)), Use(weights, right, (outer, inner)), contraction
+            name, made, Use(read, left, (inner, SIZE, SIZE)), Use(weights, right, (outer, inner)), contraction
         )
 
-    extents, parallel = (*IMAGE, 3, 3), (True, True, True, False, False)
+    extents, parallel = (*image, 3, 3), (True, True, True, False, False)
     windows = Window(0), Window(1, kernel=3, low=1), Window(2, kernel=4, low=1)
     reads = (
         Use(ACTIVE, (0, 1, 2, 3, 4), extents, is_direct=False, windows=windows, source=ACTIVE),
-        Use(4, (0, 3, 4), (CHANNELS, 3, 3)),
+        Use(4, (0, 3, 4), (channels, 3, 3)),
     )
     operations = (
-        product("first", MADE, 0, 1, (CHANNELS, INNER)),
-        Loops("relu", ACTIVE, (Use(MADE, result, IMAGE),), result, IMAGE, (True, True, True)),
+        product("first", MADE, 0, 1, (channels, INNER)),
+        Loops("relu", ACTIVE, (Use(MADE, result, image),), result, image, (True, True, True)),
         Loops("depthwise", FILTERED, reads, result, extents, parallel, work=2),
-        product("second", LAST, FILTERED, 6, (INNER, CHANNELS)),
+        product("second", LAST, FILTERED, 6, (INNER, channels)),
     )
     return Problem(tensors, operations, 1024, (LAST,))
 
@@ -72,6 +73,6 @@ def test_products_count_behind_windows_and_at_once() -> None:
 def test_a_search_that_looks_ahead_finds_what_a_narrow_one_misses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "WIDTH", 2)
     monkeypatch.setattr(search, "ALTERNATIVES", 2)
-    looked = Search(network(), [PLAIN], Movements()).run().price
+    looked = Search(network(96), [PLAIN], Movements()).run().price
     monkeypatch.setattr(Ahead, "windows", lambda *_, **__: 0.0)
-    assert looked < Search(network(), [PLAIN], Movements()).run().price
+    assert looked < Search(network(96), [PLAIN], Movements()).run().price
