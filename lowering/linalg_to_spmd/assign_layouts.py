@@ -25,7 +25,7 @@ from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.movement.ahead import Request, plan_ahead
 from mnc.mncore_backend.placement.problem import Problem, Product
 from mnc.mncore_backend.placement.solve_in_order import solve_in_order
-from mnc.mncore_backend.placement.solve_together import MIXED, solve_together
+from mnc.mncore_backend.placement.solve_together import MIXED, PURE, solve_together
 from mnc.mncore_backend.placement.state import Placed, State
 
 TOGETHER: Preference = "together"
@@ -96,8 +96,9 @@ class AssignLayouts(Pass):
             compare = current_recording() is not None
             return solve_in_order(problem, policy_of(self.prefer), decide, compare=compare)
         others = [name for name in self.prefer if name != TOGETHER]
-        policies = [policy_of(others)] if others else [policy_of(names) for names in MIXED]
-        state = solve_together(problem, policies, pinned_plans(operations), _plan_ahead)
+        mixed = [policy_of(others)] if others else [policy_of(names) for names in MIXED]
+        pure = [] if others else [policy_of(names) for names in PURE]
+        state = solve_together(problem, mixed, pure, pinned_plans(operations), _plan_ahead)
         for number, compared in state.compared.items():
             decide(number, [plan for plan, _ in compared])
         return state

@@ -36,8 +36,8 @@ Way = Callable[[State], None]
 
 @dataclass
 class Search:
-    """A search over one problem. Every operation may follow any of the policies. `dropped` counts the states that were
-    given up: without any the solution is the best one by its prices."""
+    """Searches over one problem, in which operations may follow any of the policies. `dropped` counts the states that
+    were given up: without any the solution is the best one by its prices."""
 
     problem: Problem
     policies: Sequence[Policy]
@@ -46,18 +46,23 @@ class Search:
     dropped: int = 0
 
     def __post_init__(self) -> None:
-        self._products = [Products(Rules(self.problem, policy, self.movements)) for policy in self.policies]
+        self._products = {own: Products(Rules(self.problem, own, self.movements)) for own in self.policies}
+        self._followed = list(self._products.values())
+        self._width = WIDTH
         self._prices = ProductPrices(self.movements)
         self._ahead = Ahead(self.problem, self.policies[0], self._prices)
         self._last = last_reads(self.problem)
         self._best: dict[tuple[int, Contraction], list[PricedPlan]] = {}
 
-    def run(self) -> State:
-        """The cheapest state that was found in which everything has a place."""
+    def run(self, policies: Sequence[Policy] | None = None, width: int | None = None) -> State:
+        """The cheapest state that was found in which everything has a place. `policies`: the only ones to follow;
+        `width`: states that are kept from operation to operation."""
+        self._followed = [self._products[policy] for policy in policies or self.policies]
+        self._width = width or WIDTH
         beam = [State()]
         for number, op in enumerate(self.problem.operations):
             beam = self._pruned(number, (new for state in beam for new in self._successors(state, number, op)))
-        rules = self._products[0].rules
+        rules = self._followed[0].rules
         for state in beam:
             rules.finish(state)
             rules.store(state)
@@ -73,7 +78,7 @@ class Search:
     def _ways(self, state: State, number: int, op: Operation) -> Iterator[Way]:
         """What may be done with an operation, each once, though several policies may lead to it."""
         seen: set[object] = set()
-        for products in self._products:
+        for products in self._followed:
             rules = products.rules
             match op:
                 case Product():
@@ -124,10 +129,10 @@ class Search:
             key = live, tuple(state.waiting)
             if key not in best or state.price < best[key].price:
                 best[key] = state
-        self.dropped += max(0, len(best) - WIDTH)
-        if len(best) <= WIDTH:
+        self.dropped += max(0, len(best) - self._width)
+        if len(best) <= self._width:
             return list(best.values())
-        return sorted(best.values(), key=lambda state: state.price + self._least(state, number))[:WIDTH]
+        return sorted(best.values(), key=lambda state: state.price + self._least(state, number))[: self._width]
 
     def _least(self, state: State, number: int) -> float:
         """What is paid later for where tensors are."""

@@ -17,6 +17,11 @@ from mnc.mncore_backend.placement.state import State
 
 MIXED: tuple[tuple[Preference, ...], ...] = (), ("cyclic",), ("tensor-parallel",), ("tensor-parallel", "cyclic")
 """Preferences whose policies every operation chooses among, if nothing else is preferred."""
+PURE: tuple[tuple[Preference, ...], ...] = *MIXED, ("alike",)
+"""Preferences that all operations follow in searches of their own. Among all choices a search gives up early what pays
+off late; among few it keeps it."""
+NARROW = 4
+"""States that these searches keep."""
 FEW = 20
 """Movements of a solution up to which all of them are planned."""
 NOTABLE = 1 / 15
@@ -30,17 +35,28 @@ HOPE = 0.6
 
 
 def solve_together(
-    problem: Problem, policies: Sequence[Policy], pinned: Pinned | None = None, plan: Plan = list
+    problem: Problem,
+    mixed: Sequence[Policy],
+    pure: Sequence[Policy] = (),
+    pinned: Pinned | None = None,
+    plan: Plan = list,
 ) -> State:
-    """A state in which every operation has a place. `plan` plans movements ahead, in several processes perhaps."""
-    first = Search(problem, policies, Movements(), pinned or {}).run()
+    """A state in which every operation has a place. Operations choose among the `mixed` policies, or all follow one of
+    the `pure` ones, whichever is cheaper. `plan` plans movements ahead, in several processes perhaps."""
+
+    def cheapest(movements: Movements) -> State:
+        search = Search(problem, list(dict.fromkeys([*mixed, *pure])), movements, pinned or {})
+        found = [search.run(mixed), *(search.run([policy], NARROW) for policy in pure)]
+        return min(found, key=lambda state: state.price)
+
+    first = cheapest(Movements())
     moves = first.price - first.price_at(dict.fromkeys(first.movements, 0.0))
     if len(first.movements) > FEW or moves < NOTABLE * first.price:
         return first
     movements = Movements(hope=HOPE)
     best: tuple[float, State] | None = None
     for _ in range(ROUNDS):
-        state = Search(problem, policies, movements, pinned or {}).run()
+        state = cheapest(movements)
         expected = state.price_at({m: movements.exact.get(m, SURPRISE * m.rough) for m in state.movements})
         if best is not None and expected >= best[0]:
             break

@@ -64,6 +64,14 @@ def test_every_operation_gets_a_place(rows: int, widths: list[int]) -> None:
         assert all(state.layouts[op.result] == state.placed[i].result for i, op in enumerate(problem.operations))
 
 
+def test_the_cheaper_of_mixed_and_pure_policies_is_taken() -> None:
+    problem, alike = chain(64, [64, 64]), policy_of(("alike",))
+    mixed, pure = (solve_together(problem, [policy]) for policy in (alike, PLAIN))
+    assert pure.price < mixed.price
+    assert solve_together(problem, [alike], [PLAIN]).placed == pure.placed
+    assert solve_together(problem, [PLAIN], [alike]).placed == pure.placed
+
+
 def test_the_price_is_the_sum_of_the_bill() -> None:
     state = Search(chain(64, [64, 130, 17]), [PLAIN], Movements()).run()
     weighed = sum(WEIGHTS[kind] * steps for own in state.bill.values() for kind, steps in own.items())
