@@ -111,6 +111,52 @@ class BeforeMatMul(Early):
         return build("matmul", left, right)
 
 
+class BeforeConvolution(Early):
+    """``conv(x, w)[r] -> conv(x[r'], w)``: elements that are not wanted are neither padded nor computed, as at the ends
+    of causal convolutions, and steps of the slice are strides."""
+
+    before = ("conv",)
+
+    def match(self, op: Any) -> Any:
+        inner = super().match(op)
+        if not isinstance(inner, ir.OpView):
+            return inner
+        _, channels, *spatial = ranges_of(op)
+        whole = channels == range(shape_of(operands_of(op)[0])[1])
+        if not whole and inner.operation.attributes["group"].value != 1:
+            return refuse("the channels are in groups")
+        if any(taken.step < 0 for taken in spatial):
+            return refuse("the slice is reversed")
+        if not all(taken for taken, _, _ in self._windows(inner, spatial)):
+            return refuse("it takes padding only")
+        return inner
+
+    @staticmethod
+    def _windows(inner: Any, spatial: Ranges) -> list[tuple[range, int, int]]:
+        """For every spatial dimension the elements that are read, and how many are padded below and above them."""
+        extents, kernels = (shape_of(value)[2:] for value in operands_of(inner)[:2])
+        strides, dilations, low = (ints(inner, name) for name in ("strides", "dilations", "pads"))
+        found = []
+        for i, taken in enumerate(spatial):
+            first = taken[0] * strides[i] - low[i]
+            last = taken[-1] * strides[i] - low[i] + (kernels[i] - 1) * dilations[i]
+            read = range(max(first, 0), min(last + 1, extents[i]))
+            found.append((read, max(-first, 0), max(last + 1 - extents[i], 0)))
+        return found
+
+    def moved(self, inner: Any, ranges: Ranges) -> ir.Value:
+        data, weight, *bias = operands_of(inner)
+        batch, channels, *spatial = ranges
+        windows = self._windows(inner, spatial)
+        attributes = {name: list(ints(inner, name)) for name in ("strides", "dilations")}
+        attributes["strides"] = [a * taken.step for a, taken in zip(attributes["strides"], spatial, strict=True)]
+        attributes["pads"] = [low for _, low, _ in windows] + [high for _, _, high in windows]
+        data = sliced(data, [batch, range(shape_of(data)[1]), *(read for read, _, _ in windows)])
+        weight = sliced(weight, [channels, *(range(extent) for extent in shape_of(weight)[1:])])
+        operands = [data, weight, *(sliced(value, [channels]) for value in bias)]
+        return build("conv", *operands, group=inner.operation.attributes["group"], **attributes)
+
+
 class BeforeConcat(Early):
     """``concat(x, y)[r] -> x[r]``, ``y[r']``, or the concatenation of both parts."""
 
@@ -189,6 +235,7 @@ def patterns() -> list[Pattern]:
         BeforeTranspose(),
         BeforeReduction(),
         BeforeMatMul(),
+        BeforeConvolution(),
         BeforeConcat(),
         GatherBeforeUnary(),
         GatherBeforeMatMul(),

@@ -206,3 +206,15 @@ func.func @no_merge(%x: tensor<6x4xf32>, %y: tensor<24xf32>, %z: tensor<3xf32>) 
   %3 = "graph.add"(%2, %z) : (tensor<8x3xf32>, tensor<3xf32>) -> tensor<8x3xf32>
   return %1, %3 : tensor<24xf32>, tensor<8x3xf32>
 }
+
+// The end of a causal convolution is dropped by padding less; every other place of it is a stride of 2.
+// CHECK-LABEL: func.func @causal
+func.func @causal(%x: tensor<1x2x9xf32>, %w: tensor<4x2x3xf32>) -> tensor<1x4x5xf32> {
+  // CHECK-NEXT: "graph.conv"(%arg0, %arg1) {{{.*}}pads = array<i64: 4, 0>, strides = array<i64: 2>}
+  // CHECK-NEXT: return
+  %0 = "graph.conv"(%x, %w) {strides = array<i64: 1>, pads = array<i64: 4, 4>, dilations = array<i64: 2>, group = 1 : i64}
+      : (tensor<1x2x9xf32>, tensor<4x2x3xf32>) -> tensor<1x4x13xf32>
+  %1 = "graph.slice"(%0) {starts = array<i64: 0, 0, 0>, limits = array<i64: 1, 4, 9>, steps = array<i64: 1, 1, 2>}
+      : (tensor<1x4x13xf32>) -> tensor<1x4x5xf32>
+  return %1 : tensor<1x4x5xf32>
+}
