@@ -42,7 +42,8 @@ def capture(
     _read_by_number(traced.graph)
     traced.recompile()
     with traceback.preserve_node_meta():
-        lowered = _traced(_Lowering(traced).run, arguments, decompositions(training))
+        # Calls that torch itself takes apart in this round may change tensors in place, as cosine_similarity does.
+        lowered = _traced(functionalize(_Lowering(traced).run), arguments, decompositions(training))
     lowered.graph.eliminate_dead_code()
     return lowered
 

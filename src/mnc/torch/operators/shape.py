@@ -8,6 +8,8 @@ from torch import fx
 
 from mnc.torch.call import Call
 
+_aten = torch.ops.aten
+
 
 def _permutation(node: fx.Node, rank: int) -> list[int] | None:
     """Permutation that a call is, or None if it is something else."""
@@ -134,6 +136,23 @@ def _arange(c: Call) -> str:
     return c.writer.constant(start + step * np.arange(c.shape[0]), c.dtype)
 
 
+def _triangle(c: Call) -> str:
+    make = torch.tril_indices if c.node.target is _aten.tril_indices.default else torch.triu_indices
+    return c.writer.constant(make(c["row"], c["col"], c["offset"]).numpy(), c.dtype)
+
+
+def _sorted(c: Call) -> list[str | None]:
+    """`sort` and `topk`: values, and where they were; of equal ones the first comes first."""
+    rank = len(c.shape_of("self"))
+    if not rank:
+        raise c.error("a number cannot be sorted", "give a tensor of one dimension")
+    axis = c.axis(c["dim"], rank)
+    count = c["k"] if "k" in c.names else c.shape_of("self")[axis]
+    largest = c["largest"] if "k" in c.names else c["descending"]
+    inputs = c.operand("self"), c.writer.ints([count])
+    return list(c.writer.ops("TopK", inputs, 2, axis=axis, largest=int(largest), sorted=1))
+
+
 def _embedding(c: Call) -> str:
     return c.op("Gather", c.operand("weight"), c.operand("indices"), axis=0)
 
@@ -144,6 +163,19 @@ def _index_select(c: Call) -> str:
 
 def _gather(c: Call) -> str:
     return c.op("GatherElements", c.operand("self"), c.operand("index"), axis=c.axis(c["dim"], len(c.shape)))
+
+
+def _scatter(c: Call) -> str:
+    if "reduce" in c.names:
+        raise c.error("scattering with a reduction is not supported", "use scatter_add")
+    if "src" in c.names and c.shape_of("src") != c.shape_of("index"):
+        raise c.error("scattering a part of a tensor is not supported", "give as many values as indices")
+    if "src" in c.names:
+        values = c.operand("src")
+    else:
+        values = c.op("Expand", c.value(c["value"], c.dtype), c.writer.ints(c.shape_of("index")))
+    axis = c.axis(c["dim"], len(c.shape))
+    return c.op("ScatterElements", c.operand("self"), c.operand("index"), values, axis=axis)
 
 
 def _index(c: Call) -> str:
@@ -174,8 +206,11 @@ OPERATORS = {
     **dict.fromkeys(("empty", "empty_like", "empty_permuted", "new_empty"), _constant(0)),
     **dict.fromkeys(("ones", "ones_like", "new_ones"), _constant(1)),
     "arange": _arange,
+    **dict.fromkeys(("tril_indices", "triu_indices"), _triangle),
+    **dict.fromkeys(("sort", "topk"), _sorted),
     "embedding": _embedding,
     "index_select": _index_select,
     "gather": _gather,
+    "scatter": _scatter,
     "index": _index,
 }
