@@ -26,6 +26,9 @@ from mnc.mncore_backend.program import Buffer, Builder, Program
 MOST_FAR = 0.6
 """Part of the words that may travel as far as any does where it is tried to leave the others behind."""
 
+MASK_STEPS = 3
+"""Steps for which a shift waits for its mask and for what it writes over, where little else is to be done."""
+
 
 def plan_gather(
     builder: Builder,
@@ -148,7 +151,7 @@ def _collect_and_pick(
         own = Builder(Program(), builder.location, builder.keep)
         copy(own, source, target, [(LONG * a, LONG * b) for b, a in copied.items()])
         plan = _pick_parts(own, source_layout, source, parts, shifts, ~need.wanted, longs, target, padding, set(copied))
-        price = count(own.program.operations).total_steps
+        price = count(own.program.operations).total_steps + MASK_STEPS * len(shifts)
         if best is None or price < best[0]:
             best = price, own, plan
     assert best is not None
@@ -169,6 +172,9 @@ def _trials(rest: Need) -> Iterator[tuple[list[Need], list[Shift]]]:
     more, last = find_shifts(rest, behind=True)
     if last.count < left.count:
         yield last.by_distance(), more
+        apart = [own for part in last.by_distance() for own in part.by_mabs()]
+        if len(apart) > len(last.by_distance()):
+            yield apart, more
 
 
 def _pick_parts(

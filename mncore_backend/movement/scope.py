@@ -63,6 +63,12 @@ class Need:
                 left = left & ~here
         return result
 
+    def by_mabs(self) -> list["Need"]:
+        """Words that stay in their MAB of another L1B or L2B, and the others: those that there are."""
+        kept = self.wanted & (self.way & (self.code.field(Axis.MAB) | self.code.field(Axis.PE)) == 0)
+        parts = kept, self.wanted & ~kept
+        return [Need(own, self.code, self.place) for own in parts if own.any()]
+
     def copies(self) -> dict[int, int]:
         """Target long words that every PE takes from one and the same own long word: target -> source."""
         words = self.place & (self.code.field(Axis.ADDRESS) | self.code.field(Axis.W))

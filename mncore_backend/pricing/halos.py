@@ -21,9 +21,9 @@ MABS, L1BS = AXIS_SIZE[Axis.MAB], AXIS_SIZE[Axis.L1B]
 PICKED = 0.75
 """Steps to pick a long word by an index table: four at a time are read, put together and written, mostly from the same
 addresses as the four before."""
-UNLIKE, TABLED = 1.7, 0.5
-"""How much more it takes where MABs get what others than their own hold, and steps of the ports for the tables of that
-per long word."""
+UNLIKE, TABLED, UNEVEN = 1.7, 0.5, 250
+"""How much more it takes where MABs get what others than their own hold; steps of the ports for the tables of that, per
+long word, and those of tables that differ all over the chip, since some places are empty."""
 EXCHANGED = 3 / 64
 """Steps of the ports of PDM for a long word that an L2B gets from others, half of them from those of its own group."""
 MASKED = 3
@@ -94,7 +94,9 @@ def _across(own: Facts, cut: _Cut, axis: Axis, wanted: float) -> Resources:
         l1bm = (given + wanted) / CYCLES_PER_STEP
     else:
         l1bm = UNLIKE * (given * MABS / mabs / CYCLES_PER_STEP + down / COMING_DOWN)
-    alu, tables = (PICKED * wanted, 0.0) if mabs == 1 else (UNLIKE * PICKED * wanted, TABLED * wanted)
+    alu, tables = PICKED * wanted, 0.0
+    if mabs > 1:
+        alu, tables = UNLIKE * alu, TABLED * wanted + UNEVEN * own.is_padded
     if axis is Axis.L1B:
         others = own.l1bs * (1 - 1 / cut.size(Axis.L1B))
         return Resources(alu=alu, l1bm=l1bm, l2bm=(up + down) * others / UNIT, mv=tables)
