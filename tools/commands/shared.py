@@ -107,11 +107,15 @@ def read_arrays(texts: tuple[str, ...], names: list[str]) -> dict[str, np.ndarra
 
 
 def require_inputs(values: Mapping[str, np.ndarray], tensors: Iterable[Any]) -> None:
-    """Raises CompileError for an input of the program, one of `tensors`, that has no value."""
+    """Raises CompileError for an input of the program, one of `tensors`, that has no value; names a value that has no
+    input, for it may be the one that is missing."""
+    tensors = list(tensors)
+    surplus = sorted(set(values) - {tensor.name for tensor in tensors})
     for tensor in tensors:
         if tensor.name not in values:
             hint = f"add --input {tensor.name}=FILE.npy, an array of {tensor.dtype}{list(tensor.shape)}"
-            raise CompileError(f"no value for input '{tensor.name}'", hint=hint)
+            other = f", and '{surplus[0]}' is no input" if surplus else ""
+            raise CompileError(f"no value for input '{tensor.name}'{other}", hint=hint)
 
 
 def _read_array(path: str) -> np.ndarray:

@@ -57,3 +57,11 @@ def test_bfloat16_is_drawn_and_read_as_numbers(shell: Shell, tmp_path: Path) -> 
     (x,) = random_inputs(model, {}, 0).values()
     assert x.dtype == ml_dtypes.bfloat16 and x.min() < 0 and np.any(x != np.round(x.astype(np.float32)))
     assert np.array_equal(mnc.compile(model).run({"x": x})["y"], -x.astype(np.float32))
+
+
+def test_a_value_under_another_name_is_told(shell: Shell, tmp_path: Path) -> None:
+    path, rows = look_up(tmp_path / "look_up.onnx"), tmp_path / "rows.npy"
+    assert shell("mnc", "compile", str(path), "-o", "out").code == 0
+    np.save(rows, np.ones((ROWS, 2), np.float32))
+    done = shell("mnc", "run", "out", "--input", f"rows={rows}")
+    assert done.code == 2 and "no value for input 'k', and 'rows' is no input" in done.err and "--input k=" in done.err
