@@ -63,11 +63,6 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "pairs of a triangle": (lambda x: (x.T @ x)[tuple(torch.tril_indices(4, 4, -1))], (X,)),
     "scattered": (lambda x, i: x.scatter(1, i, 2.5).scatter(0, i[:1], x[:1]), (_rand(3, 3), SMALL)),
     "in place below": (lambda x, y: F.cosine_similarity(x, y), (X, Y)),
-    "samples of a grid": (lambda x, g: F.grid_sample(x, g.tanh(), padding_mode="border"), (IMAGE, _rand(2, 3, 5, 2))),
-    "nearest of a grid": (
-        lambda x, g: F.grid_sample(x, g.tanh(), mode="nearest", align_corners=True),
-        (IMAGE, _rand(2, 3, 5, 2)),
-    ),
     "places": (lambda x: (x.max(1), x.argmin(0), x.argmax(), (x > 1).any(1), (x > -3).all()), (X,)),
     "spread": (lambda x: x.var(1) + x.std(1, correction=0) + torch.linalg.vector_norm(x, dim=1) + x.logsumexp(1), (X,)),
     "softmax": (lambda x: x.softmax(0) + x.log_softmax(-1), (X,)),

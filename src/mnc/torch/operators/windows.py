@@ -52,15 +52,7 @@ def _average_pool(c: Call) -> str:
     return c.op("Mul", means, c.value(math.prod(attributes["kernel_shape"]) / divisor, c.dtype))
 
 
-def _grid_sample(c: Call) -> str:
-    mode = ("linear", "nearest", "cubic")[c["interpolation_mode"]]
-    padding = ("zeros", "border", "reflection")[c["padding_mode"]]
-    operands = c.operand("input"), c.operand("grid")
-    return c.op("GridSample", *operands, mode=mode, padding_mode=padding, align_corners=int(c["align_corners"]))
-
-
 OPERATORS = {
     **dict.fromkeys(("max_pool2d_with_indices", "max_pool3d_with_indices"), _max_pool),
     **dict.fromkeys(("avg_pool1d", "avg_pool2d", "avg_pool3d"), _average_pool),
-    **dict.fromkeys(("grid_sampler_2d", "grid_sampler_3d"), _grid_sample),
 }
