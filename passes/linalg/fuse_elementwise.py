@@ -22,6 +22,7 @@ class FuseElementwise(Pass):
 
     - injective into injective: yes, unless the consumer broadcasts or revisits what it reads;
     - injective into a reduction: yes (`into_reductions`), under the same condition;
+      products that a sum takes in become a contraction in ``single``: the model asked for no matrix product;
     - into a contraction: only copies, such as a transposition, which change nothing but its map;
     - across reshapes: no, because upstream would change the loops of both sides for it.
 
@@ -40,10 +41,11 @@ class FuseElementwise(Pass):
             try:
                 _run(module, "canonicalize,cse")
                 self._put_barriers(module)
-                precisions = _precisions(module)
+                precisions, products = _precisions(module), _products(module)
                 _run(module, "linalg-fuse-elementwise-ops")
                 _remove_barriers(module)
                 _restore_precisions(module, precisions)
+                _keep_single(module, products)
                 _run(module, "canonicalize,cse")
             finally:
                 context.allow_unregistered_dialects = unregistered
@@ -147,9 +149,28 @@ def _restore_precisions(module: ir.Module, precisions: dict[str, ir.Attribute]) 
     for op in generics(module) if precisions else []:
         places = [str(inner.location) for inner in body_operations(op)[:-1]]
         given = [precisions[place] for place in places if place in precisions]
-        consumer = read(op) if given else None
-        if consumer is not None and consumer.kind == "contraction":
+        if given and _is_contraction(op):
             op.attributes[PRECISION] = given[0]
+
+
+def _products(module: ir.Module) -> set[str]:
+    """Locations of the multiply-adds of contractions, as text."""
+    found = [op for op in generics(module) if _is_contraction(op)]
+    return {str(inner.location) for op in found for inner in body_operations(op)[:-1]}
+
+
+def _keep_single(module: ir.Module, products: set[str]) -> None:
+    """What was a product element by element, and then a sum, keeps the precision of element-wise work."""
+    for op in generics(module):
+        if _is_contraction(op) and PRECISION not in op.attributes:
+            places = {str(inner.location) for inner in body_operations(op)[:-1]}
+            if not places & products:
+                op.attributes[PRECISION] = ir.StringAttr.get("single")
+
+
+def _is_contraction(op: ir.Operation) -> bool:
+    found = read(op)
+    return found is not None and found.kind == "contraction"
 
 
 def _run(module: ir.Module, pipeline: str) -> None:

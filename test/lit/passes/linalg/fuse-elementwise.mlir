@@ -83,3 +83,15 @@ func.func @sum_with_equal_weights(%x: tensor<4x5xf32>) -> tensor<4xf32> {
   %0 = "graph.matmul"(%x, %w) : (tensor<4x5xf32>, tensor<5xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// Products that a sum takes in keep the precision of element-wise work; a product of matrices has that of the options.
+// CHECK-LABEL: func.func @weighted_sum
+func.func @weighted_sum(%x: tensor<3x7x8xf32>, %z: tensor<3x7x1xf32>) -> tensor<3x8xf32> {
+  // CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 : tensor<3x7x8xf32>, tensor<3x7x1xf32>) {{.*}} attrs = {mncore.precision = "single"}
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT: arith.mulf
+  // CHECK-NEXT: arith.addf
+  %0 = "graph.mul"(%x, %z) : (tensor<3x7x8xf32>, tensor<3x7x1xf32>) -> tensor<3x7x8xf32>
+  %1 = "graph.reduce"(%0) {kind = "sum", axes = array<i64: 1>, keepdims = false} : (tensor<3x7x8xf32>) -> tensor<3x8xf32>
+  return %1 : tensor<3x8xf32>
+}
