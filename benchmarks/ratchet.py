@@ -34,6 +34,10 @@ def _product(sizes: tuple[int, int, int], *, constant: bool) -> Program:
     return lambda: mnc.compile(matrix_products.model(sizes, constant=constant))
 
 
+def _node(inputs: str, *nodes: str) -> Program:
+    return lambda: mnc.compile(small_operations.model(inputs, *nodes))
+
+
 def programs() -> dict[str, Program]:
     """What compiles each program, by its name."""
     table = {name: lambda proto=proto: mnc.compile(proto) for name, proto in small_operations.table().items()}
@@ -41,6 +45,8 @@ def programs() -> dict[str, Program]:
     return small | {
         "convolution 3x3 1x64x28x28": lambda: mnc.compile(small_operations.convolution(64, 64, 28, 3)),
         "convolution 1x1 1x256x14x14 to 64": lambda: mnc.compile(small_operations.convolution(256, 64, 14, 1)),
+        "argmax 3x1000": _node("x[3,1000]", "y = ArgMax<axis=1>(x)"),
+        "topk 3x1000, first 17": _node("x[3,1000]", "k = Constant<value_ints=[17]>()", "y, i = TopK(x, k)"),
         "product 256x256x256": _product((256, 256, 256), constant=False),
         "product 300x200x100, constant factor": _product((300, 200, 100), constant=True),
         "training step 64-32-10 batch 360": _training([64, 32, 10], 360),

@@ -29,7 +29,7 @@ def model(inputs: str, *nodes: str) -> onnx.ModelProto:
     entries = ", ".join(f"float[{part.partition('[')[2]} {part.partition('[')[0]}" for part in inputs.split())
     text = f'<ir_version: 8, opset_import: ["" : 17]> g ({entries}) => (float y) {{ {" ".join(nodes)} }}'
     proto = onnx.parser.parse_model(text)
-    proto.graph.output[0].type.tensor_type.ClearField("shape")  # the parser reads "float" as a scalar
+    proto.graph.output[0].type.tensor_type.Clear()  # the parser reads "float" as a scalar
     return onnx.shape_inference.infer_shapes(proto, strict_mode=True)
 
 

@@ -10,6 +10,7 @@ from mnc.lowering.graph_to_linalg import scalar as s
 from mnc.lowering.graph_to_linalg.activation import exp
 from mnc.lowering.graph_to_linalg.emit import (
     Body,
+    constant,
     element_of,
     filled,
     generic,
@@ -23,6 +24,9 @@ from mnc.lowering.graph_to_linalg.emit import (
 )
 from mnc.lowering.graph_to_linalg.shape import reshaped
 from mnc.lowering.graph_to_linalg.source import Handler, Source
+
+EXACT_INTEGERS = int(2 / np.finfo(np.float32).eps)
+"""Numbers of single precision hold all integers up to this one."""
 
 
 def combine(kind: str, value: ir.Value, axes: Sequence[int], element: ir.Type) -> ir.Value:
@@ -128,22 +132,27 @@ def lower_reduce(source: Source, operand: ir.Value) -> ir.Value:
 def lower_arg_reduce(source: Source, operand: ir.Value) -> ir.Value:
     """Extremum, then the smallest (largest for ``select_last``) index that holds it.
 
-    Three operations of canonical form instead of one with two results. A slice that holds a NaN
-    gives an index within range, nothing more; ONNX leaves it open.
+    Three operations of canonical form instead of one with two results. Indices are floats as long as these hold all of
+    them: the machine combines floats across processing elements, integers in one. A slice that holds a NaN gives an
+    index within range, nothing more; ONNX leaves it open.
     """
     element, axis, last = source.element(0), source.int("axis"), source.bool("select_last")
     shape = list(shape_of(operand))
     extremum = combine(source.text("kind"), operand, [axis], element)
     i64 = ir.IntegerType.get_signless(64)
+    number = ir.F32Type.get() if shape[axis] <= EXACT_INTEGERS else i64
     missing = 0 if last else shape[axis] - 1
+    along = [extent if i == axis else 1 for i, extent in enumerate(shape)]
+    order = np.arange(shape[axis], dtype=np.float32 if is_float(number) else np.int64)
+    indices = constant(order.reshape(along), number)
 
-    def candidate(a: ir.Value, best: ir.Value) -> ir.Value:
-        index = arith.IndexCastOp(i64, linalg.IndexOp(axis).result).result
-        return s.select(s.compare("eq", a, best, element), index, scalar(missing, i64))
+    def candidate(a: ir.Value, best: ir.Value, index: ir.Value) -> ir.Value:
+        return s.select(s.compare("eq", a, best, element), index, scalar(missing, number))
 
     with_one = [1 if i == axis else extent for i, extent in enumerate(shape)]
-    candidates = pointwise([operand, reshaped(extremum, with_one)], shape, i64, candidate)
-    chosen = combine("max" if last else "min", candidates, [axis], i64)
+    candidates = pointwise([operand, reshaped(extremum, with_one), indices], shape, number, candidate)
+    chosen = combine("max" if last else "min", candidates, [axis], number)
+    chosen = pointwise([chosen], shape_of(chosen), i64, lambda a: s.cast(a, number, i64))
     return reshaped(chosen, source.result_shape())
 
 

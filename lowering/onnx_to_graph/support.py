@@ -34,6 +34,7 @@ from mnc.lowering.onnx_to_graph.ops import (
     selection,
     shape,
     spectral,
+    top_k,
     trigonometry,
 )
 from mnc.lowering.onnx_to_graph.ops.elementwise import binary, unary, variadic, with_floats
@@ -196,7 +197,7 @@ OPERATORS: dict[str, Operator] = {
     "Tan": Operator(trigonometry.tan, (7, 22)),
     "Tanh": Operator(unary(graph.Tanh), (6, 13)),
     "Tile": Operator(shape.tile, (6, 13), "repeats known at compile time"),
-    "TopK": Operator(ranking.top_k, (1, 10, 11, 24), "k known at compile time"),
+    "TopK": Operator(top_k.top_k, (1, 10, 11, 24), "k known at compile time"),
     "Transpose": Operator(shape.transpose, (1, 13, *_STRUCTURAL)),
     "Trilu": Operator(selection.trilu, (14,)),
     "Unsqueeze": Operator(shape.unsqueeze, (1, 11, 13, *_STRUCTURAL)),

@@ -1,16 +1,11 @@
-"""Operators that order elements, or accumulate along a dimension, by comparing every element with every other."""
+"""Operators that find elements by their order or their place along a dimension."""
 
 from typing import Any
 
 import numpy as np
 
-from mnc.core.bindings import ir
 from mnc.dialects import graph
-from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
-
-
-def _i64() -> Any:
-    return ir.IntegerType.get_signless(64)
+from mnc.lowering.onnx_to_graph.node import Node, constant, element_type_of, reshape, shape_of
 
 
 def along(values: np.ndarray, axis: int, rank: int) -> np.ndarray:
@@ -50,33 +45,6 @@ def cum_prod(node: Node) -> Any:
     spread = reshape(x, [*shape[:axis], 1, *shape[axis:]])
     factors = graph.Where.build(constant(mask), spread, constant(1, like=x)).result
     return graph.Reduce.build(factors, kind="prod", axes=[axis + 1], keepdims=False).result
-
-
-def top_k(node: Node) -> list[Any]:
-    """TopK: the rank of an element is the number of elements in front of it; equal ones keep their order."""
-    x = node.operand(0)
-    shape = shape_of(x)
-    rank = len(shape)
-    axis = node.axis(node.attribute("axis", -1), rank)
-    extent = shape[axis]
-    count = node.constant_ints(1, "k")[0] if node.version >= 10 else node.attribute("k")
-    one = reshape(x, [*shape[: axis + 1], 1, *shape[axis + 1 :]])
-    other = reshape(x, [*shape[:axis], 1, *shape[axis:]])
-    ahead = (graph.Greater if node.attribute("largest", 1) else graph.Less).build(other, one).result
-    earlier = np.tri(extent, extent, -1, dtype=bool).reshape([1] * axis + [extent, extent] + [1] * (rank - axis - 1))
-    tie = graph.And.build(graph.Equal.build(other, one).result, constant(earlier)).result
-    before = cast(graph.Or.build(ahead, tie).result, _i64())
-    place = graph.Reduce.build(before, kind="sum", axes=[axis + 1], keepdims=False).result
-    wanted = np.arange(count).reshape([1] * axis + [count, 1] + [1] * (rank - axis - 1))
-    hit = graph.Equal.build(reshape(place, shape_of(other)), constant(wanted, like=place)).result
-    numbers = constant(along(np.arange(extent), axis + 1, rank + 1), like=place)
-    return [_selected(hit, other, axis + 1), _selected(hit, numbers, axis + 1)]
-
-
-def _selected(hit: Any, values: Any, axis: int) -> Any:
-    """The one value per slice that is hit."""
-    kept = graph.Where.build(hit, values, constant(0, like=values)).result
-    return graph.Reduce.build(kept, kind="sum", axes=[axis], keepdims=False).result
 
 
 def is_infinite(node: Node) -> Any:

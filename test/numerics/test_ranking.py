@@ -1,0 +1,66 @@
+"""TopK, ArgMax and ArgMin: values and indices, ties and infinities included, on the emulator."""
+
+import hypothesis.strategies as st
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+
+import mnc
+from mnc.lowering.onnx_to_graph.ops.top_k import _group_size
+
+ELEMENTS = {"float": np.float32, "int32": np.int32, "int64": np.int64, "uint8": np.uint8}
+
+
+def values(rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Few different values, so that many are equal; floats with infinities."""
+    found = rng.integers(0 if kind == "uint8" else -3, 4, shape).astype(ELEMENTS[kind])
+    if kind == "float":
+        found[found == 3], found[found == -3] = np.inf, -np.inf
+    return found
+
+
+@given(
+    st.sampled_from(sorted(ELEMENTS)), st.sampled_from([1, 2, 3, 7]), st.integers(0, 1), st.integers(0, 99),
+    st.sampled_from([(2, 300, 1), (211, 2, 0), (40, 3, 0), (1, 17, 1), (3, 9, 1)]),
+)  # fmt: skip
+@settings(max_examples=8, deadline=None)
+def test_first_elements(kind: str, count: int, largest: int, seed: int, sizes: tuple[int, int, int]) -> None:
+    *shape, axis = sizes
+    x = values(np.random.default_rng(seed), kind, tuple(shape))
+    wanted = [count if i == axis else extent for i, extent in enumerate(shape)]
+    model = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 18]>
+        g ({kind}[{shape[0]},{shape[1]}] x) => ({kind}[{wanted[0]},{wanted[1]}] y, int64[{wanted[0]},{wanted[1]}] i) {{
+            k = Constant<value_ints=[{count}]>()
+            y, i = TopK<axis={axis}, largest={largest}>(x, k)
+        }}"""
+    )
+    found = mnc.compile(model).run({"x": x})
+    order = np.argsort(-x.astype(np.float64) if largest else x, axis=axis, kind="stable").take(range(count), axis=axis)
+    assert np.array_equal(found["i"], order)
+    assert np.array_equal(found["y"], np.take_along_axis(x, order, axis))
+
+
+def test_long_axes_are_cut_into_groups() -> None:
+    assert _group_size(100, 60) == 100
+    for extent, count in ((1000, 17), (5000, 2)):
+        size = _group_size(extent, count)
+        assert 2 * count <= size < extent
+
+
+@pytest.mark.parametrize("kind", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 257), 1), ((131, 5), 0), ((2, 5, 7), 1)])
+@pytest.mark.parametrize("last", [0, 1])
+def test_places_of_extrema(kind: str, shape: tuple[int, ...], axis: int, last: int) -> None:
+    x = values(np.random.default_rng(sum(shape)), "float", shape)
+    wanted = [1 if i == axis else extent for i, extent in enumerate(shape)]
+    model = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 18]> g (float{list(shape)} x) => (int64{wanted} y) {{
+            y = {kind}<axis={axis}, select_last_index={last}>(x)
+        }}"""
+    )
+    found = mnc.compile(model).run({"x": x})["y"]
+    best = getattr(np, kind.lower())
+    place = shape[axis] - 1 - best(np.flip(x, axis), axis) if last else best(x, axis)
+    assert np.array_equal(found, np.expand_dims(place, axis))
