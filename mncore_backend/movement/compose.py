@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, PlaceCode, place_codes
 from mnc.mncore_backend.movement.agreement import NOBODY, agreed
+from mnc.mncore_backend.movement.estimate import counted
 from mnc.mncore_backend.movement.local import LONG, access
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import Buffer, Builder, upper
@@ -114,14 +115,15 @@ def fill(
         _fill_rows(builder, source, l1bm, wanted, size)
         return
     mab, address = np.divmod(_without_gaps(wanted), size)
-    i, mabs, addresses = 0, mab.tolist(), address.tolist()
-    while i < len(mabs):
-        run, two_long = _run(mabs, addresses, i, source.alignment % 2 == 0)
-        taken = addresses[i : i + run]
-        starts = taken[::2] if two_long else taken
+    runs = _runs(mab, address, source.alignment % 2 == 0)
+    if counted(builder, len(runs)):
+        return
+    mabs, addresses = mab.tolist(), address.tolist()
+    for i, run in runs:
+        two_long = run > CYCLES
+        starts = addresses[i : i + run : 2 if two_long else 1]
         operand = access(source, [LONG * a for a in starts], 4 if two_long else 2)
         builder.emit("l1bmm", [operand], [upper(l1bm, PES * i, two_long=two_long)], modifier=f"@{mabs[i]}")
-        i += run
 
 
 def slack(granule_count: int) -> int:
@@ -149,18 +151,28 @@ def _rows(wanted: NDArray[np.int64], size: int, copied: int) -> bool:
 
 
 def _fill_rows(builder: Builder, source: Buffer, l1bm: Buffer, wanted: NDArray[np.int64], size: int) -> None:
+    if counted(builder, -(-len(wanted) // (MABS * CYCLES))):
+        return
     rows = np.maximum(wanted.reshape(-1, MABS).max(axis=1), 0) % size
     for i in range(0, len(rows), CYCLES):
         operand = access(source, [LONG * int(a) for a in rows[i : i + CYCLES]], LONG)
         builder.emit("l1bmd", [operand], [upper(l1bm, MABS * PES * i)])
 
 
-def _run(mab: list[int], address: list[int], i: int, even: bool) -> tuple[int, bool]:
-    """Granules from i that one l1bmm@k writes and whether as 2-long: 8, 4, or the first few of 4 (what a step writes
-    beyond them is overwritten by the steps that follow)."""
-    if even and i % 2 == 0 and mab[i : i + 2 * CYCLES] == [mab[i]] * (2 * CYCLES):
-        pair = address[i : i + 2 * CYCLES]
-        if all(a % 2 == 0 and b == a + 1 for a, b in zip(pair[::2], pair[1::2], strict=True)):
-            return 2 * CYCLES, True
-    short = mab[i : i + CYCLES]
-    return next((n for n, m in enumerate(short) if m != mab[i]), len(short)), False
+def _runs(mab: NDArray[np.int64], address: NDArray[np.int64], even: bool) -> list[tuple[int, int]]:
+    """First granule and number of granules of each l1bmm@k: 8, as 2-long, or 4, or the first few of 4 (what a step
+    writes beyond them is overwritten by the steps that follow)."""
+    at = np.arange(len(mab))
+    ends = np.append(np.flatnonzero(np.diff(mab)) + 1, len(mab))
+    left = ends[np.searchsorted(ends, at, side="right")] - at  # granules of the same MAB from here on
+    taken = np.minimum(left, CYCLES)
+    if even:
+        pair = np.zeros(len(mab) + 2 * CYCLES, np.bool_)
+        pair[: len(mab) - 1] = (address[:-1] % 2 == 0) & (np.diff(address) == 1)
+        pairs = np.logical_and.reduce([pair[2 * i : 2 * i + len(mab)] for i in range(CYCLES)])
+        taken[pairs & (at % 2 == 0) & (left >= 2 * CYCLES)] = 2 * CYCLES
+    steps, runs, i = taken.tolist(), [], 0
+    while i < len(steps):
+        runs.append((i, steps[i]))
+        i += steps[i]
+    return runs

@@ -1,4 +1,5 @@
-"""What a movement costs: the plan is emitted into a program that nobody runs, and its operations are counted."""
+"""What a movement costs: the plan is emitted into a program that nobody runs, and its operations are counted. Many of
+them need not even be written: how many there will be is known before."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,19 +50,26 @@ def move_steps(
     way: Callable[[Builder, Buffer, Buffer], None], source: Layout, target: Layout, *, limit: float = inf
 ) -> int | None:
     """Steps of a move that `way` emits between local memories; None if they are more than `limit`."""
-    program = Program(operations=_UpTo(limit))
+    operations = _Counted(limit)
+    program = Program(operations=operations)
     a = program.buffer("a", source.local_size, (Memory.LM0,))
     b = program.buffer("b", target.local_size, (Memory.LM1,))
     try:
         way(Builder(program), a, b)
-    except _TooMany:
+    except TooMany:
         return None
-    steps = count(program.operations).total_steps
+    steps = count(operations).total_steps + operations.unwritten
     return steps if steps <= limit else None
 
 
-class _TooMany(Exception):
+class TooMany(Exception):
     """There are more operations than anybody wants to know of."""
+
+
+def most_steps(builder: Builder) -> float:
+    """Steps from which on nobody wants to know what is emitted."""
+    operations = builder.program.operations
+    return operations.left if isinstance(operations, UpTo) else inf
 
 
 UNEVEN = 1.25
@@ -71,33 +79,57 @@ UNEVEN = 1.25
 def check_share(builder: Builder, share: float) -> None:
     """`share` of what a way emits is emitted: whoever only asks for its steps gives up where the rest will be too
     much."""
-    if isinstance(builder.program.operations, _UpTo):
+    if isinstance(builder.program.operations, _Counted):
         builder.program.operations.check_share(share)
 
 
-class _UpTo(list[MachineOp]):
-    """Operations, each of which takes a step at least, or as an MV the time until the next may be issued."""
+def counted(builder: Builder, steps: int) -> bool:
+    """Whether `steps` operations of PEs, L1BMs and L2BMs need not be written, since whoever asks only wants to know
+    how many steps a way takes: then they are counted."""
+    operations = builder.program.operations
+    if not isinstance(operations, _Counted):
+        return False
+    operations.unwritten += steps
+    operations.spend(steps)
+    return True
+
+
+class UpTo(list[MachineOp]):
+    """Operations of at most `most` steps: each takes one at least, or as an MV the time until the next may be issued.
+    `left` is what the others may take."""
 
     def __init__(self, most: float) -> None:
         super().__init__()
-        self._most = self._left = most
+        self.most = self.left = most
         self._waits = False
 
-    def check_share(self, share: float) -> None:
-        """So much of all is there. Raises _TooMany where all will hardly take so few steps as are allowed."""
-        if self._most < inf and self._most - self._left > UNEVEN * share * self._most:
-            raise _TooMany
-
     def append(self, op: MachineOp) -> None:
-        """One more. Raises _TooMany."""
+        """One more. Raises TooMany."""
         super().append(op)
         if op.is_transfer:
-            self._left -= MV_ISSUE_INTERVAL_STEPS + (0 if self._waits else MV_LATENCY_STEPS)
+            self.spend(MV_ISSUE_INTERVAL_STEPS + (0 if self._waits else MV_LATENCY_STEPS))
             self._waits = True
         else:
-            self._left -= 1
-        if self._left < 0:
-            raise _TooMany
+            self.spend(1)
+
+    def spend(self, steps: int) -> None:
+        """So many steps are taken. Raises TooMany."""
+        self.left -= steps
+        if self.left < 0:
+            raise TooMany
+
+
+class _Counted(UpTo):
+    """Operations of which it is enough to know how many steps they take; `unwritten` are those of what is not here."""
+
+    def __init__(self, most: float) -> None:
+        super().__init__(most)
+        self.unwritten = 0
+
+    def check_share(self, share: float) -> None:
+        """So much of all is there. Raises TooMany where all will hardly take so few steps as are allowed."""
+        if self.most < inf and self.most - self.left > UNEVEN * share * self.most:
+            raise TooMany
 
 
 def count(operations: list[MachineOp]) -> Cost:

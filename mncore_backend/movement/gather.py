@@ -3,6 +3,7 @@ relayout that has no cheaper way."""
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import suppress
 from math import inf
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.layout import Layout, addresses_in_use
 from mnc.mncore_backend.movement.compose import NoWay
 from mnc.mncore_backend.movement.crossing import narrowed
-from mnc.mncore_backend.movement.estimate import count, move_steps
+from mnc.mncore_backend.movement.estimate import TooMany, UpTo, count, most_steps, move_steps
 from mnc.mncore_backend.movement.feasible import may_copy, may_hop, may_transpose
 from mnc.mncore_backend.movement.hop import Emit, hop
 from mnc.mncore_backend.movement.lanes import local_copy, transpose
@@ -46,7 +47,7 @@ def plan_gather(
     zeros where the map is not negative: the pieces of a tensor come to one buffer one after the other.
 
     The index tables of the plan are DRAM images with the constant arrays that the host must pack into them. Raises
-    ValueError when the map does not fit the layouts.
+    ValueError when the map does not fit the layouts, TooMany where `builder` takes up to so many steps only.
     """
     flat = np.asarray(index_map).reshape(-1)
     if flat.size != target_layout.size or flat.max(initial=-1) >= source_layout.size:
@@ -71,7 +72,10 @@ def _plan(
     need = analyse(source_layout, target_layout, flat)
     padded = _static_padding(need, longs)
     if padded is not None and (padding is not None or _whole(padded)):
-        move = single_move(source_layout, target_layout, flat)
+        limit = most_steps(builder)
+        move = single_move(source_layout, target_layout, flat, limit=limit)
+        if move == limit < inf:
+            raise TooMany
         if isinstance(move, tuple):
             move[1](builder, source, target)
             if padding is not None:
@@ -147,14 +151,20 @@ def _collect_and_pick(
     copied = need.copies()
     rest = need.without(copied)
     best: tuple[int, Builder, Plan] | None = None
-    for parts, shifts in _trials(rest):
-        own = Builder(Program(), builder.location, builder.keep)
-        copy(own, source, target, [(LONG * a, LONG * b) for b, a in copied.items()])
-        plan = _pick_parts(own, source_layout, source, parts, shifts, ~need.wanted, longs, target, padding, set(copied))
-        price = count(own.program.operations).total_steps + MASK_STEPS * len(shifts)
-        if best is None or price < best[0]:
-            best = price, own, plan
-    assert best is not None
+    trials = list(_trials(rest))
+    limit = most_steps(builder) + MASK_STEPS * max(len(shifts) for _, shifts in trials)
+    for parts, shifts in trials:
+        own = Builder(Program(operations=UpTo(limit)), builder.location, builder.keep)
+        with suppress(TooMany):
+            copy(own, source, target, [(LONG * a, LONG * b) for b, a in copied.items()])
+            ends = ~need.wanted, longs, target, padding, set(copied)
+            plan = _pick_parts(own, source_layout, source, parts, shifts, *ends)
+            price = count(own.program.operations).total_steps + MASK_STEPS * len(shifts)
+            if best is None or price < best[0]:
+                best = price, own, plan
+                limit = min(limit, price)
+    if best is None:
+        raise TooMany
     builder.program.buffers += best[1].program.buffers
     builder.program.operations += best[1].program.operations
     return best[2]

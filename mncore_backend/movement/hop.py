@@ -11,7 +11,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout
 from mnc.mncore_backend.movement.collecting import by_rows, taking_turns
 from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, fill, granules, long_words, origins, slack
-from mnc.mncore_backend.movement.estimate import check_share
+from mnc.mncore_backend.movement.estimate import check_share, counted
 from mnc.mncore_backend.movement.exchange_orders import merged, orders
 from mnc.mncore_backend.movement.feasible import may_stay
 from mnc.mncore_backend.movement.paths import (
@@ -72,21 +72,34 @@ class _Trip:
     longs: Index | None
     parts: list[list[PeStep]]
     found: list[list[Emit]] = field(default_factory=list)
+    obstacle: str = ""
 
     def slice(self, number: int) -> list[Emit]:
         """The ways of a slice; it becomes two where more has to be collected than there is room for. Raises NoWay."""
         while len(self.found) == number:
-            assert self.longs is not None
-            part = self.parts[number]
-            try:
-                self.found.append(_slice(_Hop(self.source, self.path, part), self.longs))
-            except NoRoom:
-                if len(part) == 1:
-                    raise
-                self.parts[number : number + 1] = [part[: len(part) // 2], part[len(part) // 2 :]]
-            if len(self.found) == len(self.parts):
-                self.longs = None  # it is large, and ways are remembered
+            self._find(self.parts[number])
         return self.found[number]
+
+    def _find(self, part: list[PeStep]) -> None:
+        """The ways of the next slice. Raises NoWay, then and from then on."""
+        if self.longs is None:
+            raise NoWay(self.obstacle)
+        try:
+            self.found.append(_slice(_Hop(self.source, self.path, part), self.longs))
+        except NoWay as error:
+            number = len(self.found)
+            if isinstance(error, NoRoom) and len(part) > 1:
+                self.parts[number : number + 1] = [part[: len(part) // 2], part[len(part) // 2 :]]
+                return
+            self.obstacle = str(error)
+            self.longs = None
+            raise
+        if len(self.found) == len(self.parts):
+            self.longs = None  # it is large, and ways are remembered
+
+    def may_have(self, order: int) -> bool:
+        """Whether some slice has a way of this number, as far as is known."""
+        return len(self.found) < len(self.parts) or any(order < len(ways) for ways in self.found)
 
     def least(self, *, by_l2bm: bool) -> int:
         """Steps from L1BM down to the PEs; `by_l2bm`: and from L2BM down to L1BM."""
@@ -97,6 +110,8 @@ class _Trip:
         same as that of the order before."""
 
         def run(builder: Builder, a: Buffer, b: Buffer) -> None:
+            if self.obstacle or not self.may_have(order):
+                raise NoWay(self.obstacle or "there is no other order")
             other = order == 0
             number = done = 0
             total = sum(len(part) for part in self.parts)
@@ -108,7 +123,7 @@ class _Trip:
                 other |= order < len(ways)
                 check_share(builder, done / total)
             if not other:
-                raise NoWay("there is one order only")
+                raise NoWay("there is no other order")
 
         return run
 
@@ -167,10 +182,15 @@ def _within_l1b(own: _Hop, wanted: Granules) -> Emit:
     def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
         l1bm = staging(builder, Memory.L1BM, slack(len(image)), "hop")
         fill(builder, source, l1bm, image, own.longs, own.source.replicated_bits(Axis.MAB))
-        for offset, step in placed(own.part):
-            emit_down(builder, step, l1bm, offset, target)
+        _emit_steps(builder, own, l1bm, target)
 
     return emit
+
+
+def _emit_steps(builder: Builder, own: _Hop, l1bm: Buffer, target: Buffer) -> None:
+    if not counted(builder, len(own.part)):
+        for offset, step in placed(own.part):
+            emit_down(builder, step, l1bm, offset, target)
 
 
 def _down(
@@ -180,8 +200,7 @@ def _down(
     extent = l1bm_extent(own.path, own.part)
     l1bm = staging(builder, Memory.L1BM, max(extent, size), "hop")
     emit_l2bm_down(builder, own.path, l2bm, l1bm, size, extent, places=places)
-    for offset, step in placed(own.part):
-        emit_down(builder, step, l1bm, offset, target)
+    _emit_steps(builder, own, l1bm, target)
 
 
 def _within_l2b(own: _Hop, wanted: Granules, size: int) -> Emit:
@@ -210,6 +229,8 @@ def _collect_l2bm(own: _Hop, wanted: Granules) -> Callable[[Builder, Buffer], Bu
         l1bm = staging(builder, Memory.L1BM, slack(len(inner)) + MV_UNIT, "hop")
         fill(builder, source, l1bm, inner, own.longs, own.source.replicated_bits(Axis.MAB))
         l2bm = staging(builder, Memory.L2BM, len(wanted) * PES + MV_UNIT, "hop")
+        if counted(builder, len(inner) // 8 if moves is None else len(moves)):
+            return l2bm
         if moves is None:
             for block in range(len(inner) // 8):
                 builder.emit("l2bmd", [upper(l1bm, 32 * block)], [upper(l2bm, 256 * block)])

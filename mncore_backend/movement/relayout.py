@@ -9,6 +9,7 @@ ends with other lanes.
 import itertools
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from functools import lru_cache
 from heapq import heappop, heappush
 from math import inf
@@ -18,7 +19,7 @@ import numpy as np
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout, canonical, equivalent
 from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
-from mnc.mncore_backend.movement.estimate import count, move_steps
+from mnc.mncore_backend.movement.estimate import TooMany, UpTo, count, move_steps
 from mnc.mncore_backend.movement.feasible import may_copy, may_stay
 from mnc.mncore_backend.movement.gather import plan_gather, single_move
 from mnc.mncore_backend.movement.hop import Emit
@@ -80,10 +81,12 @@ def _plan(
         chain = _picked(*ends, _steps(chain)) or chain
     cost = _steps(chain) if chain is not None else None
     if cost is None or cost > DEAR:  # what a PE picks from all that passes by may be less than what chains carry
-        trial = Builder(Program(), builder.location, builder.keep)
+        trial = Builder(Program(operations=UpTo(inf if cost is None else cost)), builder.location, builder.keep)
         index_map = np.arange(source_layout.size)
-        plan = plan_gather(trial, source_layout, source, target_layout, target, index_map, padding=padding or 0)
-        if cost is None or count(trial.program.operations).total_steps < cost:
+        plan = None
+        with suppress(TooMany):
+            plan = plan_gather(trial, source_layout, source, target_layout, target, index_map, padding=padding or 0)
+        if plan is not None and (cost is None or count(trial.program.operations).total_steps < cost):
             builder.program.buffers += trial.program.buffers
             builder.program.operations += trial.program.operations
             return plan

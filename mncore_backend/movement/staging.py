@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Mask, Memory
 from mnc.mncore_backend.movement.compose import ANY
+from mnc.mncore_backend.movement.estimate import counted
 from mnc.mncore_backend.movement.paths import Path
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, Form, PeStep
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, upper
@@ -73,12 +74,15 @@ def emit_l2bm_down(
     """L2BM (from offset `start`) -> L1BM for `data` long words per L1B; blocks up to `extent` repeat the last one, so
     that nothing that the following step touches is left unwritten. `places` are the numbers of the blocks in L2BM, as
     they follow each other set by set; None: 0, 1, 2 ..."""
+    blocks = extent // path.unit
+    if counted(builder, blocks * (1 if path.sets is None else len(path.sets))):
+        return
     last = data // path.unit - 1
 
     def block_at(number: int) -> int:
         return number if places is None else places[number]
 
-    for block in range(extent // path.unit):
+    for block in range(blocks):
         taken = min(block, last)
         target = upper(destination, block * path.unit)
         if path.sets is None:

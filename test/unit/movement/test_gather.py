@@ -1,14 +1,19 @@
 """Static gathers and relayouts between random layouts, executed and compared."""
 
+from math import inf
+
 import numpy as np
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from layout.strategies import layouts
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, pack, parse, place
+from mnc.mncore_backend.movement.estimate import TooMany, UpTo, count
 from mnc.mncore_backend.movement.gather import plan_gather
-from mnc.mncore_backend.program import Builder, Program
+from mnc.mncore_backend.movement.repeats import REPEATS
+from mnc.mncore_backend.program import Builder, MachineOp, Program
 
 from .chips import ready
 
@@ -95,6 +100,27 @@ def test_relayouts(data: st.DataObject) -> None:
     if target.local_size * source.local_size > 200:
         return
     check_gather(source, target, np.arange(source.size))
+
+
+@given(st.data())
+@settings(max_examples=5, deadline=None, phases=UNSHRUNK)
+def test_a_limit_ends_what_is_dearer_and_changes_nothing_else(data: st.DataObject) -> None:
+    source = data.draw(layouts(max_address=4))
+    target = data.draw(layouts(max_address=4))
+    index_map = np.random.default_rng(data.draw(st.integers(0, 99))).integers(-1, source.size, target.size)
+
+    def planned(limit: float) -> list[MachineOp]:
+        REPEATS.forget()
+        program = Program(operations=UpTo(limit))
+        ends = [program.buffer("end", layout.local_size, (Memory.LM0, Memory.LM1)) for layout in (source, target)]
+        plan_gather(Builder(program), source, ends[0], target, ends[1], index_map, padding=PADDING)
+        return program.operations
+
+    free = planned(inf)
+    steps = count(free).total_steps
+    assert [op.opcode for op in planned(steps)] == [op.opcode for op in free]
+    with pytest.raises(TooMany):
+        planned(len(free) // 2)
 
 
 def test_windows_inside_a_pe_need_no_transfer() -> None:

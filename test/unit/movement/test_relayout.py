@@ -105,6 +105,17 @@ def test_moves_within_a_limit_are_the_cheapest_of_all(data: st.DataObject) -> No
             assert steps is not None and least <= steps
 
 
+@pytest.mark.parametrize("name", KNOWN)
+def test_steps_are_those_of_what_is_written(name: str) -> None:
+    source, target = map(parse, KNOWN[name][:2])
+    for _, way in hop(source, target):
+        program = Program()
+        ends = [program.buffer("end", layout.local_size, (Memory.LM0,)) for layout in (source, target)]
+        with suppress(NoWay):
+            way(Builder(program), *ends)
+            assert move_steps(way, source, target) == count(program.operations).total_steps
+
+
 def test_few_mvs_bring_uneven_rows() -> None:
     """What lies together where it comes from comes in one MV per L2B, whatever order it is wanted in, although the last
     row makes one L2B different from the others."""
