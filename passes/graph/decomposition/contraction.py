@@ -63,16 +63,18 @@ def _zeros_around(operand: ir.Value, low: Sequence[int], high: Sequence[int]) ->
     return value("pad", operand, low=before, high=after, value=0.0, mode="constant")
 
 
-def _kernels_by_phase(weight: ir.Value, strides: Sequence[int], taps: Sequence[int]) -> ir.Value:
-    """(C, M, kernel...) as (M * phases, C, taps...): results that lie a stride apart share a kernel."""
+def _kernels_by_phase(weight: ir.Value, groups: int, strides: Sequence[int], taps: Sequence[int]) -> ir.Value:
+    """(C, M / groups, kernel...) as (M * phases, C / groups, taps...): results that lie a stride apart share a
+    kernel."""
     channels, outputs, *kernel = shape_of(weight)
     rank = len(kernel)
     wide = [t * s for t, s in zip(taps, strides, strict=True)]
     weight = _zeros_around(weight, [0] * (2 + rank), [0, 0, *(w - k for w, k in zip(wide, kernel, strict=True))])
-    cut = [channels, outputs, *(extent for pair in zip(taps, strides, strict=True) for extent in pair)]
-    order = [1, *range(3, 3 + 2 * rank, 2), 0, *range(2, 2 + 2 * rank, 2)]
+    each = channels // groups
+    cut = [groups, each, outputs, *(extent for pair in zip(taps, strides, strict=True) for extent in pair)]
+    order = [0, 2, *range(4, 4 + 2 * rank, 2), 1, *range(3, 3 + 2 * rank, 2)]
     turned = value("transpose", reshaped(weight, cut), permutation=order)
-    result = reshaped(turned, [outputs * math.prod(strides), channels, *taps])
+    result = reshaped(turned, [groups * outputs * math.prod(strides), each, *taps])
     if max(taps) == 1:
         return result
     back = [-1 if t > 1 else 1 for t in taps]
@@ -87,30 +89,43 @@ def conv_transpose(op: Any) -> list[ir.Value] | Refusal:
     with as many times the outputs, whose results are interleaved. Nothing is multiplied by zeros between elements.
     """
     data, weight, *bias = op.operation.operands
-    names = ("strides", "pads", "dilations", "output_padding")
-    strides, pads, dilations, _ = (tuple(op.operation.attributes[name]) for name in names)
+    strides, pads, dilations = (tuple(op.operation.attributes[name]) for name in ("strides", "pads", "dilations"))
     kernel, rank = shape_of(weight)[2:], len(strides)
+    dilations = [1 if k == 1 else d for k, d in zip(kernel, dilations, strict=True)]
     # One element has no distance to the next: with steps as wide as the kernel it becomes a product.
-    strides = [k if n == 1 else s for k, n, s in zip(kernel, shape_of(data)[2:], strides, strict=True)]
-    if math.prod(strides) == 1 or set(dilations) != {1} or integer(op, "group") != 1:
-        return refuse("its elements are not spread, or it has gaps or groups")
+    single = [n == 1 and d == 1 for n, d in zip(shape_of(data)[2:], dilations, strict=True)]
+    strides = [k if alone else s for k, alone, s in zip(kernel, single, strides, strict=True)]
+    if any(s > 1 and d > 1 for s, d in zip(strides, dilations, strict=True)):
+        return refuse("its elements are spread, and its kernel has gaps")
+    groups = integer(op, "group")
     batch, outputs, *places = shape_of(op.operation.results[0])
     taps = [-(-k // s) for k, s in zip(kernel, strides, strict=True)]
-    kernels = _kernels_by_phase(weight, strides, taps)
-    around = [t - 1 for t in taps]
-    steps = {"strides": [1] * rank, "dilations": [1] * rank, "pads": around * 2, "group": 1}
-    phases = value("conv", data, kernels, **steps)
-    extents = shape_of(phases)[2:]
-    apart = reshaped(phases, [batch, outputs, *strides, *extents])
-    order = [0, 1, *(d for i in range(rank) for d in (2 + rank + i, 2 + i))]
-    whole = [e * s for e, s in zip(extents, strides, strict=True)]
-    joined = reshaped(value("transpose", apart, permutation=order), [batch, outputs, *whole])
-    low = [-p for p in pads[:rank]]
-    high = [n - w - first for n, w, first in zip(places, whole, low, strict=True)]
-    result = _zeros_around(joined, [0, 0, *low], [0, 0, *high])
+    kernels = _kernels_by_phase(weight, groups, strides, taps)
+    reach = [d * (t - 1) for t, d in zip(taps, dilations, strict=True)]
+    # What is cut from the result of steps of one is not computed.
+    cut = [min(p, r) if s == 1 else 0 for p, r, s in zip(pads, reach, strides, strict=False)]
+    ends = [p + n - e for p, n, e in zip(pads, places, shape_of(data)[2:], strict=False)]
+    after = [max(end, 0) if s == 1 else r for end, r, s in zip(ends, reach, strides, strict=True)]
+    around = [*(r - c for r, c in zip(reach, cut, strict=True)), *after]
+    phases = value("conv", data, kernels, strides=[1] * rank, dilations=dilations, pads=around, group=groups)
+    result = _interleaved(phases, batch, outputs, strides)
+    low = [c - p for c, p in zip(cut, pads, strict=False)]
+    high = [n - w - first for n, w, first in zip(places, shape_of(result)[2:], low, strict=True)]
+    result = _zeros_around(result, [0, 0, *low], [0, 0, *high])
     for shift in bias:
         result = value("add", result, reshaped(shift, [outputs, *[1] * rank]))
     return [result]
+
+
+def _interleaved(phases: ir.Value, batch: int, outputs: int, strides: Sequence[int]) -> ir.Value:
+    """Results of all phases, channel by channel, in the order of their places."""
+    if math.prod(strides) == 1:
+        return phases
+    extents, rank = shape_of(phases)[2:], len(strides)
+    apart = reshaped(phases, [batch, outputs, *strides, *extents])
+    order = [0, 1, *(d for i in range(rank) for d in (2 + rank + i, 2 + i))]
+    whole = [e * s for e, s in zip(extents, strides, strict=True)]
+    return reshaped(value("transpose", apart, permutation=order), [batch, outputs, *whole])
 
 
 HANDLERS: Mapping[str, Handler] = {"gemm": gemm, "conv": conv, "conv_transpose": conv_transpose}
