@@ -47,6 +47,18 @@ def programs() -> dict[str, Program]:
         "convolution 1x1 1x256x14x14 to 64": lambda: mnc.compile(small_operations.convolution(256, 64, 14, 1)),
         "argmax 3x1000": _node("x[3,1000]", "y = ArgMax<axis=1>(x)"),
         "topk 3x1000, first 17": _node("x[3,1000]", "k = Constant<value_ints=[17]>()", "y, i = TopK(x, k)"),
+        "transposed convolution 3x3 1x17x13x13": _node(
+            "x[1,17,13,13] w[17,17,3,3]", "y = ConvTranspose<pads=[1,1,1,1]>(x, w)"
+        ),
+        "transposed depthwise convolution 4x4/2 1x16x16x16": _node(
+            "x[1,16,16,16] w[16,1,4,4]", "y = ConvTranspose<pads=[1,1,1,1], strides=[2,2], group=16>(x, w)"
+        ),
+        "nearest neighbours of 1x31x5x13, twice as many": _node(
+            "x[1,31,5,13]",
+            "e = Exp(x)",
+            "s = Constant<value_floats=[1.0,1.0,2.0,2.0]>()",
+            'y = Resize<mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor">(e, , s)',
+        ),
         "product 256x256x256": _product((256, 256, 256), constant=False),
         "product 300x200x100, constant factor": _product((300, 200, 100), constant=True),
         "training step 64-32-10 batch 360": _training([64, 32, 10], 360),

@@ -40,6 +40,16 @@ class Homes:
         arguments = named("arg_attrs", list(block.arguments), "mnc.updated")
         return cls({results[name]: argument for name, argument in arguments.items() if name in results})
 
+    @staticmethod
+    def has_home(function: Any, number: int) -> bool:
+        """Whether a result of a function on tensors stays in local memory: another program finds it there, or it is the
+        next value of an argument."""
+        results, arguments = ([*map(ir.DictAttr, function.attributes.get(n, []))] for n in ("res_attrs", "arg_attrs"))
+        if number >= len(results):
+            return False
+        own, name, updated = results[number], "onnx.name", "mnc.updated"
+        return HOMES in own or any(name in own and updated in a and a[updated] == own[name] for a in arguments)
+
     @property
     def arguments(self) -> list[Any]:
         """What is replaced."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.dialects.graph.attributes import to_numpy
+from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.reading import Input, shape_of
 
 RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
@@ -140,12 +141,17 @@ LARGE = 1 << 15
 
 
 def is_stored_in_parts(op: Any) -> bool:
-    """Whether an operation joins the parts of a large result that nobody but the host reads: the parts are stored where
-    they are, and the whole is never on the chip."""
-    if op.name != "tensor.concat" or prod(shape_of(op.results[0])) < LARGE:
+    """Whether an operation only joins the parts of a large result, or gives a result another shape, and nobody but the
+    host reads that: the parts are stored where they are, and the whole is never on the chip."""
+    if op.name not in RESHAPES and (op.name != "tensor.concat" or prod(shape_of(op.results[0])) < LARGE):
         return False
-    users = [use.owner.operation for use in op.results[0].uses]
-    return all(user.name == "func.return" or is_stored_in_parts(user) for user in users)
+    return all(_is_for_the_host(use) or is_stored_in_parts(use.owner.operation) for use in op.results[0].uses)
+
+
+def _is_for_the_host(use: Any) -> bool:
+    """Whether a value is returned here, and does not stay on the chip."""
+    user = use.owner.operation
+    return user.name == "func.return" and not Homes.has_home(user.parent, use.operand_number)
 
 
 def stored_parts(value: Any) -> list[Piece]:
@@ -154,6 +160,8 @@ def stored_parts(value: Any) -> list[Piece]:
     owner = value.owner
     if isinstance(owner, ir.Block) or not is_stored_in_parts(owner):
         return [Piece(value, _flat(value).reshape(-1))]
+    if owner.name in RESHAPES:  # the host counts elements in their order
+        return stored_parts(owner.operands[0])
     numbers, start, found = _flat(value), 0, []
     axis = ir.IntegerAttr(owner.attributes["dim"]).value
     for operand in owner.operands:

@@ -77,6 +77,45 @@ func.func @joined(%x: tensor<2xf32>, %y: tensor<1xf32>) -> tensor<3xf32> {
 
 // -----
 
+// A result that only has another shape is stored as it is: the host counts its elements in their order.
+// CHECK-LABEL: func.func @reshaped
+// CHECK-NOT: mncore.gather
+// CHECK-NOT: mncore.relayout
+// CHECK: "mncore.ul"({{.*}}"5x7"{{.*}}-> ()
+func.func @reshaped(%x: tensor<5x7xf32>) -> tensor<35xf32> {
+  %e = tensor.empty() : tensor<5x7xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<5x7xf32>) outs(%e : tensor<5x7xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<5x7xf32>
+  %r = tensor.collapse_shape %y [[0, 1]] : tensor<5x7xf32> into tensor<35xf32>
+  return %r : tensor<35xf32>
+}
+
+// -----
+
+// One that is the next value of an argument stays on the chip, where that has its shape.
+// CHECK-LABEL: func.func @updated
+// CHECK: "mncore.ul"({{.*}}"35"{{.*}}-> ()
+func.func @updated(%x: tensor<35xf32> {onnx.name = "x", mnc.updated = "y"}) -> (tensor<35xf32> {onnx.name = "y"}) {
+  %w = tensor.expand_shape %x [[0, 1]] output_shape [5, 7] : tensor<35xf32> into tensor<5x7xf32>
+  %e = tensor.empty() : tensor<5x7xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<5x7xf32>) outs(%e : tensor<5x7xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<5x7xf32>
+  %r = tensor.collapse_shape %y [[0, 1]] : tensor<5x7xf32> into tensor<35xf32>
+  return %r : tensor<35xf32>
+}
+
+// -----
+
 // A constant that comes in parts: the contracted dimension is cut, and the second product is added to the first.
 // CHECK-LABEL: func.func @parts
 // CHECK: %[[W0:.*]] = "mncore.constant"() {onnx.name = "w[part 0]"{{.*}} memref<8x8xf32
