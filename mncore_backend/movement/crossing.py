@@ -102,11 +102,12 @@ def narrowed(source: Layout, need: Need) -> tuple[Crossing, Need]:
     way = crossing(source, need)
     if way.family is None or way.family is PE_FAMILIES[0] or way.mabs_alike:
         return way, need
-    addresses = np.unique(need.at(Axis.ADDRESS)[need.wanted]).size
-    fine = need.by_granules()
-    if np.unique(fine.at(Axis.ADDRESS)[fine.wanted]).size > MOST_GRANULES * addresses:
+    granules, bits = need.granules(), need.code.address_bits
+    addresses = np.zeros(1 << bits, np.bool_)
+    addresses[granules & len(addresses) - 1] = True
+    if len(granules) > MOST_GRANULES * np.count_nonzero(addresses):
         return way, need
-    return replace(way, mabs_alike=True, row=1 << need.code.address_bits), fine
+    return replace(way, mabs_alike=True, row=len(addresses)), need.by_granules()
 
 
 def _giving(source: Layout, need: Need, axis: Axis) -> list[int]:

@@ -3,6 +3,7 @@ them need not even be written: how many there will be is known before."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from math import inf
 
 from mnc.mncore_backend.assembly.records import Memory
@@ -14,6 +15,7 @@ from mnc.mncore_backend.machine import (
     MV_FORMS,
     MV_ISSUE_INTERVAL_STEPS,
     MV_LATENCY_STEPS,
+    MvForm,
     Shape,
 )
 from mnc.mncore_backend.program import AnyOperand, Buffer, BufferOperand, Builder, MachineOp, Program
@@ -138,11 +140,13 @@ def count(operations: list[MachineOp]) -> Cost:
     busy: dict[tuple[Memory, int, bool], int] = {}
     passed: dict[Buffer, int] = {}  # MVs that what a buffer holds has passed one after the other
     for op in operations:
-        read = [passed.get(o.buffer, 0) for o in op.sources if isinstance(o, BufferOperand)]
-        most = max(read, default=0) + op.is_transfer
-        for written in (o.buffer for o in op.destinations if isinstance(o, BufferOperand)):
-            passed[written] = max(passed.get(written, 0), most)
-        if not op.is_transfer:
+        transfer = op.is_transfer
+        if passed or transfer:
+            most = max([passed.get(o.buffer, 0) for o in op.sources if isinstance(o, BufferOperand)], default=0)
+            for o in op.destinations if most or transfer else ():
+                if isinstance(o, BufferOperand):
+                    passed[o.buffer] = max(passed.get(o.buffer, 0), most + transfer)
+        if not transfer:
             steps += 1
             continue
         mvs += 1
@@ -196,8 +200,12 @@ def _shape(operand: AnyOperand) -> Shape:
 
 
 def _form(opcode: str, source: AnyOperand, target: AnyOperand):
+    return _form_of(opcode, _shape(source), _shape(target))
+
+
+@cache
+def _form_of(opcode: str, *shapes: Shape) -> MvForm:
     base = next((b for b in ("mvr2", "mvr4", "mvr") if opcode.startswith(b)), opcode)
-    shapes = _shape(source), _shape(target)
     for form in MV_FORMS:
         if form.opcode == base and (form.source, form.destination) == shapes:
             return form

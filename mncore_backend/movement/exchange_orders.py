@@ -46,7 +46,7 @@ def _by_readers(slot: Units) -> NDArray[np.int64]:
 
 def merged(recipes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The distinct rows, and which of them stands for each row: one that agrees with it wherever it is not ANY."""
-    distinct, which = np.unique(recipes, axis=0, return_inverse=True)
+    distinct, which = unique_rows(recipes)
     known = (distinct != ANY).sum(axis=1)
     kept: list[int] = []
     stands = np.zeros(len(distinct), np.int64)
@@ -60,6 +60,14 @@ def merged(recipes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
     return distinct[np.array(kept)[order]], np.argsort(order)[stands[which.reshape(-1)]]
 
 
+def unique_rows(rows: Units) -> tuple[Units, NDArray[np.int64]]:
+    """The distinct rows, sorted, and the number of each row among them. Of numbers from -1 on the big-endian bytes of
+    those greater by one are in the same order, and numpy compares bytes faster than columns."""
+    text = np.ascontiguousarray(rows + 1, ">i8").view(f"V{8 * rows.shape[1]}").reshape(-1)
+    _, first, which = np.unique(text, return_index=True, return_inverse=True)
+    return rows[first], which.reshape(-1)
+
+
 def _in_runs(units: Units, wanted: NDArray[np.bool_], together: int) -> Brought:
     """Units [L2B, i] in the order in which they lie where they come from, each once and only if `wanted` [i], so that
     few MVs bring them; and the place of every unit among them. `together` units stay in one block."""
@@ -67,7 +75,7 @@ def _in_runs(units: Units, wanted: NDArray[np.bool_], together: int) -> Brought:
     blocks = units.reshape(len(units), count // together, together)
     needed = wanted.reshape(-1, together).any(axis=1)
     rows = blocks[:, needed].swapaxes(0, 1).reshape(-1, len(units) * together)
-    found, which = np.unique(rows, axis=0, return_inverse=True)
+    found, which = unique_rows(rows)
     place = np.zeros(needed.size, np.int64)
     place[needed] = which.reshape(-1)
     brought = found.reshape(-1, len(units), together).swapaxes(0, 1).reshape(len(units), -1)

@@ -17,7 +17,7 @@ from mnc.mncore_backend.movement.feasible import may_copy, may_hop, may_transpos
 from mnc.mncore_backend.movement.hop import Emit, hop
 from mnc.mncore_backend.movement.lanes import local_copy, transpose
 from mnc.mncore_backend.movement.local import LONG, WORD, constant, copy, fill
-from mnc.mncore_backend.movement.neighbours import Shift, emit_shifts, find_shifts
+from mnc.mncore_backend.movement.neighbours import Neighbours, Shift, emit_shifts
 from mnc.mncore_backend.movement.pick import Picker, Plan
 from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.movement.scope import Index, Need, analyse
@@ -176,10 +176,11 @@ def _trials(rest: Need) -> Iterator[tuple[list[Need], list[Shift]]]:
     yield [rest] if parts else [], []
     if len(parts) > 1 and parts[-1].count <= MOST_FAR * rest.count:
         yield parts, []
-    shifts, left = find_shifts(rest, behind=False)
+    neighbours = Neighbours(rest)
+    shifts, left = neighbours.shifts(behind=False)
     if shifts:
         yield left.by_distance(), shifts
-    more, last = find_shifts(rest, behind=True)
+    more, last = neighbours.shifts(behind=True)
     if last.count < left.count:
         yield last.by_distance(), more
         apart = [own for part in last.by_distance() for own in part.by_mabs()]
@@ -206,7 +207,7 @@ def _pick_parts(
     picker = Picker(builder, target, padding or 0, touched)
     for part in parts:
         for portion in portions(builder, *narrowed(source_layout, part), source, picker.scratch):
-            picker.portion(portion.index, padded, longs)
+            picker.portion(portion.index, padded, portion.longs)
     shifted = {target for shift in shifts for _, target in shift.pairs} - picker.touched if padding == 0 else set[int]()
     if padding is not None:
         fill(builder, target, [a for a in longs if a not in picker.touched | shifted], padding)

@@ -43,50 +43,59 @@ class Shift:
     pairs: list[tuple[int, int]]
 
 
-def find_shifts(need: Need, *, behind: bool) -> tuple[list[Shift], Need]:
-    """Shifts that bring whole long words from MABs of the same L1B, and what is left. With `behind` also what another
-    MAB gets from another L1B or L2B: all that is left must be brought first."""
-    ways, bits = _ways(need, behind=behind)
-    found: dict[tuple[int, bytes], list[tuple[int, int]]] = {}
-    taken = np.zeros(need.wanted.shape, np.bool_)
-    for target in range(ways.shape[-1]):
-        own = ways[..., target]
-        values = np.unique(own[own != NONE]).tolist()
-        if not 0 < len(values) <= MOST_WAYS:
-            continue
-        for value in values:
-            key = value >> bits, np.packbits(own == value).tobytes()
-            found.setdefault(key, []).append((value & (1 << bits) - 1, target))
-        taken[..., 2 * target : 2 * target + 2] = (own != NONE)[..., np.newaxis]
-    shape = ways.shape[:-1]
-    shifts = [
-        Shift(way % MABS, way >= MABS, np.unpackbits(np.frombuffer(mask, np.uint8)).astype(bool).reshape(shape), pairs)
-        for (way, mask), pairs in sorted(found.items())
-    ]
-    return shifts, Need(need.wanted & ~taken, need.code, need.place)
-
-
-def _ways(need: Need, *, behind: bool) -> tuple[Index, int]:
-    """For every long word [8, 8, 16, 4, longs] of the target: the address that it comes from, and above these bits (the
-    second result) the number of MABs that it passes, plus `MABS` where it is read from the target; NONE if no shift
+class Neighbours:
+    """What MABs have that others of their L1B want. `_near`: for every long word [8, 8, 16, 4, longs] of the target the
+    address that it comes from, and above these bits the number of MABs that it passes; NONE if no shift of the source
     brings it."""
-    code, first, second = need.code, need.place[..., ::2], need.place[..., 1::2]
-    word = code.field(Axis.W)
-    whole = need.wanted[..., ::2] & need.wanted[..., 1::2] & (first & word == 0) & (first ^ second == word)
-    way = need.way[..., ::2]
-    far = way & (code.field(Axis.L2B) | code.field(Axis.L1B)) != 0
-    apart = way & code.field(Axis.PE) != 0
-    near = whole & ~far & ~apart
-    longs = first.shape[-1]
-    bits = max(code.address_bits, longs.bit_length())
-    mab = np.arange(MABS).reshape(-1, 1, 1)
-    turn = (mab - code.get(first, Axis.MAB)) % MABS
-    ways = np.where(near, turn << bits | code.get(first, Axis.ADDRESS), NONE)
-    if behind:
-        holder = _holders(need, whole & far & ~apart, turn)
-        turn = (mab - holder // longs) % MABS
-        ways = np.where(holder != NONE, (turn + MABS) << bits | holder % longs, ways)
-    return ways, bits
+
+    def __init__(self, need: Need) -> None:
+        self.need = need
+        code, first, second = need.code, need.place[..., ::2], need.place[..., 1::2]
+        word = code.field(Axis.W)
+        whole = need.wanted[..., ::2] & need.wanted[..., 1::2] & (first & word == 0) & (first ^ second == word)
+        way = need.way[..., ::2]
+        far = way & (code.field(Axis.L2B) | code.field(Axis.L1B)) != 0
+        whole &= way & code.field(Axis.PE) == 0
+        self._bits = max(code.address_bits, first.shape[-1].bit_length())
+        mab = np.arange(MABS, dtype=np.int32).reshape(-1, 1, 1)
+        self._turn = (mab - code.get(first, Axis.MAB)) % MABS
+        near = self._turn.astype(np.int64) << self._bits | code.get(first, Axis.ADDRESS)
+        self._near = np.where(whole & ~far, near, NONE)
+        self._far = whole & far
+
+    def shifts(self, *, behind: bool) -> tuple[list[Shift], Need]:
+        """Shifts that bring whole long words from MABs of the same L1B, and what is left. With `behind` also what
+        another MAB gets from another L1B or L2B: all that is left must be brought first."""
+        need, bits = self.need, self._bits
+        *shape, longs = self._near.shape
+        ways = self._with_holders() if behind else self._near
+        found: dict[tuple[int, bytes], list[tuple[int, int]]] = {}
+        taken = np.zeros(need.wanted.shape, np.bool_)
+        for target, own in enumerate(np.ascontiguousarray(ways.reshape(-1, longs).T)):
+            values = [value for value in np.unique(own).tolist() if value != NONE]
+            if not 0 < len(values) <= MOST_WAYS:
+                continue
+            for value in values:
+                key = value >> bits, np.packbits(own == value).tobytes()
+                found.setdefault(key, []).append((value & (1 << bits) - 1, target))
+            taken[..., 2 * target : 2 * target + 2] = (own != NONE).reshape(*shape, 1)
+        shifts = [
+            Shift(way % MABS, way >= MABS, _unpacked(mask).reshape(shape), pairs)
+            for (way, mask), pairs in sorted(found.items())
+        ]
+        return shifts, Need(need.wanted & ~taken, need.code, need.place)
+
+    def _with_holders(self) -> Index:
+        """The same, and for what comes from farther the address in the target of another MAB, with `MABS` added to the
+        number of those that it passes."""
+        longs = self._near.shape[-1]
+        holder = _holders(self.need, self._far, self._turn)
+        turn = (np.arange(MABS).reshape(-1, 1, 1) - holder // longs) % MABS
+        return np.where(holder != NONE, (turn + MABS) << self._bits | holder % longs, self._near)
+
+
+def _unpacked(mask: bytes) -> NDArray[np.bool_]:
+    return np.unpackbits(np.frombuffer(mask, np.uint8)).astype(bool)
 
 
 def _holders(need: Need, wanted: NDArray[np.bool_], turn: Index) -> Index:

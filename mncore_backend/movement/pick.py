@@ -63,16 +63,17 @@ class Picker:
         return self.builder.temporary(SCRATCH, (Memory.LM0,), "scratch")
 
     def portion(self, index: Index, padded: NDArray[np.bool_], longs: list[int]) -> None:
-        """Take what `index` (scratch words [8, 8, 16, 4, words], -1: not there) offers for the given target long words.
-        Words of `padded` take the padding when their long word is written first, zeros complete the rest."""
-        present = (index >= 0).reshape(-1, index.shape[-1]).any(axis=0).reshape(-1, 2).any(axis=1)
+        """Take what `index` (scratch words [8, 8, 16, 4, words of `longs`], -1: not there) offers for the given target
+        long words. Words of `padded`, of all long words, take the padding when their long word is written first, zeros
+        complete the rest."""
         for fresh in (True, False):
-            chosen = [a for a in longs if present[a] and (a not in self.touched) is fresh]
-            if chosen:
-                words = [2 * a + j for a in chosen for j in range(2)]
-                own = padded[..., words] & (fresh and self.padding != 0)
-                self._pick(_by_lanes(index[..., words]), _by_lanes(own), chosen, fresh)
-        self.touched.update(a for a in longs if present[a])
+            numbers = [i for i, a in enumerate(longs) if (a not in self.touched) is fresh]
+            if numbers:
+                chosen = [longs[i] for i in numbers]
+                own = padded[..., _words(chosen)] & (fresh and self.padding != 0)
+                held = index if len(numbers) == len(longs) else index[..., _words(numbers)]
+                self._pick(_by_lanes(held), _by_lanes(own), chosen, fresh)
+        self.touched.update(longs)
 
     def _pick(self, index: Index, padded: NDArray[np.bool_], longs: list[int], fresh: bool) -> None:
         """`index` and `padded` are [8, 8, 16, 4, long word, word] restricted to `longs`."""
@@ -201,6 +202,10 @@ class Picker:
 def _by_lanes(words: NDArray[Any]) -> NDArray[Any]:
     """[..., words] as [..., long word, word]."""
     return words.reshape(*words.shape[:-1], -1, 2)
+
+
+def _words(longs: list[int]) -> list[int]:
+    return [2 * a + j for a in longs for j in range(2)]
 
 
 def _all_cycles(values: list[int]) -> tuple[int, ...]:

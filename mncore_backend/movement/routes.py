@@ -35,7 +35,7 @@ class Wanted:
         found = [places.of(address) for address in chunk]
         words = np.concatenate(found)
         numbers = np.repeat(np.arange(len(chunk), dtype=np.int32), [len(own) for own in found])
-        order = np.argsort(words)
+        order = np.argsort(words, kind="stable")  # which is fast where parts are in order
         return cls(need, words[order], numbers[order])
 
     def at(self, axis: Axis) -> Index:
@@ -60,8 +60,10 @@ class Readers:
         """`addresses`: source address of every target word, `ABSENT` where none is wanted."""
         flat = addresses.reshape(-1)
         wanted = np.flatnonzero(flat >= 0)
-        self._words = wanted[np.argsort(flat[wanted], kind="stable")]
-        self._starts = np.searchsorted(flat[self._words], np.arange(int(flat.max(initial=ABSENT)) + 2))
+        most = int(flat.max(initial=ABSENT)) + 1
+        keys = flat[wanted].astype(np.uint16 if most < 1 << 16 else np.int64)  # short ones are sorted by digits
+        self._words = wanted[np.argsort(keys, kind="stable")]
+        self._starts = np.append(0, np.bincount(keys, minlength=most).cumsum())
 
     def of(self, address: int) -> Index:
         """Numbers of the words, ascending."""

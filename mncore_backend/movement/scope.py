@@ -95,6 +95,14 @@ class Need:
         mab = self.code.get(place, Axis.MAB) << self.code.shift(Axis.MAB)
         return Need(self.wanted, code, own | mab | _own(Axis.MAB).astype(np.int64) << code.shift(Axis.MAB))
 
+    def granules(self) -> Index:
+        """The addresses of which `by_granules` wants some word, ascending."""
+        size = self.code.field(Axis.ADDRESS) | self.code.field(Axis.MAB)
+        first = self.code.shift(Axis.ADDRESS)
+        wanted = np.zeros((size >> first) + 1, np.bool_)
+        wanted[(self.place[self.wanted] & size) >> first] = True
+        return np.flatnonzero(wanted)
+
     def keeps(self, axis: Axis) -> bool:
         """Whether every word stays within its own coordinate of `axis`."""
         return not self._moved & self.code.field(axis)

@@ -6,6 +6,7 @@ copies after a downward transfer; an upward transfer selects one copy of it (SDM
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 CYCLES = 4
@@ -15,7 +16,7 @@ CYCLES = 4
 FIELD_SIZE = {"c": CYCLES, "h": 2, "q": 4, "r": 4, "p": 4, "b": 8, "g": 4, "l": 2}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Form:
     """One transfer. `opcode` names the downward instruction; `up` the upward one that uses the same mapping."""
 
@@ -24,12 +25,12 @@ class Form:
     fields: tuple[tuple[str, int], ...]
     two_long: bool = False
 
-    @property
+    @cached_property
     def block(self) -> int:
         """Long words of the upper memory per step."""
         return prod(size for _, size in self.fields)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.fields)
 

@@ -33,9 +33,11 @@ from mnc.mncore_backend.program import Buffer, Builder, upper
 
 @dataclass(slots=True)
 class Portion:
-    """What is in the scratch buffer at a time: `index` is the word in it for every target word, -1 where the needed
-    word is not there."""
+    """What is in the scratch buffer at a time: `longs` are the long words of the target of which some PE finds a word
+    there, ascending, and `index` [8, 8, 16, 4, words of these] is the word in it, -1 where the needed one is not
+    there."""
 
+    longs: list[int]
     index: Index
 
 
@@ -193,6 +195,12 @@ def _finish(builder: Builder, way: Crossing, wanted: Wanted, number: Index, coun
                 builder.emit("msl", [access(scratch, read, LONG)], [held])
                 builder.emit("lpassa", [held], [access(scratch, write, LONG)])
         number = number + (wanted.own(Axis.PE) - wanted.at(Axis.PE)) % CYCLES * count
-    index = np.full(wanted.need.wanted.shape, ABSENT, np.int32)
-    index.reshape(-1)[wanted.words] = LONG * number + wanted.at(Axis.W)
-    return Portion(index)
+    *chip, size = wanted.need.wanted.shape
+    places, words = np.divmod(wanted.words, size)
+    present = np.zeros(size // 2, np.bool_)
+    present[words // 2] = True
+    longs = np.flatnonzero(present)
+    rank = np.cumsum(present) - 1
+    index = np.full((*chip, 2 * len(longs)), ABSENT, np.int32)
+    index.reshape(-1, 2 * len(longs))[places, 2 * rank[words // 2] + words % 2] = LONG * number + wanted.at(Axis.W)
+    return Portion(longs.tolist(), index)

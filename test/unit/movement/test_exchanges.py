@@ -7,6 +7,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import parse
 from mnc.mncore_backend.machine import GROUPS
 from mnc.mncore_backend.movement import crossing
+from mnc.mncore_backend.movement.exchange_orders import unique_rows
 from mnc.mncore_backend.scheduling.chains import memory_of
 
 from .test_gather import check_gather
@@ -88,3 +89,11 @@ def test_what_an_l2b_takes_lies_together(emulated: bool) -> None:
     program = check_relayout(source, target, emulated)
     brought = [op for op in program.operations if op.is_transfer and memory_of(op.sources[0]) is Memory.PDM]
     assert 0 < len(brought) <= 16
+
+
+def test_rows_are_told_apart_and_sorted_by_numbers() -> None:
+    rows = np.random.default_rng(0).integers(-1, 300, (400, 3))
+    rows[200:] = rows[:200]
+    found, which = unique_rows(rows)
+    expected = np.unique(rows, axis=0)
+    assert (found == expected).all() and (found[which] == rows).all()

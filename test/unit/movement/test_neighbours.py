@@ -12,7 +12,7 @@ from mnc.mncore_backend.distribution.windows import Window, source_layout, tile
 from mnc.mncore_backend.layout import Axis, Digit, Layout
 from mnc.mncore_backend.movement import gather
 from mnc.mncore_backend.movement.estimate import count
-from mnc.mncore_backend.movement.neighbours import find_shifts
+from mnc.mncore_backend.movement.neighbours import Neighbours
 from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.movement.scope import analyse
 from mnc.mncore_backend.program import Program
@@ -62,7 +62,7 @@ def test_neighbours_give(rows: Digits, columns: Digits, inner: Digits, monkeypat
     image = tiles(192, 14, 14, 3, 1, inner, rows, columns)
     program = check_gather(*image, emulated=True)
     assert shifts_of(program) > 0
-    monkeypatch.setattr(gather, "find_shifts", lambda need, *, behind: ([], need))
+    monkeypatch.setattr(gather.Neighbours, "shifts", lambda self, *, behind: ([], self.need))
     REPEATS.forget()
     plain = check_gather(*image)
     assert shifts_of(plain) == 0
@@ -83,7 +83,8 @@ def test_random_windows(data: st.DataObject) -> None:
 def test_what_no_shift_brings_is_left() -> None:
     source, target, index_map = tiles(64, 16, 16, 3, 1, (L2BS,), (L1BS,), (MABS,))
     need = analyse(source, target, index_map)
-    near, far = (find_shifts(need, behind=behind) for behind in (False, True))
+    neighbours = Neighbours(need)
+    near, far = (neighbours.shifts(behind=behind) for behind in (False, True))
     taken = sum(int(shift.chosen.sum()) * len(shift.pairs) for shift in near[0])
     assert need.count == near[1].count + 2 * taken
     assert near[1].keeps(Axis.MAB) is False and far[1].keeps(Axis.MAB) is True
