@@ -50,33 +50,53 @@ def _write_distance(first: Touch, second: Touch) -> int:
     return WRITE_ORDER_ACROSS_PATHS if a is not b and first.memory is Memory.L1BM else 1
 
 
+Chain = tuple[Entry, int, "Chain"] | None
+"""Readers with the instances that each still concerns, the last one first. Units that the same operations have read
+share it, as most units of a large transfer and of a vector do, so that what is found out for one holds for the next."""
+
+
+def _note_reader(readers: dict[int, Chain], units: Iterable[int], entry: Entry, instances: int) -> None:
+    last: Chain = None
+    longer: Chain = (entry, instances, None)
+    for u in units:
+        known = readers.get(u)
+        if known is not last:
+            last, longer = known, (entry, instances, known)
+        readers[u] = longer
+
+
 class _Plain:
     """A memory of which every PE or MAB has one copy that all instructions use alike."""
 
     def __init__(self) -> None:
         self.writer: dict[int, Entry] = {}
-        self.readers: dict[int, list[Entry]] = {}
+        self.readers: dict[int, Chain] = {}
 
     def add(self, node: Node, touch: Touch, found: Found) -> None:
         entry = (node, touch)
         writer, readers = self.writer, self.readers
-        before = {id(w): w for u in touch.units if (w := writer.get(u)) is not None}
+        before: dict[int, Entry] = {}
+        last: Entry | None = None
+        for u in touch.units:
+            own = writer.get(u)
+            if own is not last and own is not None:
+                before[id(own)] = last = own
         if not touch.write:
             for other, earlier in before.values():
                 if other is not node:
                     found.add(other, _read_distance(earlier, touch), self._forward(before, node, other, touch))
-            for u in touch.units:
-                readers.setdefault(u, []).append(entry)
+            _note_reader(readers, touch.units, entry, 1)
             return
         for other, earlier in before.values():
             if other is not node:
                 found.add(other, _write_distance(earlier, touch))
-        known = found.steps
+        followed: Chain = None
         for u in touch.units:
             writer[u] = entry
-            for other, earlier in readers.pop(u, ()):
-                if other is not node and known.get(other, 0) < 1:
-                    found.add(other, reuse_distance(earlier.access, touch.access))
+            chain = readers.pop(u, None)
+            if chain is not None and chain is not followed:
+                followed = chain
+                _follow_readers(chain, node, touch, found)
 
     def _forward(self, before: dict[int, Entry], node: Node, other: Node, touch: Touch) -> int | None:
         """1 if a latch can deliver all that is read, None otherwise."""
@@ -90,9 +110,23 @@ class _Plain:
         return 1
 
 
-Chain = tuple[Entry, int, "Chain"] | None
-"""Readers with the instances that each still concerns, the last one first. Units that the same operations have read
-share it, as most units of a large transfer do, so that what is found out for one holds for the next."""
+def _in_order(readers: Chain) -> list[tuple[Entry, int]]:
+    """Readers with their instances, the first one first."""
+    found: list[tuple[Entry, int]] = []
+    while readers is not None:
+        found.append(readers[:2])
+        readers = readers[2]
+    found.reverse()
+    return found
+
+
+def _follow_readers(readers: Chain, node: Node, touch: Touch, found: Found) -> None:
+    """Let a node that writes follow those who read before."""
+    for (other, earlier), _ in _in_order(readers):
+        if other is not node and found.steps.get(other, 0) < 1:
+            found.add(other, reuse_distance(earlier.access, touch.access))
+
+
 Writers = tuple[tuple[Entry, int], ...]
 
 
@@ -115,21 +149,11 @@ class _Instanced:
         if touch.write:
             self._overwrite(touch.units, entry, mine, found)
         else:
-            self._note_reader(touch.units, entry, mine)
+            _note_reader(self.readers, touch.units, entry, mine)
         distance = _write_distance if touch.write else _read_distance
         for other, earlier in before.values():
             if other is not node:
                 found.add(other, distance(earlier, touch))
-
-    def _note_reader(self, units: Iterable[int], entry: Entry, mine: int) -> None:
-        readers = self.readers
-        last: Chain = None
-        longer: Chain = (entry, mine, None)
-        for u in units:
-            known = readers.get(u)
-            if known is not last:
-                last, longer = known, (entry, mine, known)
-            readers[u] = longer
 
     def _overwrite(self, units: Iterable[int], entry: Entry, mine: int, found: Found) -> None:
         readers, writers = self.readers, self.writers
@@ -151,12 +175,8 @@ class _Instanced:
 
 def _follow(readers: Chain, node: Node, mine: int, found: Found) -> Chain:
     """Let a node that writes some instances follow those who read them; returns the readers of the other instances."""
-    in_order: list[tuple[Entry, int]] = []
-    while readers is not None:
-        in_order.append(readers[:2])
-        readers = readers[2]
     left: Chain = None
-    for reader, instances in reversed(in_order):
+    for reader, instances in _in_order(readers):
         if instances & mine and reader[0] is not node and found.steps.get(reader[0], 0) < 1:
             found.add(reader[0], 1)
         if instances & ~mine:

@@ -51,6 +51,8 @@ class Bundle:
     transfers   MVs that must have finished before the first row
     priority    steps from the first row to the end of the longest path that starts here
     number      place among the bundles of the window
+    following   bundles that depend on it, and the steps from its first row to theirs at least, as far as they have
+                been looked at: `followed` successors of its nodes
     is_transfer one MV
     """
 
@@ -66,6 +68,8 @@ class Bundle:
     internal: list[tuple[Node, Node, int]] = field(default_factory=list)
     number: int = -1
     is_transfer: bool = False
+    following: dict["Bundle", int] = field(default_factory=dict)
+    followed: int = 0
 
     @property
     def nodes(self) -> list[Node]:
@@ -98,7 +102,7 @@ class Bundle:
         to the end of the program."""
         for node in self.nodes:
             node.forwards = []
-        self.rows, self.transfers, self.internal = [], [], []
+        self.rows, self.transfers, self.internal, self.following = [], [], [], {}
 
     def needs_of_rows(self) -> list[Needs]:
         """Per row the needs of its nodes, joined."""

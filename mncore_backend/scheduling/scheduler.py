@@ -24,7 +24,7 @@ from mnc.mncore_backend.scheduling.reading import Reading, Stream
 from mnc.mncore_backend.scheduling.ready import ReadyQueues
 from mnc.mncore_backend.scheduling.statements import StatementWriter
 from mnc.mncore_backend.scheduling.steps import StepRecord, StepTable, side_by_side
-from mnc.mncore_backend.scheduling.timeline import Port, Timeline
+from mnc.mncore_backend.scheduling.timeline import Port, Timeline, TransferTiming
 from mnc.mncore_backend.scheduling.transfers import TransferOrder, Transfers
 from mnc.mncore_backend.scheduling.window import Window
 
@@ -306,6 +306,7 @@ class _ListScheduler:
         if they are done in time."""
         latest = self.timeline.now + AHEAD if until is None else until
         reserved: dict[Port, int] = {}
+        known: set[TransferTiming] = set()  # of those whose ports are reserved
         for _, _, bundle in self.queues.transfers[:LOOKED_AT] if self._may_issue(record, until) else ():
             node = bundle.rows[0][0]
             assert node.timing is not None
@@ -313,9 +314,10 @@ class _ListScheduler:
                 continue
             start = self.transfers.start(bundle)
             end = start + node.timing.data_steps
-            if start > latest or any(end > reserved.get(port, end) for port in node.timing.ports):
-                for port in node.timing.ports:
+            if start > latest or (reserved and any(end > reserved.get(port, end) for port in node.timing.ports)):
+                for port in () if node.timing in known else node.timing.ports:
                     reserved[port] = min(start, reserved.get(port, start))
+                known.add(node.timing)
                 continue
             if self._far_from_upward(node):
                 return self._issue(bundle, record)

@@ -71,9 +71,7 @@ class StepTable:
         record = self[step]
         if record.hold or needs.units & record.needs.units:
             return False
-        return self._far_from_others(needs, step) and (
-            record.needs is EMPTY or merged(record.needs, needs) is not None
-        )
+        return self._far_from_others(needs, step) and _joined(record.needs, needs) is not None
 
     def _far_from_others(self, needs: Needs, step: int) -> bool:
         """Distances of the ports to the steps around (transfer paths and local memories)."""
@@ -101,7 +99,7 @@ class StepTable:
         for row, needs, offset in zip(bundle.rows, bundle.needs, bundle.offsets, strict=True):
             record = self[step + offset]
             taken.add(step + offset)
-            joined = needs if record.needs is EMPTY else merged(record.needs, needs)
+            joined = _joined(record.needs, needs)
             assert joined is not None
             record.needs = joined
             record.nodes.extend(row)
@@ -110,6 +108,24 @@ class StepTable:
         for hold in range(step, step + bundle.offsets[-1]):
             if hold not in taken:
                 self[hold].hold = True
+
+
+_REMEMBERED = 1 << 16
+_merged: dict[tuple[int, int], tuple[Needs, Needs, Needs | None]] = {}
+"""What pairs of needs make together, by identity: equal operations share theirs. An entry keeps its pair alive."""
+
+
+def _joined(here: Needs, other: Needs) -> Needs | None:
+    """Both in one step; see `merged`."""
+    if here is EMPTY:
+        return other
+    key = id(here), id(other)
+    found = _merged.get(key)
+    if found is None:
+        if len(_merged) >= _REMEMBERED:
+            _merged.clear()
+        found = _merged[key] = here, other, merged(here, other)
+    return found[2]
 
 
 def side_by_side(first: Bundle, second: Bundle, distance: int) -> bool:

@@ -5,6 +5,7 @@ after the end of its data phase; unless MV_LATENCY_OVERLAPS, the ports stay busy
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.mv_accesses import mv_form, transfer_accesses
@@ -20,9 +21,9 @@ Port = tuple[Memory, int, bool]
 """Memory, instance and whether it is written: what a data phase occupies."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TransferTiming:
-    """Length of the data phase in steps, and the ports it occupies."""
+    """Length of the data phase in steps, and the ports it occupies. MVs that agree in both share it."""
 
     data_steps: int
     ports: tuple[Port, ...]
@@ -49,7 +50,12 @@ def timing_of(transfer: Transfer) -> TransferTiming:
         for instance in range(8)
         if access.memory is not Memory.DAR and access.instances >> instance & 1
     ]
-    return TransferTiming(-(-cycles // CYCLES_PER_STEP), tuple(ports))
+    return _shared(-(-cycles // CYCLES_PER_STEP), tuple(ports))
+
+
+@lru_cache(1 << 12)
+def _shared(data_steps: int, ports: tuple[Port, ...]) -> TransferTiming:
+    return TransferTiming(data_steps, ports)
 
 
 @dataclass(slots=True)
@@ -61,6 +67,7 @@ class Timeline:
     last_finish: int = 0
     _last_issue: int = -MV_ISSUE_INTERVAL_STEPS
     _ports: dict[Port, int] = field(default_factory=dict)
+    _free: dict[TransferTiming, int] = field(default_factory=dict)  # when all ports are, as far as it was asked for
 
     def advance(self, steps: int = 1) -> None:
         """PE statements are issued."""
@@ -79,12 +86,16 @@ class Timeline:
         end = self.start(timing) + timing.data_steps
         finish = end + MV_LATENCY_STEPS
         self._ports.update(dict.fromkeys(timing.ports, end if MV_LATENCY_OVERLAPS else finish))
+        self._free.clear()
         self.last_finish = max(self.last_finish, finish)
         return finish
 
     def start(self, timing: TransferTiming) -> int:
         """When the data phase of an MV begins that is issued now."""
-        return max([self.now, *(self._ports.get(port, 0) for port in timing.ports)])
+        free = self._free.get(timing)
+        if free is None:
+            free = self._free[timing] = max([0, *(self._ports.get(port, 0) for port in timing.ports)])
+        return max(self.now, free)
 
     @property
     def may_issue(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mnc.mncore_backend.assembly.accesses import Access, accesses
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
@@ -57,6 +58,7 @@ def _touch(access: Access) -> Touch:
     return found
 
 
+@lru_cache(1 << 15)
 def describe(expression: Expression) -> tuple[Needs, tuple[Touch, ...]]:
     """Issue requirements and touches of an expression; latches are left to the chains."""
     touched = accesses(expression)

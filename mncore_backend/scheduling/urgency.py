@@ -24,50 +24,58 @@ def compute_priorities(
     the steps of an `earlier` schedule, by index, whoever came last there is placed first."""
     for number, bundle in enumerate(bundles):
         bundle.number = number
-    edges = [_edges(bundle, bundles) for bundle in bundles]
+    edges = [_edges(bundle) for bundle in bundles]
     before: list[list[int]] = [[] for _ in bundles]
     for i, own in enumerate(edges):
-        for j in own:
+        for j, _ in own:
             before[j].append(i)
     depths = _depths(edges, before) if deep else list(range(len(bundles), 0, -1))
     missing = [len(own) for own in edges]
+    bounds = [_least(bundle) for bundle in bundles]
     ready: list[tuple[int, int, int]] = []  # (steps from the end at least, or how late before, depth, number)
     for i, count in enumerate(missing):
         if not count:
-            heappush(ready, (_least(bundles[i]) if earlier is None else -earlier[bundles[i].index], -depths[i], i))
+            heappush(ready, (bounds[i] if earlier is None else -earlier[bundles[i].index], -depths[i], i))
     busy: dict[int, int] = {}
     ports: Busy = {}
     while ready:
         _, _, i = heappop(ready)
-        bundle = bundles[i]
-        bound = _bound(bundle, edges[i], bundles)
+        bundle, bound = bundles[i], bounds[i]
         bundle.priority = _start(bundle, bound, ports) if bundle.is_transfer else _place(bundle, bound, busy)
         for j in before[i]:
             missing[j] -= 1
             if not missing[j]:
-                late = _bound(bundles[j], edges[j], bundles) if earlier is None else -earlier[bundles[j].index]
-                heappush(ready, (late, -depths[j], j))
+                bounds[j] = max([bounds[j], *[bundles[k].priority + steps for k, steps in edges[j]]])
+                heappush(ready, (bounds[j] if earlier is None else -earlier[bundles[j].index], -depths[j], j))
 
 
-def _edges(bundle: Bundle, bundles: Sequence[Bundle]) -> dict[int, int]:
-    """Number of a successor -> steps from the first row of the bundle to its first row at least."""
-    farthest: dict[int, int] = {}
+def _edges(bundle: Bundle) -> list[tuple[int, int]]:
+    """Numbers of the successors, with the steps from the first row of the bundle to theirs at least."""
+    rows = bundle.rows
+    if len(rows) == 1 == len(rows[0]):
+        count = len(rows[0][0].successors)
+    else:
+        count = sum([len(node.successors) for row in rows for node in row])
+    if count != bundle.followed:
+        _follow(bundle)
+        bundle.followed = count
+    return [(target.number, steps) for target, steps in bundle.following.items()]
+
+
+def _follow(bundle: Bundle) -> None:
+    """Note all bundles that follow. They are in the window, too: none is placed before this one, and all their members
+    are known whenever priorities are computed."""
+    farthest = bundle.following = {}
     for row, offset in zip(bundle.rows, bundle.offsets, strict=True):
         for node in row:
             latency = node.timing.duration if node.timing is not None else 0
             for other, _, distance in node.successors:
                 target = other.bundle
-                number = target.number
-                if 0 <= number < len(bundles) and bundles[number] is target and target is not bundle:
+                if target is not bundle:
                     steps = offset + (latency or distance) - target.offsets[other.row]
-                    known = farthest.get(number)
+                    known = farthest.get(target)
                     if known is None or steps > known:
-                        farthest[number] = steps
-    return farthest
-
-
-def _bound(bundle: Bundle, edges: dict[int, int], bundles: Sequence[Bundle]) -> int:
-    return max([_least(bundle), *[bundles[j].priority + steps for j, steps in edges.items()]])
+                        farthest[target] = steps
 
 
 def _least(bundle: Bundle) -> int:
@@ -76,7 +84,7 @@ def _least(bundle: Bundle) -> int:
     return bundle.offsets[-1] if timing is None else timing.duration
 
 
-def _depths(edges: list[dict[int, int]], before: list[list[int]]) -> list[int]:
+def _depths(edges: list[list[tuple[int, int]]], before: list[list[int]]) -> list[int]:
     """Longest path from the start to each bundle, units not regarded."""
     depths = [0] * len(edges)
     missing = [len(own) for own in before]
@@ -84,7 +92,7 @@ def _depths(edges: list[dict[int, int]], before: list[list[int]]) -> list[int]:
     while ready:
         i = ready.pop()
         depth = depths[i]
-        for j, steps in edges[i].items():
+        for j, steps in edges[i]:
             if depth + steps > depths[j]:
                 depths[j] = depth + steps
             missing[j] -= 1

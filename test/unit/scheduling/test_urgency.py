@@ -59,3 +59,20 @@ def test_work_that_a_unit_has_to_do_later_counts() -> None:
         chain(builder, [busy[-1], target])
     found = priorities(program)
     assert found[2] > found[0] and found[2] >= 8 + 1
+
+
+def test_what_is_read_later_raises_priorities() -> None:
+    """A program that is read in parts ends with the priorities that it has at once."""
+    program = Program()
+    builder = Builder(program)
+    source, *others = buffers(program, 12, Memory.GRF0)
+    chain(builder, [others[0], source])
+    for target in others:
+        chain(builder, [source, target])
+    chain(builder, [source, *buffers(program, 30, Memory.GRF1)])
+    expected = priorities(program)
+    window = Window(Stream(program.operations), len(program.operations), 5)
+    while not window.exhausted:
+        window.extend()
+        window.unplaced = 0
+    assert [bundle.priority for bundle in window.bundles] == expected
