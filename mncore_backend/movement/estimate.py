@@ -3,7 +3,7 @@ them need not even be written: how many there will be is known before."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from math import inf
 
 from mnc.mncore_backend.assembly.records import Memory
@@ -137,7 +137,7 @@ class _Counted(UpTo):
 def count(operations: list[MachineOp]) -> Cost:
     """Cost of machine operations."""
     steps = cycles = mvs = longs = 0
-    busy: dict[tuple[Memory, int, bool], int] = {}
+    busy: dict[Side, int] = {}
     passed: dict[Buffer, int] = {}  # MVs that what a buffer holds has passed one after the other
     for op in operations:
         transfer = op.is_transfer
@@ -150,25 +150,50 @@ def count(operations: list[MachineOp]) -> Cost:
             steps += 1
             continue
         mvs += 1
-        source, target = op.sources[0], op.destinations[0]
-        form = _form(op.opcode, source, target)
-        data = form.data_cycles(op.size, same_group=_group(source) == _group(target))
-        cycles += data
-        for side in (*_instances(source, False), *_instances(target, True)):
-            busy[side] = busy.get(side, 0) + -(-data // CYCLES_PER_STEP)
-        longs += form.source_longs(op.size) * _drams(form.source) + form.destination_longs(op.size) * _drams(
-            form.destination
-        )
+        phase = _phase(op.opcode, op.size, _end(op.sources[0]), _end(op.destinations[0]))
+        cycles += phase.cycles
+        longs += phase.dram_longs
+        for side in phase.sides:
+            busy[side] = busy.get(side, 0) + -(-phase.cycles // CYCLES_PER_STEP)
     return Cost(steps, cycles, mvs, longs, max(busy.values(), default=0), max(passed.values(), default=0))
 
 
-def _instances(operand: AnyOperand, written: bool) -> list[tuple[Memory, int, bool]]:
-    """The sides of memories that an MV reads or fills: which of the L2BMs, which group of the others."""
-    groups = range(GROUPS) if operand.group is None else (operand.group,)
-    if _memory(operand) is not Memory.L2BM:
-        return [(_memory(operand), group, written) for group in groups]
-    halves = range(L2BS // GROUPS) if operand.l2b is None else (operand.l2b,)
-    return [(Memory.L2BM, L2BS // GROUPS * group + half, written) for group in groups for half in halves]
+Side = tuple[Memory, int, bool]
+"""Which of the L2BMs, or which group of another memory, and whether it is written."""
+End = tuple[Memory, int | None, int | None]
+"""What an MV reads or writes: the memory, its group and its L2B, None for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Phase:
+    """The data phase of an MV: see `Cost`."""
+
+    cycles: int
+    dram_longs: int
+    sides: tuple[Side, ...]
+
+
+@lru_cache(1 << 10)
+def _phase(opcode: str, size: int, source: End, target: End) -> _Phase:
+    form = _form(opcode, source, target)
+    longs = form.source_longs(size) * _drams(form.source) + form.destination_longs(size) * _drams(form.destination)
+    sides = (*_instances(source, written=False), *_instances(target, written=True))
+    return _Phase(form.data_cycles(size, same_group=source[1] == target[1]), longs, sides)
+
+
+def _end(operand: AnyOperand) -> End:
+    memory = operand.buffer.choices[0] if isinstance(operand, BufferOperand) else operand.memory
+    return memory, operand.group, operand.l2b
+
+
+def _instances(end: End, *, written: bool) -> list[Side]:
+    """The sides of memories that an MV reads or fills."""
+    memory, group, l2b = end
+    groups = range(GROUPS) if group is None else (group,)
+    if memory is not Memory.L2BM:
+        return [(memory, own, written) for own in groups]
+    halves = range(L2BS // GROUPS) if l2b is None else (l2b,)
+    return [(Memory.L2BM, L2BS // GROUPS * own + half, written) for own in groups for half in halves]
 
 
 _CROSSING = {Axis.L2B: ("mv",), Axis.L1B: ("mv", "l2bm"), Axis.MAB: ("mv", "l2bm", "l1bm")}
@@ -179,33 +204,21 @@ def crosses(operations: list[MachineOp], axis: Axis) -> bool:
     return any(op.opcode.startswith(_CROSSING[axis]) for op in operations)
 
 
-def _memory(operand: AnyOperand) -> Memory:
-    return operand.buffer.choices[0] if isinstance(operand, BufferOperand) else operand.memory
-
-
-def _group(operand: AnyOperand) -> int | None:
-    return operand.group
-
-
-def _shape(operand: AnyOperand) -> Shape:
-    one = operand.group is not None
-    memory = _memory(operand)
+def _shape(end: End) -> Shape:
+    memory, group, l2b = end
+    one = group is not None
     if memory is Memory.PDM:
         return Shape.PDM_ONE if one else Shape.PDM_ALL
     if memory is Memory.DRAM:
         return Shape.DRAM_ONE if one else Shape.DRAM_ALL
-    if operand.l2b is None:
+    if l2b is None:
         return Shape.L2BM_ALL
     return Shape.L2BM_ONE if one else Shape.L2BM_EACH
 
 
-def _form(opcode: str, source: AnyOperand, target: AnyOperand):
-    return _form_of(opcode, _shape(source), _shape(target))
-
-
-@cache
-def _form_of(opcode: str, *shapes: Shape) -> MvForm:
+def _form(opcode: str, source: End, target: End) -> MvForm:
     base = next((b for b in ("mvr2", "mvr4", "mvr") if opcode.startswith(b)), opcode)
+    shapes = _shape(source), _shape(target)
     for form in MV_FORMS:
         if form.opcode == base and (form.source, form.destination) == shapes:
             return form

@@ -48,9 +48,12 @@ def merged(recipes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
     """The distinct rows, and which of them stands for each row: one that agrees with it wherever it is not ANY."""
     distinct, which = unique_rows(recipes)
     known = (distinct != ANY).sum(axis=1)
-    kept: list[int] = []
+    by_known = np.argsort(-known, kind="stable").tolist()
+    whole = np.count_nonzero(known == distinct.shape[1])  # none of these stands for another
+    kept: list[int] = by_known[:whole]
     stands = np.zeros(len(distinct), np.int64)
-    for row in np.argsort(-known, kind="stable").tolist():
+    stands[kept] = np.arange(whole)
+    for row in by_known[whole:]:
         own = distinct[row]
         agrees = ((distinct[kept] == own) | (own == ANY)).all(axis=1)
         if not agrees.any():

@@ -44,7 +44,7 @@ class Need:
     @cached_property
     def _moved(self) -> int:
         """Bits of the place in which some wanted word differs from where it is wanted."""
-        return int(np.bitwise_or.reduce(self.way[self.wanted], initial=0))
+        return int(np.bitwise_or.reduce(np.where(self.wanted, self.way, 0), axis=None))
 
     @cached_property
     def count(self) -> int:
