@@ -1,7 +1,7 @@
 """When buffers live, and which of them must not share a memory."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from mnc.core.diagnostics import InternalError
@@ -9,7 +9,7 @@ from mnc.mncore_backend.allocation.ports import conflicts, operands_of, restrict
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.isa import OPCODES, Unit
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, MachineOp, Program
-from mnc.mncore_backend.scheduling.chains import find_chains
+from mnc.mncore_backend.scheduling.chains import Chain, find_chains
 
 
 @dataclass(eq=False, slots=True)
@@ -52,7 +52,8 @@ def lives_of(program: Program, *, pinned_first: bool) -> list[Life]:
     A chain counts as one operation: its members are issued together.
     """
     end = len(program.operations)
-    chained = chain_ranges(program)
+    chains = find_chains(program.operations)
+    chained = _ranges(chains)
     lives: dict[Buffer, Life] = {}
     for index, op in enumerate(program.operations):
         first, last = chained.get(index, (index, index))
@@ -69,7 +70,7 @@ def lives_of(program: Program, *, pinned_first: bool) -> list[Life]:
     result = sorted(lives.values(), key=lambda l: (l.first, order.get(l.buffer, end)))
     if pinned_first:
         result.sort(key=lambda l: not l.buffer.pinned)
-    _find_conflicts(program, lives)
+    _find_conflicts(program, chains, lives)
     _find_meetings(program, lives)
     return result
 
@@ -103,16 +104,20 @@ def _choices(buffer: Buffer) -> tuple[Memory, ...]:
 
 def chain_ranges(program: Program) -> dict[int, tuple[int, int]]:
     """Of every operation in a chain: the first and the last index of its members."""
-    ranges = {}
-    for chain in find_chains(program.operations):
+    return _ranges(find_chains(program.operations))
+
+
+def _ranges(chains: Iterable[Chain]) -> dict[int, tuple[int, int]]:
+    ranges: dict[int, tuple[int, int]] = {}
+    for chain in chains:
         members = [i for row in chain.rows for i in row]
         ranges.update(dict.fromkeys(members, (min(members), max(members))))
     return ranges
 
 
-def _find_conflicts(program: Program, lives: dict[Buffer, Life]) -> None:
+def _find_conflicts(program: Program, chains: Iterable[Chain], lives: dict[Buffer, Life]) -> None:
     """Fill `apart` and `away` from the operands that meet in one step."""
-    for row in rows_of(program.operations):
+    for row in rows_of(program.operations, chains):
         ops = [program.operations[i] for i in row]
         for conflict in conflicts(ops):
             _separate(ops, lives[conflict.a], lives[conflict.b], local=conflict.local)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, BufferOperand, MachineOp
-from mnc.mncore_backend.scheduling.chains import find_chains
+from mnc.mncore_backend.scheduling.chains import Chain, find_chains
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ def operands_of(op: MachineOp) -> Iterator[tuple[BufferOperand, bool]]:
             yield operand, True
 
 
-def rows_of(operations: Sequence[MachineOp]) -> Iterator[tuple[int, ...]]:
+def rows_of(operations: Sequence[MachineOp], chains: Iterable[Chain]) -> Iterator[tuple[int, ...]]:
     """Indices of the operations that certainly share a step: rows of latch chains, and every operation alone."""
-    for chain in find_chains(operations):
+    for chain in chains:
         for row in chain.rows:
             if len(row) > 1:
                 yield row
@@ -163,7 +163,7 @@ class Ports:
     def __init__(self, operations: Sequence[MachineOp]) -> None:
         self._memories = TwoMemories()
         self._rows: dict[int, tuple[int, ...]] = {}
-        for row in rows_of(operations):
+        for row in rows_of(operations, find_chains(operations)):
             ops = [operations[i] for i in row]
             for index in row:
                 self._rows.setdefault(index, row)

@@ -62,23 +62,27 @@ class Neighbours:
         near = self._turn.astype(np.int64) << self._bits | code.get(first, Axis.ADDRESS)
         self._near = np.where(whole & ~far, near, NONE)
         self._far = whole & far
+        self._known: list[dict[int, bytes]] = []  # what `_chosen` finds in `_near`
 
     def shifts(self, *, behind: bool) -> tuple[list[Shift], Need]:
         """Shifts that bring whole long words from MABs of the same L1B, and what is left. With `behind` also what
         another MAB gets from another L1B or L2B: all that is left must be brought first."""
         need, bits = self.need, self._bits
         *shape, longs = self._near.shape
-        ways = self._with_holders() if behind else self._near
+        by_target = np.ascontiguousarray(self._near.reshape(-1, longs).T)
+        self._known = self._known or [_chosen(own) for own in by_target]
+        chosen = self._known
+        if behind and self._far.any():
+            others = self._far.reshape(-1, longs).any(axis=0).tolist()
+            by_target = np.ascontiguousarray(self._with_holders().reshape(-1, longs).T)
+            chosen = [_chosen(by_target[i]) if other else chosen[i] for i, other in enumerate(others)]
         found: dict[tuple[int, bytes], list[tuple[int, int]]] = {}
         taken = np.zeros(need.wanted.shape, np.bool_)
-        for target, own in enumerate(np.ascontiguousarray(ways.reshape(-1, longs).T)):
-            values = [value for value in np.unique(own).tolist() if value != NONE]
-            if not 0 < len(values) <= MOST_WAYS:
-                continue
-            for value in values:
-                key = value >> bits, np.packbits(own == value).tobytes()
-                found.setdefault(key, []).append((value & (1 << bits) - 1, target))
-            taken[..., 2 * target : 2 * target + 2] = (own != NONE).reshape(*shape, 1)
+        for target, masks in enumerate(chosen):
+            for value, mask in masks.items():
+                found.setdefault((value >> bits, mask), []).append((value & (1 << bits) - 1, target))
+            if masks:
+                taken[..., 2 * target : 2 * target + 2] = (by_target[target] != NONE).reshape(*shape, 1)
         shifts = [
             Shift(way % MABS, way >= MABS, _unpacked(mask).reshape(shape), pairs)
             for (way, mask), pairs in sorted(found.items())
@@ -92,6 +96,13 @@ class Neighbours:
         holder = _holders(self.need, self._far, self._turn)
         turn = (np.arange(MABS).reshape(-1, 1, 1) - holder // longs) % MABS
         return np.where(holder != NONE, (turn + MABS) << self._bits | holder % longs, self._near)
+
+
+def _chosen(ways: Index) -> dict[int, bytes]:
+    """For every way by which PEs get a long word, in ascending order, a mask of those PEs; none if there are too many
+    ways."""
+    values = [value for value in np.unique(ways).tolist() if value != NONE]
+    return {value: np.packbits(ways == value).tobytes() for value in values} if len(values) <= MOST_WAYS else {}
 
 
 def _unpacked(mask: bytes) -> NDArray[np.bool_]:

@@ -89,11 +89,11 @@ class Need:
     def by_granules(self) -> "Need":
         """The same with the MAB in the upper bits of the address, as if all MABs had what any of them has."""
         code = PlaceCode(self.code.address_bits + self.code.field(Axis.MAB).bit_count())
-        place = self.place.astype(np.int64)
+        place = self.place.astype(np.int32 if code.field(Axis.L2B) < 1 << 31 else np.int64, copy=False)
         inner = place & (1 << self.code.shift(Axis.MAB)) - 1
         own = sum((self.code.get(place, axis) << code.shift(axis) for axis in (Axis.L2B, Axis.L1B)), inner)
         mab = self.code.get(place, Axis.MAB) << self.code.shift(Axis.MAB)
-        return Need(self.wanted, code, own | mab | _own(Axis.MAB).astype(np.int64) << code.shift(Axis.MAB))
+        return Need(self.wanted, code, own | mab | _own(Axis.MAB).astype(place.dtype) << code.shift(Axis.MAB))
 
     def granules(self) -> Index:
         """The addresses of which `by_granules` wants some word, ascending."""
