@@ -54,9 +54,11 @@ def possible_iterations(
     axes: Sequence[Axis] = SPLIT_AXES,
     *,
     cyclic: bool = False,
+    parallel: Sequence[bool] = (),
 ) -> list[list[Digits]]:
-    """The iteration spaces that operands suggest, that for which the fewest elements must move first; one that nothing
-    is known of, where none does."""
+    """The iteration spaces that operands suggest, that for which the fewest elements must move first. Where none does,
+    one that nothing is known of, and where that spreads dimensions that are not `parallel` over L2Bs, between which
+    sums pass PDM, first one in which these take what others leave."""
     full = len([extent for extent in extents if extent > 1])
 
     def covers(access: Access) -> bool:
@@ -65,7 +67,12 @@ def possible_iterations(
     usable = [(layout, access) for layout, access in operands if layout is not None and covers(access)]
     candidates = _candidates(extents, usable)
     if not candidates:
-        return [default_digits(extents, axes, cyclic=cyclic)]
+        default = default_digits(extents, axes, cyclic=cyclic)
+        reduced = [d for d, own in enumerate(parallel) if not own]
+        if all(digit.axis is not Axis.L2B for d in reduced for digit in default[d]):
+            return [default]
+        apart = default_digits(extents, axes, cyclic=cyclic, last=reduced)
+        return [apart] if apart == default else [apart, default]
 
     def moved(digits: list[Digits]) -> int:
         return sum(

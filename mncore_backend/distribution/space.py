@@ -1,6 +1,6 @@
 """Digits of iteration dimensions, and the layouts of operands that follow from them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from math import prod
 
@@ -134,14 +134,19 @@ def iteration_digits(rank: int, operands: Sequence[tuple[Layout, Access]]) -> li
 
 
 def default_digits(
-    extents: Sequence[int], axes: Sequence[Axis] = SPLIT_AXES, *, cyclic: bool = False
+    extents: Sequence[int],
+    axes: Sequence[Axis] = SPLIT_AXES,
+    *,
+    cyclic: bool = False,
+    last: Collection[int] = (),
 ) -> list[Digits]:
     """A placement for an iteration space about which nothing is known: the last dimension over (PE, W), the others over
-    `axes` from the outermost on, the rest to addresses."""
+    `axes` from the outermost on, but those of `last` behind all others; the rest to addresses."""
     if not extents:
         return []
     lane_dim = max((i for i, extent in enumerate(extents) if extent > 1), default=len(extents) - 1)
-    return ordered_digits(extents, range(len(extents)), lane_dim, axes, cyclic=cyclic)
+    order = sorted(range(len(extents)), key=lambda i: i in last)
+    return ordered_digits(extents, order, lane_dim, axes, cyclic=cyclic)
 
 
 def ordered_digits(

@@ -167,7 +167,7 @@ class Rules:
         accesses = [*free, op.access]
         return [
             roomy_iteration(digits, op.extents, accesses, ROOM, chosen, axes, cyclic=cyclic)
-            for digits in possible_iterations(op.extents, given, axes, cyclic=cyclic)
+            for digits in possible_iterations(op.extents, given, axes, cyclic=cyclic, parallel=op.parallel)
         ]
 
     def known(self, state: State, op: Loops) -> list[Layout | None]:

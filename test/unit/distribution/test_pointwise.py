@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnc.mncore_backend.distribution import default_digits, project, roomy_iteration
+from mnc.mncore_backend.distribution.pointwise import possible_iterations
 from mnc.mncore_backend.distribution.space import ordered_digits
 from mnc.mncore_backend.layout import Axis
 
@@ -46,3 +47,18 @@ def test_elements_that_are_chosen_by_address_share_no_long_word(extents: tuple[i
     """Unless there is no other dimension for the lanes."""
     digits = roomy_iteration(default_digits(extents), extents, [(2, 1), (0,), (0, 1)], LARGEST, chosen=(2,))
     assert all(digit.axis is not Axis.W for digit in digits[2]) or extents[:2] == (1, 1)
+
+
+def test_sums_over_l2bs_are_the_second_choice() -> None:
+    extents, free = (2, 130, 5, 3), [(None, (0, 1, 2, 3))]
+    first, second = possible_iterations(extents, free, parallel=(False, True, True, True))
+    assert second == default_digits(extents)
+    assert any(digit.axis is Axis.L2B for digit in second[0])
+    assert all(digit.axis is not Axis.L2B for digit in first[0])
+    assert prod(digit.size for digit in first[0]) >= extents[0]
+    assert any(digit.axis is Axis.L2B for digit in first[1])
+
+
+def test_a_sum_within_the_l2bs_changes_nothing() -> None:
+    extents, free = (8, 65, 16), [(None, (0, 1, 2))]
+    assert possible_iterations(extents, free, parallel=(True, False, True)) == [default_digits(extents)]
