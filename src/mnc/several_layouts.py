@@ -51,6 +51,9 @@ DEARER = 1.8
 come from one search."""
 LEAST_CYCLES = 1000
 """Programs that take less are compiled once: they load, work and store, and hardly wait otherwise."""
+BUSY_CYCLES = 2500
+"""Programs of small tensors that take as many do not only wait: they are compiled with all operations placed together,
+too."""
 TINY = 2 * PES // L2BS * LONG_BYTES // WORD_BYTES
 """Elements of a tensor that gives the PEs of one L2B two long words. To split less than that over L2Bs saves a step or
 two of work, and what has to be exchanged later passes PDM."""
@@ -207,6 +210,8 @@ def shortest(module: Any, options: Options) -> Compiled:
     search, best = _with_regions(module, options, settled)
     if TOGETHER not in best.preferences:
         best = _with_rules(search, best, settled)
+        if best.length[0] >= BUSY_CYCLES and best.text.count("\n") <= MOST_COMPARED:
+            best = _shorter(search, best, {TOGETHER})
     elif best.text.count("\n") <= MOST_COMPARED:
         if best.text.count("\n") <= MOST_STATEMENTS:
             best = _shorter(search, best, {TOGETHER, ALIKE})

@@ -1,5 +1,7 @@
 """Small programs are compiled with several preferences about layouts; the shortest is kept."""
 
+from collections.abc import Collection
+
 import numpy as np
 import onnx
 import pytest
@@ -108,6 +110,23 @@ def test_tiny_tensors_settle_one_preference(rows: int, settled: list[str], monke
 def test_long_programs_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mnc.several_layouts.MOST_STATEMENTS", 10)
     assert mnc.compile(chain(LONG)).preferences == ()
+
+
+@pytest.mark.parametrize(("busy", "tried"), [(0, True), (10**9, False)])
+def test_busy_programs_of_small_tensors_are_placed_together_too(
+    busy: int, tried: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Preference, ...]] = []
+    compiled = _Search.compiled
+
+    def noted(self: _Search, preferences: Collection[Preference], best: Compiled | None = None) -> Compiled:
+        asked.append(tuple(preferences))
+        return compiled(self, preferences, best)
+
+    monkeypatch.setattr("mnc.several_layouts.BUSY_CYCLES", busy)
+    monkeypatch.setattr(_Search, "compiled", noted)
+    mnc.compile(chain(SHORT))
+    assert (("together",) in asked) == tried
 
 
 def test_equal_layouts_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
