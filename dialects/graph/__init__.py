@@ -35,6 +35,7 @@ from mnc.dialects.graph.reduction import ArgReduce, CumSum, LogSoftmax, Pool, Re
 from mnc.dialects.graph.shape import BroadcastTo, Concat, Constant, Gather, Pad, Reshape, Slice, Transpose
 from mnc.dialects.graph.unary import (
     Abs,
+    Bitcast,
     Cast,
     Ceil,
     Clip,
@@ -55,6 +56,7 @@ from mnc.dialects.graph.unary import (
     Reciprocal,
     Relu,
     Round,
+    RoundTo,
     Selu,
     Sigmoid,
     Sign,
@@ -76,6 +78,7 @@ __all__ = [
     "And",
     "ArgReduce",
     "BatchNorm",
+    "Bitcast",
     "BitwiseAnd",
     "BitwiseOr",
     "BitwiseXor",
@@ -128,6 +131,7 @@ __all__ = [
     "Relu",
     "Reshape",
     "Round",
+    "RoundTo",
     "Selu",
     "ShiftLeft",
     "ShiftRight",

@@ -200,6 +200,43 @@ class Clip(UnaryOp, name="clip"):
                 attr.real(attributes, bound)
 
 
+FLOAT_FORMATS = (
+    "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float6_e2m3fn", "float6_e3m2fn",
+    "float4_e2m1fn",
+)  # fmt: skip
+
+
+class RoundTo(UnaryOp, name="round_to"):
+    """The nearest number of a float format of 4, 6 or 8 bits, halves to even; float8_e5m2 becomes infinite beyond its
+    numbers, for other formats x lies within them. The format is named as in ml_dtypes; the element type stays f32."""
+
+    format: ir.StringAttr
+
+    @classmethod
+    def infer(cls, operands: Sequence[Any], attributes: Attributes) -> list[TensorType]:
+        if str(operands[0].element_type) != "f32":
+            raise ValueError(f"does not work on element type {operands[0].element_type}")
+        return super().infer(operands, attributes)
+
+    @classmethod
+    def check_attributes(cls, attributes: Attributes) -> None:
+        attr.string(attributes, "format", FLOAT_FORMATS)
+
+
+class Bitcast(GraphOp, name="bitcast"):
+    """The same 32 bits as another type: f32, i32 or ui32."""
+
+    operand: Tensor
+    result: TensorResult
+
+    @classmethod
+    def check(cls, operands: Sequence[Any], results: Sequence[Any], attributes: Attributes) -> None:
+        if list(operands[0].shape) != list(results[0].shape):
+            raise ValueError(f"changes the shape from {operands[0]} to {results[0]}")
+        if not all(str(type_.element_type) in ("f32", "i32", "ui32") for type_ in (operands[0], results[0])):
+            raise ValueError(f"needs types of 32 bits, found {operands[0]} and {results[0]}")
+
+
 class Cast(GraphOp, name="cast"):
     """Convert the element type, as ONNX Cast does: float to integer truncates, to i1 tests ``x != 0``."""
 

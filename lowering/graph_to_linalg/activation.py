@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from mnc.core.bindings import ir, math
 from mnc.dialects.graph.attributes import real
+from mnc.lowering.float_formats import FORMATS, rounded
 from mnc.lowering.graph_to_linalg import scalar as s
 from mnc.lowering.graph_to_linalg.emit import is_float, scalar
 
@@ -108,6 +109,7 @@ UNARY: dict[str, UnaryBody] = {
     "graph.floor": _rounding("FloorOp"),
     "graph.ceil": _rounding("CeilOp"),
     "graph.round": _rounding("RoundEvenOp"),
+    "graph.round_to": lambda a, _, at: rounded(a, FORMATS[ir.StringAttr(at["format"]).value]),
     "graph.erf": _math("ErfOp"),
     "graph.sin": _math("SinOp"),
     "graph.cos": _math("CosOp"),

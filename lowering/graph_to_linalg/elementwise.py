@@ -6,7 +6,7 @@ from mnc.core.bindings import arith, ir
 from mnc.dialects.graph.attributes import boolean
 from mnc.lowering.graph_to_linalg import scalar as s
 from mnc.lowering.graph_to_linalg.activation import UNARY, UnaryBody
-from mnc.lowering.graph_to_linalg.emit import empty, generic, is_unsigned, pointwise, shape_of
+from mnc.lowering.graph_to_linalg.emit import element_of, empty, generic, is_unsigned, pointwise, shape_of, signless
 from mnc.lowering.graph_to_linalg.source import Handler, Source
 
 BinaryBody = Callable[[ir.Value, ir.Value, ir.Type], ir.Value]
@@ -73,6 +73,14 @@ def lower_cast(source: Source, operand: ir.Value) -> ir.Value:
     return pointwise([operand], source.result_shape(), after, lambda a: s.cast(a, before, after))
 
 
+def lower_bitcast(source: Source, operand: ir.Value) -> ir.Value:
+    """`arith.bitcast`; integers of either sign are the same already."""
+    after = source.result_element()
+    if element_of(operand) == signless(after):
+        return operand
+    return pointwise([operand], source.result_shape(), after, lambda a: arith.BitcastOp(signless(after), a).result)
+
+
 def lower_broadcast_to(source: Source, operand: ir.Value) -> ir.Value:
     """Copying generic whose map drops or pins the broadcast dimensions."""
     return pointwise([operand], source.result_shape(), source.result_element(), lambda a: a)
@@ -98,6 +106,7 @@ HANDLERS: dict[str, Handler] = {
     "graph.mod": lower_mod,
     "graph.where": lower_where,
     "graph.cast": lower_cast,
+    "graph.bitcast": lower_bitcast,
     "graph.broadcast_to": lower_broadcast_to,
     "graph.transpose": lower_transpose,
 }

@@ -14,11 +14,12 @@ import numpy as np
 from mnc.core.bindings import arith, ir
 from mnc.dialects.mncore import Constant, Dl, Lookup
 from mnc.dialects.mncore.attributes import memory_attribute
+from mnc.lowering.float_formats import word
 from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
 from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, loops_of
 from mnc.lowering.linalg_to_spmd.placed import Local, make_local
 from mnc.lowering.linalg_to_spmd.reading import Generic
-from mnc.lowering.linalg_to_spmd.scalars import EQ, ULT, compare_words, word
+from mnc.lowering.linalg_to_spmd.scalars import EQ, ULT, compare_words
 from mnc.lowering.linalg_to_spmd.words import word_type
 from mnc.mncore_backend.distribution import Digits, project
 from mnc.mncore_backend.layout import Axis, Layout

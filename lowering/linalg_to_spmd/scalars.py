@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mnc.core.bindings import arith, ir, math
+from mnc.lowering.float_formats import HALF, compare_floats, real, rounded, rounded_bits, word
 from mnc.lowering.linalg_to_spmd.words import word_type
 
 Handler = Callable[[Any, Sequence[Any]], Any]
@@ -18,16 +19,6 @@ OLT, OGE, UNE = 4, 3, 13
 
 def _i32() -> Any:
     return ir.IntegerType.get_signless(32)
-
-
-def word(value: int) -> Any:
-    """A constant word."""
-    return arith.ConstantOp(_i32(), ir.IntegerAttr.get(_i32(), (value + 2**31) % 2**32 - 2**31)).result
-
-
-def real(value: float) -> Any:
-    """A constant single."""
-    return arith.ConstantOp(ir.F32Type.get(), ir.FloatAttr.get(ir.F32Type.get(), value)).result
 
 
 def _width(value: Any) -> int:
@@ -53,10 +44,6 @@ def _sign_extended(x: Any, width: int) -> Any:
 def compare_words(predicate: int, a: Any, b: Any) -> Any:
     """`arith.cmpi`."""
     return arith.CmpIOp(ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate), a, b).result
-
-
-def _compare_floats(predicate: int, a: Any, b: Any) -> Any:
-    return arith.CmpFOp(ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate), a, b).result
 
 
 def _choose(condition: Any, a: Any, b: Any) -> Any:
@@ -158,7 +145,7 @@ def _to_unsigned(operation: Any, operands: Sequence[Any]) -> Any:
     if _width(operation.results[0]) != 32:
         return _sign_extended(_to_word(x), _width(operation.results[0]))
     upper = arith.XOrIOp(_to_word(arith.SubFOp(x, real(2.0**31)).result), word(1 << 31)).result
-    return _choose(_compare_floats(OGE, x, real(2.0**31)), upper, _to_word(x))
+    return _choose(compare_floats(OGE, x, real(2.0**31)), upper, _to_word(x))
 
 
 def _to_signed(operation: Any, operands: Sequence[Any]) -> Any:
@@ -213,9 +200,9 @@ def _float_remainder(operation: Any, operands: Sequence[Any]) -> Any:
     left = math.AbsFOp(a).result
     whole = math.FloorOp(arith.DivFOp(left, size).result).result
     rest = arith.SubFOp(left, arith.MulFOp(whole, size).result).result
-    rest = _choose(_compare_floats(OLT, rest, real(0.0)), arith.AddFOp(rest, size).result, rest)
-    rest = _choose(_compare_floats(OGE, rest, size), arith.SubFOp(rest, size).result, rest)
-    return _choose(_compare_floats(OLT, a, real(0.0)), arith.NegFOp(rest).result, rest)
+    rest = _choose(compare_floats(OLT, rest, real(0.0)), arith.AddFOp(rest, size).result, rest)
+    rest = _choose(compare_floats(OGE, rest, size), arith.SubFOp(rest, size).result, rest)
+    return _choose(compare_floats(OLT, a, real(0.0)), arith.NegFOp(rest).result, rest)
 
 
 def _integer_power(operation: Any, operands: Sequence[Any]) -> Any:
@@ -234,31 +221,12 @@ def _integer_power(operation: Any, operands: Sequence[Any]) -> Any:
     return _sign_extended(result, _width(operation.results[0]))
 
 
-def _rounded_bits(x: Any, dropped: int) -> Any:
-    """The single with its last `dropped` mantissa bits rounded away, halves to even."""
-    bits = arith.BitcastOp(_i32(), x).result
-    last = arith.AndIOp(arith.ShRUIOp(bits, word(dropped)).result, word(1)).result
-    moved = _plus(_plus(bits, word((1 << (dropped - 1)) - 1)), last)
-    kept = arith.AndIOp(moved, word(-(1 << dropped))).result
-    return arith.BitcastOp(ir.F32Type.get(), kept).result
-
-
-def _to_half(x: Any) -> Any:
-    """The nearest number of IEEE binary16: 10 mantissa bits, steps of 2**-24 below 2**-14, infinite from 65520 on."""
-    size = math.AbsFOp(x).result
-    small = arith.SubFOp(arith.AddFOp(size, real(0.75)).result, real(0.75)).result
-    normal = _rounded_bits(size, 13)
-    value = _choose(_compare_floats(OLT, size, real(2.0**-14)), small, normal)
-    value = _choose(_compare_floats(OGE, value, real(65536.0)), real(float("inf")), value)
-    return _choose(_compare_floats(OLT, x, real(0.0)), arith.NegFOp(value).result, value)
-
-
 def _rounded(operation: Any, operands: Sequence[Any]) -> Any:
     name = str(operation.results[0].type)
     (x,) = operands
     if name == "f16":
-        return _to_half(x)
-    return _rounded_bits(x, 16) if name == "bf16" else x
+        return rounded(x, HALF)
+    return rounded_bits(x, 16) if name == "bf16" else x
 
 
 HANDLERS: dict[str, Handler] = {

@@ -12,6 +12,7 @@ from mnc.core.bindings import func, ir
 from mnc.core.context import make_context, onnx_location
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.dialects import graph
+from mnc.lowering.onnx_to_graph.element_types import held, held_type
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.node import Node, element_type_of, shape_of
 from mnc.lowering.onnx_to_graph.node_checks import check_node
@@ -64,14 +65,23 @@ class GraphImporter:
         self._graph = model.graph
         self._values: dict[str, Any] = {}
         self._known = KnownValues(model, self._sample)
-        self._declared = {value.name: value for value in (*self._graph.value_info, *self._graph.output)}
+        values = (*self._graph.input, *self._graph.value_info, *self._graph.output)
+        self._declared = {value.name: value for value in values}
 
     def _sample(self, name: str) -> np.ndarray | None:
         """Zeros of the type of `name`, without storage of their own; None before it is imported."""
         if name not in self._values and self._known.get(name) is None:
             return None
-        value = self._operand(name)
-        return np.broadcast_to(np.zeros((), graph.numpy_dtype(element_type_of(value))), tuple(shape_of(value)))
+        value, kind = self._operand(name), self._onnx_type(name)
+        own = onnx.helper.tensor_dtype_to_np_dtype(kind) if kind else graph.numpy_dtype(element_type_of(value))
+        return np.broadcast_to(np.zeros((), own), tuple(shape_of(value)))
+
+    def _onnx_type(self, name: str) -> int:
+        """Element type that the model declares for a value, or ONNX infers; UNDEFINED where neither does."""
+        if name in self._declared:
+            return self._declared[name].type.tensor_type.elem_type
+        array = self._known.get(name)
+        return onnx.TensorProto.UNDEFINED if array is None else onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
 
     def run(self) -> ir.Module:
         """Build the module."""
@@ -111,7 +121,7 @@ class GraphImporter:
     def _input_type(self, value: onnx.ValueInfoProto) -> Any:
         tensor = value.type.tensor_type
         try:
-            element_type = graph.element_type(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+            element_type = held_type(tensor.elem_type)
         except (ValueError, KeyError):
             name = onnx.TensorProto.DataType.Name(tensor.elem_type)
             message = f"input '{value.name}' has element type {name}, which is not supported"
@@ -129,7 +139,7 @@ class GraphImporter:
 
     def _constant(self, name: str, array: np.ndarray) -> Any:
         try:
-            operation = graph.Constant.build(value=array, loc=onnx_location(name, self._model.file_name))
+            operation = graph.Constant.build(value=held(array), loc=onnx_location(name, self._model.file_name))
         except (ValueError, TypeError) as error:
             raise CompileError(f"constant '{name}': {error}", location=self._model.file_name) from None
         operation.attributes["onnx.name"] = ir.StringAttr.get(name)
@@ -139,7 +149,7 @@ class GraphImporter:
         name = proto.name or f"{proto.op_type}_{index}"
         events.emit("node", name)
         version = operator_version(proto, self._model.opset)
-        node = Node(proto, name, version, self._model.file_name, self._operand, self._known.get)
+        node = Node(proto, name, version, self._model.file_name, self._operand, self._known.get, self._onnx_type)
         with onnx_location(name, self._model.file_name):
             results = self._results(node)
         for output, value in zip(proto.output, results, strict=False):

@@ -10,6 +10,7 @@ import onnx.numpy_helper
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
 from mnc.dialects import graph
+from mnc.lowering.onnx_to_graph.element_types import held, held_type
 
 
 class Node:
@@ -19,6 +20,7 @@ class Node:
         version: the version of the operator, that is, the opset in which its definition last changed.
         operands: fetches the MLIR value of a name.
         known: fetches the value of a name if it does not depend on the model's inputs.
+        onnx_type: fetches the ONNX element type of a name, UNDEFINED where nobody knows it.
     """
 
     def __init__(
@@ -29,6 +31,7 @@ class Node:
         file_name: str,
         operands: Callable[[str], ir.Value],
         known: Callable[[str], np.ndarray | None],
+        onnx_type: Callable[[str], int],
     ) -> None:
         self.proto = proto
         self.name = name
@@ -37,6 +40,7 @@ class Node:
         self.file_name = file_name
         self._operands = operands
         self._known = known
+        self._onnx_type = onnx_type
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
 
     def error(self, message: str, hint: str | None = None) -> CompileError:
@@ -61,6 +65,10 @@ class Node:
         """Value of input `index` if it is present and does not depend on the model's inputs."""
         return self._known(self.proto.input[index]) if self.has(index) else None
 
+    def onnx_type(self, index: int) -> int:
+        """ONNX element type of input `index`, which several have in common with the type that holds their values."""
+        return self._onnx_type(self.proto.input[index])
+
     def constant(self, index: int, what: str) -> np.ndarray:
         """Value of input `index`; raises CompileError if it depends on the model's inputs."""
         value = self.known(index)
@@ -82,7 +90,7 @@ class Node:
         if isinstance(value, bytes):
             return value.decode("utf-8")
         if isinstance(value, onnx.TensorProto):
-            return onnx.numpy_helper.to_array(value)
+            return held(onnx.numpy_helper.to_array(value))
         if attribute.type in _LISTS:
             return [item.decode("utf-8") if isinstance(item, bytes) else item for item in value]
         return value
@@ -105,12 +113,12 @@ class Node:
         return out
 
     def element_type(self, onnx_type: int) -> Any:
-        """MLIR element type of an ONNX one."""
+        """MLIR element type that holds values of an ONNX one."""
         name = onnx.TensorProto.DataType.Name(onnx_type)
         if onnx_type == onnx.TensorProto.STRING:
             raise self.error("element type STRING is not supported", hint="map strings to numbers outside the model")
         try:
-            return graph.element_type(onnx.helper.tensor_dtype_to_np_dtype(onnx_type))
+            return held_type(onnx_type)
         except (ValueError, KeyError):
             raise self.error(f"element type {name} is not supported", hint="cast to FLOAT instead") from None
 

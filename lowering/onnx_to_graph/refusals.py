@@ -11,6 +11,7 @@ from mnc.core.bindings import ir
 from mnc.core.context import onnx_location
 from mnc.core.diagnostics import CompileError
 from mnc.dialects import graph
+from mnc.lowering.onnx_to_graph.element_types import held_type
 from mnc.lowering.onnx_to_graph.importer import ENTRY, GraphImporter
 from mnc.lowering.onnx_to_graph.onnx_file import LoadedModel, load_model
 from mnc.lowering.onnx_to_graph.support import expand_functions
@@ -78,7 +79,7 @@ class _Collector(GraphImporter):
         if declared is None or not all(dim.HasField("dim_value") for dim in dims):
             return False
         try:
-            element = graph.element_type(onnx.helper.tensor_dtype_to_np_dtype(declared.type.tensor_type.elem_type))
+            element = held_type(declared.type.tensor_type.elem_type)
         except (ValueError, KeyError):
             return False
         block: Any = ir.InsertionPoint.current.block

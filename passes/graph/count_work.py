@@ -18,7 +18,7 @@ WORK = "mnc.work"
 """Attribute of the module: multiply_adds, compute_cycles and dram_long_words."""
 NAME, UPDATED = "onnx.name", "mnc.updated"
 _LETTERS = {"single": "f", "pseudo-single": "g"}
-_SAME_ELEMENTS = ("reshape", "transpose", "broadcast_to", "cast")
+_SAME_ELEMENTS = ("reshape", "transpose", "broadcast_to", "cast", "bitcast")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from mnc.core.bindings import ir
 from mnc.dialects.graph.attributes import numpy_dtype, to_numpy
 from mnc.passes.graph.semantics import DEFINITIONS, structure
 
-_TYPED = ("constant", "reshape", "broadcast_to", "cast")
+_TYPED = ("constant", "reshape", "broadcast_to", "cast", "bitcast")
 _MOVING = frozenset(("constant", "reshape", "broadcast_to", *structure.DEFINITIONS))
 """What needs no precision: weights of half a gigabyte are transposed as they are."""
 
@@ -32,6 +32,11 @@ def python_attributes(op: Any) -> dict[str, Any]:
     return values
 
 
+def _in_own_type(value: np.ndarray, operand: Any) -> np.ndarray:
+    """A value in the element type of the graph, which may be computed with in a wider one."""
+    return value.astype(numpy_dtype(ir.RankedTensorType(operand.type).element_type), copy=False)
+
+
 def _compute(op: Any, operands: Sequence[np.ndarray], dtype: np.dtype, shape: tuple[int, ...]) -> Any:
     kind = op.operation.name.removeprefix("graph.")
     if kind == "constant":
@@ -42,6 +47,8 @@ def _compute(op: Any, operands: Sequence[np.ndarray], dtype: np.dtype, shape: tu
         return np.broadcast_to(operands[0], shape)
     if kind == "cast":
         return operands[0] != 0 if dtype.kind == "b" else operands[0].astype(dtype)
+    if kind == "bitcast":
+        return _in_own_type(operands[0], op.operation.operands[0]).reshape(-1).view(dtype).reshape(shape)
     return DEFINITIONS[kind](*operands, **python_attributes(op))
 
 

@@ -9,14 +9,15 @@ from mnc.core.bindings import ir
 from mnc.core.pass_base import Pass
 from mnc.core.rewrite import Pattern, apply_greedily, refuse
 from mnc.dialects import graph
+from mnc.mncore_backend.machine import WORD_BYTES
 from mnc.passes.graph.evaluate import evaluate_operation, is_defined
 from mnc.passes.graph.matching import constant, constant_of, is_constant, name_after_weight
 
 
 def _bytes(values: Any) -> int:
-    """Storage of the values; elements of less than a byte count as one."""
+    """Storage of the values on the machine, where an element of any type takes one word."""
     types = [ir.RankedTensorType(value.type) for value in values]
-    return sum(int(np.prod(t.shape, dtype=np.int64)) * graph.numpy_dtype(t.element_type).itemsize for t in types)
+    return sum(int(np.prod(t.shape, dtype=np.int64)) * WORD_BYTES for t in types)
 
 
 class FoldConstant(Pattern):

@@ -10,7 +10,7 @@ import numpy as np
 
 from mnc.core import events
 from mnc.core.diagnostics import CompileError
-from mnc.core.float_types import is_floating
+from mnc.core.float_types import is_floating, is_integer
 from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.ideal import Ideal
 
@@ -76,13 +76,14 @@ def check_input(tensor: HostTensor, value: Any) -> np.ndarray:
         message = f"input '{tensor.name}' has shape {list(array.shape)}, the program takes {list(tensor.shape)}"
         raise CompileError(message, hint="give an array of that shape, or compile the model for the other one")
     if tensor.dtype == "float32":
-        if array.dtype.kind not in "iub" and not is_floating(array.dtype):
+        if array.dtype.kind != "b" and not is_integer(array.dtype) and not is_floating(array.dtype):
             message = f"input '{tensor.name}' is {array.dtype}, the program takes float32"
             raise CompileError(message, hint="convert it with .astype(numpy.float32)")
         return array.astype(np.float32)
-    if array.dtype.kind not in "iub":
+    if array.dtype.kind != "b" and not is_integer(array.dtype):
         message = f"input '{tensor.name}' is {array.dtype}, the program takes {tensor.dtype}"
         raise CompileError(message, hint=f"convert it with .astype(numpy.{tensor.dtype})")
+    array = array.astype(np.int8) if array.dtype.kind == "V" else array  # 2 or 4 bits
     if array.size and (int(array.max()) > 2**31 - 1 or int(array.min()) < -(2**31)):
         raise CompileError(f"input '{tensor.name}' has values outside 32 bits")
     return array.astype(np.int32)

@@ -36,6 +36,7 @@ class Comparison:
 
 
 _LIMITS = (8, 4, 2, 1)
+_ONLY_POSITIVE = "float8_e8m0fnu"
 _UNDEFINED_BELOW_ZERO = frozenset(["Adagrad", "Adam", "Log", "Pow", "Sqrt"])
 
 
@@ -88,7 +89,8 @@ def draw_inputs(
         shape = shapes.get(entry.name) or tuple(d.dim_value for d in tensor.shape.dim)
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
         if is_floating(dtype):
-            values[entry.name] = rng.standard_normal(shape).astype(np.float32).astype(dtype)
+            drawn = rng.standard_normal(shape).astype(np.float32)
+            values[entry.name] = (np.abs(drawn) if dtype.name == _ONLY_POSITIVE else drawn).astype(dtype)
         else:
             values[entry.name] = rng.integers(0, 2 if dtype.kind == "b" else limit, shape).astype(dtype)
     return values

@@ -10,11 +10,13 @@ from onnx.backend.base import Backend, BackendRep
 from mnc.compiler import run_stages, to_executable
 from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError
+from mnc.core.float_types import is_floating
 from mnc.executable import Executable
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.options import Options, Precision
 
 PRECISION: Precision = "single"
+WORD = np.dtype(np.float32).itemsize
 
 
 def output_types(model: onnx.ModelProto) -> dict[str, np.dtype]:
@@ -47,9 +49,9 @@ def check_values(values: Mapping[str, Any], may_hold_nan: Collection[str] = ()) 
 
 
 def widened(value: Any) -> np.ndarray:
-    """16-bit floats as the singles that the machine computes with, which hold them exactly."""
+    """Floats of fewer bits as the singles that the machine computes with, which hold them exactly."""
     array = np.asarray(value)
-    return array.astype(np.float32) if array.dtype.kind == "V" else array
+    return array.astype(np.float32) if is_floating(array.dtype) and array.dtype.itemsize < WORD else array
 
 
 class Prepared(BackendRep):

@@ -116,16 +116,6 @@ def clip(node: Node) -> Any:
     return x if low is None and high is None else graph.Clip.build(x, min=low, max=high).result
 
 
-def cast_to(node: Node) -> Any:
-    """Cast to the type of the attribute."""
-    return cast(node.operand(0), node.element_type(node.attribute("to")))
-
-
-def cast_like(node: Node) -> Any:
-    """CastLike: the type of the second input."""
-    return cast(node.operand(0), element_type_of(node.operand(1)))
-
-
 def where(node: Node) -> Any:
     """Where."""
     return graph.Where.build(*node.operands()).result

@@ -4,11 +4,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 
 from mnc.core.bindings import ir
 from mnc.dialects import graph
+from mnc.lowering.onnx_to_graph.element_types import NARROW_FLOATS
 from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
-from mnc.lowering.onnx_to_graph.ops.integer_products import LIMITS, convolution, matrix_product, per_line
+from mnc.lowering.onnx_to_graph.ops.conversion import limits, to_narrow_float
+from mnc.lowering.onnx_to_graph.ops.integer_products import convolution, matrix_product, per_line
+
+_Types = onnx.TensorProto
+_INTEGERS = frozenset([_Types.INT2, _Types.UINT2, _Types.INT4, _Types.UINT4, _Types.INT8, _Types.UINT8, _Types.INT16,
+                       _Types.UINT16])  # fmt: skip
+
+
+def _block(node: Node, extent: int, count: int) -> int:
+    """Elements along the axis that share one of `count` scales."""
+    return node.attribute("block_size", 0) or -(-extent // count)
 
 
 def _spread(node: Node, value: Any, shape: list[int]) -> Any:
@@ -19,50 +31,62 @@ def _spread(node: Node, value: Any, shape: list[int]) -> Any:
     axis = node.axis(node.attribute("axis", 1), rank)
     if len(own) == 1 and not node.attribute("block_size", 0):
         return reshape(value, [own[0] if i == axis else 1 for i in range(rank)])
-    block = node.attribute("block_size", 0) or -(-shape[axis] // own[axis])
-    numbers = constant((np.arange(shape[axis]) // block).astype(np.int64))
+    numbers = constant((np.arange(shape[axis]) // _block(node, shape[axis], own[axis])).astype(np.int64))
     return graph.Gather.build(value, numbers, axis=axis).result
+
+
+def _by_blocks(node: Node, value: Any, others: list[Any]) -> tuple[Any, list[Any]]:
+    """A tensor and its scale and zero point, so that they broadcast to it. Where blocks are equal they get a dimension
+    of their own, along which numbers are broadcast instead of repeated."""
+    shape, own = shape_of(value), shape_of(others[0])
+    axis = node.axis(node.attribute("axis", 1), len(shape)) if len(own) == len(shape) and shape else 0
+    if len(own) < 2 or np.prod(own) == 1 or any(shape_of(other) != own for other in others):
+        return value, [_spread(node, other, shape) for other in others]
+    block = _block(node, shape[axis], own[axis])
+    if own[axis] * block != shape[axis]:
+        return value, [_spread(node, other, shape) for other in others]
+    cut = [*shape[:axis], own[axis], block, *shape[axis + 1 :]]
+    once = [*own[: axis + 1], 1, *own[axis + 1 :]]
+    return reshape(value, cut), [reshape(other, once) for other in others]
 
 
 def dequantize_linear(node: Node) -> Any:
     """DequantizeLinear: (x - zero point) * scale."""
-    x, scale = node.operand(0), node.operand(1)
-    shape, kind = shape_of(x), element_type_of(node.operand(1))
+    shape, kind = shape_of(node.operand(0)), element_type_of(node.operand(1))
     result = node.attribute("output_dtype", 0)
-    i32 = ir.IntegerType.get_signless(32)
-    wide = cast(x, i32)
-    if node.has(2):
-        wide = graph.Sub.build(wide, cast(_spread(node, node.operand(2), shape), i32)).result
-    value = graph.Mul.build(cast(wide, kind), _spread(node, scale, shape)).result
+    wide = ir.F32Type.get() if node.onnx_type(0) in NARROW_FLOATS else ir.IntegerType.get_signless(32)
+    value, (scale, *zero) = _by_blocks(node, node.operand(0), node.operands(1))
+    value = cast(value, wide)
+    for point in zero:
+        value = graph.Sub.build(value, cast(point, wide)).result
+    value = reshape(graph.Mul.build(cast(value, kind), scale).result, shape)
     return cast(value, node.element_type(result)) if result else value
 
 
-def _target(node: Node) -> Any:
-    if node.has(2):
-        return element_type_of(node.operand(2))
-    kind = node.attribute("output_dtype", 0)
-    return node.element_type(kind) if kind else ir.IntegerType.get_unsigned(8)
-
-
-def _limited(node: Node, value: Any, zero: Any | None, target: Any) -> Any:
-    """round(value) + zero point, limited to the range of the integer type `target`."""
-    if str(target) not in LIMITS:
-        raise node.error(f"it quantizes to {target}, which is not supported", hint="use INT8, UINT8, INT16 or UINT16")
-    low, high = LIMITS[str(target)]
+def _limited(node: Node, value: Any, zero: Any | None, target: int) -> Any:
+    """round(value) + zero point, limited to the range of the ONNX type `target`; of floats value + zero point,
+    rounded to the type."""
+    if target in NARROW_FLOATS:
+        value = value if zero is None else graph.Add.build(value, cast(zero, ir.F32Type.get())).result
+        return to_narrow_float(node, value, target, bool(node.attribute("saturate", 1)))
+    if target not in _INTEGERS:
+        name = _Types.DataType.Name(target)
+        hint = "use an integer type of 2, 4, 8 or 16 bits, or a float type of 4 or 8 bits"
+        raise node.error(f"it quantizes to {name}, which is not supported", hint=hint)
+    low, high = limits(target)
     value = graph.Round.build(value).result
     if zero is not None:
         value = graph.Add.build(value, cast(zero, ir.F32Type.get())).result
-    return cast(graph.Clip.build(value, min=float(low), max=float(high)).result, target)
+    return cast(graph.Clip.build(value, min=low, max=high).result, node.element_type(target))
 
 
 def quantize_linear(node: Node) -> Any:
-    """QuantizeLinear: round(x / scale) + zero point, limited to the range of the integer type."""
-    x, scale = node.operand(0), node.operand(1)
-    shape, target = shape_of(x), _target(node)
+    """QuantizeLinear: round(x / scale) + zero point, limited to the range of the type."""
     f32 = ir.F32Type.get()
-    value = graph.Div.build(cast(x, f32), cast(_spread(node, scale, shape), f32)).result
-    zero = _spread(node, node.operand(2), shape) if node.has(2) else None
-    return _limited(node, value, zero, target)
+    target = node.onnx_type(2) if node.has(2) else node.attribute("output_dtype", 0) or _Types.UINT8
+    x, (scale, *zero) = _by_blocks(node, node.operand(0), node.operands(1))
+    value = graph.Div.build(cast(x, f32), cast(scale, f32)).result
+    return reshape(_limited(node, value, zero[0] if zero else None, target), shape_of(node.operand(0)))
 
 
 def matmul_integer(node: Node) -> Any:
@@ -81,7 +105,7 @@ def _requantized(node: Node, product: Any, scales: Sequence[Any], zero: Any) -> 
     x, w, y = (cast(scale, f32) for scale in scales)
     scale = graph.Div.build(graph.Mul.build(x, w).result, y).result
     value = graph.Mul.build(cast(product, f32), scale).result
-    return _limited(node, value, zero, element_type_of(zero))
+    return _limited(node, value, zero, node.onnx_type(7))
 
 
 def qlinear_matmul(node: Node) -> Any:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 
+import ml_dtypes
 import numpy as np
 
 Array = np.ndarray
@@ -66,10 +67,16 @@ def power(a: Array, b: Array) -> Array:
     return np.where((b == 0.5) & (a == 0), 0.0, result)
 
 
+def round_to(x: Array, format: str) -> Array:
+    """The nearest number of a narrow format, in the type of x."""
+    return x.astype(getattr(ml_dtypes, format)).astype(x.dtype)
+
+
 UNARY: Mapping[str, Callable[..., Array]] = {
     "neg": np.negative, "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
     "reciprocal": lambda x: 1 / x, "floor": np.floor, "ceil": np.ceil, "round": np.rint, "erf": erf, "sin": np.sin,
-    "cos": np.cos, "not": np.logical_not, "is_nan": np.isnan, "sigmoid": sigmoid,
+    "cos": np.cos, "not": np.logical_not, "is_nan": np.isnan, "round_to": round_to,
+    "sigmoid": sigmoid,
     "relu": lambda x: maximum(x, np.zeros((), x.dtype)),
     "tanh": np.tanh, "softplus": softplus, "mish": lambda x: x * np.tanh(softplus(x)), "gelu": gelu, "clip": clip,
     "hard_swish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),

@@ -13,7 +13,8 @@ def _names(*bases: type) -> tuple[str, ...]:
     return tuple(name.removeprefix("graph.") for name, kind in graph.OPERATIONS.items() if issubclass(kind, bases))
 
 
-UNARY = (*_names(UnaryOp), "cast")
+_TYPED = ("cast", "bitcast")
+UNARY = (*_names(UnaryOp), *_TYPED)
 """Element-wise operations on one tensor."""
 BINARY = _names(ArithmeticOp, CompareOp, LogicOp)
 """Element-wise operations on two tensors."""
@@ -22,7 +23,7 @@ ELEMENTWISE = (*UNARY, *BINARY, "where")
 
 
 def rebuilt_elementwise(op: Any, *operands: ir.Value) -> ir.Value:
-    """The same element-wise operation on other operands; keeps the element type of a cast."""
-    if op.operation.name == "graph.cast":
+    """The same element-wise operation on other operands; keeps the element type of a conversion."""
+    if op.operation.name.removeprefix("graph.") in _TYPED:
         return rebuilt(op, *operands, result_type=typed(shape_of(operands[0]), op.operation.results[0]))
     return rebuilt(op, *operands)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from mnc.core.bindings import ir
@@ -36,6 +37,7 @@ _UNARY: dict[str, Callable[..., Any]] = {
     "elu": lambda x, alpha: np.where(x >= 0, x, alpha * np.expm1(x)),
     "selu": lambda x, alpha, gamma: gamma * np.where(x > 0, x, alpha * np.expm1(x)),
     "hard_sigmoid": lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1),
+    "round_to": lambda x, format: x.astype(getattr(ml_dtypes, format)).astype(x.dtype),
     "clip": lambda x, min=-np.inf, max=np.inf: np.minimum(np.maximum(x, min), max),
 }  # fmt: skip
 _BINARY: dict[str, Callable[..., Any]] = {
@@ -160,7 +162,7 @@ _OTHER: dict[str, Callable[..., Any]] = {
     "layer_norm": _layer_norm, "batch_norm": _batch_norm, "gelu": _gelu, "cum_sum": _cumsum, "pool": _pool,
     "conv": _conv,
 }  # fmt: skip
-SUPPORTED = frozenset([*_UNARY, *_BINARY, *_OTHER, "constant", "reshape", "broadcast_to", "cast"])
+SUPPORTED = frozenset([*_UNARY, *_BINARY, *_OTHER, "constant", "reshape", "broadcast_to", "cast", "bitcast"])
 
 
 def _run(op: Any, operands: list[np.ndarray], result_type: Any) -> Any:
@@ -174,6 +176,8 @@ def _run(op: Any, operands: list[np.ndarray], result_type: Any) -> Any:
         return np.broadcast_to(operands[0], shape)
     if kind == "cast":
         return operands[0].astype(dtype)
+    if kind == "bitcast":
+        return operands[0].reshape(-1).view(dtype).reshape(shape)
     return (_UNARY.get(kind) or _BINARY.get(kind) or _OTHER[kind])(*operands, **_attributes(op))
 
 

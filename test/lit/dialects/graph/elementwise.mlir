@@ -20,6 +20,10 @@ func.func @unary(%x: tensor<2x3xf32>, %i: tensor<4xi64>, %b: tensor<4xi1>) -> te
   %7 = "graph.cast"(%i) : (tensor<4xi64>) -> tensor<4xf16>
   // CHECK: "graph.is_nan"(%{{.*}}) : (tensor<2x3xf32>) -> tensor<2x3xi1>
   %8 = "graph.is_nan"(%x) : (tensor<2x3xf32>) -> tensor<2x3xi1>
+  // CHECK: "graph.round_to"(%{{.*}}) {format = "float8_e4m3fn"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %9 = "graph.round_to"(%x) {format = "float8_e4m3fn"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  // CHECK: "graph.bitcast"(%{{.*}}) : (tensor<2x3xf32>) -> tensor<2x3xui32>
+  %10 = "graph.bitcast"(%x) : (tensor<2x3xf32>) -> tensor<2x3xui32>
   return %4 : tensor<2x3xf32>
 }
 

@@ -149,3 +149,19 @@ func.func @counts_of_results(%x: tensor<2xf32>) {
   "graph.relu"(%x) : (tensor<2xf32>) -> ()
   return
 }
+
+// -----
+
+func.func @format(%x: tensor<2xf32>) {
+  // expected-error @+1 {{attribute 'format' must be one of float8_e4m3fn}}
+  %0 = "graph.round_to"(%x) {format = "float16"} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @bits_of_other_widths(%x: tensor<2xf32>) {
+  // expected-error @+1 {{needs types of 32 bits}}
+  %0 = "graph.bitcast"(%x) : (tensor<2xf32>) -> tensor<2xi64>
+  return
+}

@@ -42,3 +42,15 @@ func.func @transpose(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
   %0 = "graph.transpose"(%x) {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
   return %0 : tensor<3x2xf32>
 }
+
+// CHECK-LABEL: func.func @round_to
+func.func @round_to(%x: tensor<4xf32>) -> tensor<4xi32> {
+  // CHECK: arith.bitcast %{{.*}} : f32 to i32
+  // CHECK: arith.bitcast %{{.*}} : i32 to f32
+  // CHECK: arith.cmpf oge
+  %0 = "graph.round_to"(%x) {format = "float8_e5m2"} : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: arith.bitcast %{{.*}} : f32 to i32
+  // CHECK-NEXT: linalg.yield
+  %1 = "graph.bitcast"(%0) : (tensor<4xf32>) -> tensor<4xi32>
+  return %1 : tensor<4xi32>
+}

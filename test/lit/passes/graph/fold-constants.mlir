@@ -45,3 +45,13 @@ func.func @division_by_zero() -> tensor<2xi32> {
   %2 = "graph.div"(%0, %1) : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
   return %2 : tensor<2xi32>
 }
+
+// Elements of every type take a word: this is no larger than the weight.
+// WHY-LABEL: func.func @eight_bits
+func.func @eight_bits() -> tensor<5xf32> {
+  // WHY-NOT: graph.cast
+  // WHY: value = dense<[1.000000e+00, 2.000000e+00
+  %0 = "graph.constant"() {value = dense<[1, 2, 3, 4, 5]> : tensor<5xi8>} : () -> tensor<5xi8>
+  %1 = "graph.cast"(%0) : (tensor<5xi8>) -> tensor<5xf32>
+  return %1 : tensor<5xf32>
+}
