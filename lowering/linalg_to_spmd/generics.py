@@ -36,6 +36,9 @@ NEUTRAL = {
     ("or", False): 0, ("umax", False): 0, ("umin", False): -1,
 }  # fmt: skip
 
+MOST_COPIES = 16
+"""Times that each element of a tensor in DRAM is loaded, at most: more of them take longer to come than to make."""
+
 
 def _reads(sources: Sequence[Local | Splat], accesses: Sequence[Access]) -> list[Buffered]:
     """Operands of a loop nest that lie in memory."""
@@ -63,10 +66,15 @@ class GenericWriter:
         return local
 
     def window(self, operand: Input, generic: Generic, layout: Layout) -> Local:
-        """The window view of an operand: every iteration point gets its own copy of the element it reads."""
+        """The window view of an operand: every iteration point gets its own copy of the element it reads. From DRAM the
+        copies come as the host arranges them, unless they are many."""
+        index_map = window_map(operand, generic.extents)
+        is_small = index_map.size <= MOST_COPIES * prod(shape_of(operand.value))
+        if is_small and self.values.is_in_dram(operand.value):
+            return self.values.load_elements(operand.value, layout, index_map)
         source = self.values.anywhere(operand.value)
         target = make_local(layout, source.buffer.type.element_type)
-        gather(source, target, window_map(operand, generic.extents))
+        gather(source, target, index_map)
         return target
 
     def write(self, generic: Generic, texts: Sequence[str], layout: Layout) -> Local:

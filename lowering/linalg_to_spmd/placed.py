@@ -158,7 +158,7 @@ class Values:
         from where only halos travel."""
         key = (source, f"{tiled.layout} {padding} {hash(tiled.index_map.tobytes())}")
         if key not in self._copies:
-            if self._in_dram(source) is not None:
+            if self._has_padding(source, padding):
                 made = self.load_elements(source, tiled.layout, tiled.index_map, padding)
             else:
                 local = self.anywhere(source)
@@ -175,6 +175,11 @@ class Values:
         """Whether a tensor, or what it is a view of, has yet to come, in any arrangement."""
         behind = self._in_dram(value)
         return behind is not None and not behind[0].kept
+
+    def _has_padding(self, value: Any, padding: int) -> bool:
+        """Whether a tensor is in DRAM, and has no zeros around it that are to be another word."""
+        behind = self._in_dram(value)
+        return behind is not None and (padding == 0 or bool((behind[1] >= 0).all()))
 
     def load_elements(self, value: Any, layout: Layout, index_map: NDArray[np.int64], padding: int = 0) -> Local:
         """Elements of a tensor in DRAM, -1 for the word `padding`, as the host arranges them."""
@@ -225,7 +230,7 @@ class Values:
         while isinstance(state := self.states[value], View):
             value = state.source
             if state.is_part:
-                elements = state.index_map.reshape(-1)[elements]
+                elements = np.append(state.index_map, -1)[elements]
             elif state.order is not None:
                 numbers = np.arange(len(elements)).reshape(ir.RankedTensorType(value.type).shape)
                 elements = numbers.transpose(state.order).reshape(-1)[elements]

@@ -15,7 +15,8 @@ from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.lowering.linalg_to_spmd.homes import Homes
-from mnc.lowering.linalg_to_spmd.reading import Input, shape_of
+from mnc.lowering.linalg_to_spmd.reading import Input, read_generic, shape_of
+from mnc.lowering.linalg_to_spmd.words import word_bits
 
 RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 PARTS = ("tensor.gather", "tensor.extract_slice", "tensor.insert_slice", "tensor.pad", "tensor.concat")
@@ -111,14 +112,26 @@ def pieces_of(op: Any) -> list[Piece]:
 
 
 def is_part_of_dram(op: Any) -> bool:
-    """Whether an operation takes a slice of an argument or a constant, or chosen ones that are less than the whole: the
-    host arranges such parts, nobody needs the whole for them."""
+    """Whether an operation takes a slice of an argument or a constant, or chosen ones that are less than the whole, or
+    puts zeros around it: the host arranges such parts, nobody needs the whole for them."""
+    if op.name == "tensor.pad":
+        return _puts_zeros(op) and _is_for_products(op.results[0]) and is_in_dram(op.operands[0])
     if op.name not in ("tensor.extract_slice", "tensor.gather"):
         return False
     source = op.operands[0]
     if op.name == "tensor.gather" and prod(shape_of(op.results[0])) > prod(shape_of(source)):
         return False
     return is_in_dram(source)
+
+
+def _puts_zeros(op: Any) -> bool:
+    return has_constant_padding(op) and word_bits(padding_of(op)) == 0
+
+
+def _is_for_products(value: Any) -> bool:
+    """Whether only products read a value: they get windows of it, with the same zeros, or have it in their layout."""
+    users = [use.owner.operation for use in value.uses]
+    return all(op.name == "linalg.generic" and read_generic(op.opview).kind == "contraction" for op in users)
 
 
 def is_in_dram(value: Any) -> bool:

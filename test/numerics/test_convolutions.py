@@ -28,6 +28,9 @@ def convolved(x: np.ndarray, w: np.ndarray, stride: int, group: int) -> np.ndarr
         (3, 24, 11, 24, 5, 1, 24),
         (1, 13, 30, 13, 7, 2, 13),
         (1, 1, 9, 1, 3, 1, 1),
+        (2, 1, 21, 13, 3, 1, 1),  # windows written out, as they come
+        (1, 1, 37, 9, 5, 2, 1),
+        (2, 3, 15, 3, 7, 1, 3),
         (4, 16, 64, 16, 3, 1, 1),  # images are stored while others arrive
         (1, 24, 112, 24, 3, 1, 24),  # rows
     ],

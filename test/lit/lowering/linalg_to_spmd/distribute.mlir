@@ -116,6 +116,33 @@ func.func @updated(%x: tensor<35xf32> {onnx.name = "x", mnc.updated = "y"}) -> (
 
 // -----
 
+// Windows of one channel come from DRAM one by one, with the zeros around it.
+// CHECK-LABEL: func.func @one_channel
+// CHECK-NOT: mncore.gather
+// CHECK: "mncore.dl"(%arg0, %[[WINDOWS:.*]]) {index_map = dense<[-1, 0, 1, 0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4, -1]>{{.*}}padding = 0 : i32}
+// CHECK: "mncore.matmul"(%[[WINDOWS]],
+func.func @one_channel(%x: tensor<1x5xf32>, %w: tensor<9x1x3xf32>) -> tensor<5x9xf32> {
+  %z = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 1] high[0, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %z : f32
+  } : tensor<1x5xf32> to tensor<1x7xf32>
+  %e = tensor.empty() : tensor<5x9xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<5x9xf32>) -> tensor<5x9xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(o, m, c, k) -> (c, o + k)>, affine_map<(o, m, c, k) -> (m, c, k)>,
+                                        affine_map<(o, m, c, k) -> (o, m)>],
+                       iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%p, %w : tensor<1x7xf32>, tensor<9x1x3xf32>) outs(%f : tensor<5x9xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<5x9xf32>
+  return %y : tensor<5x9xf32>
+}
+
+// -----
+
 // A constant that comes in parts: the contracted dimension is cut, and the second product is added to the first.
 // CHECK-LABEL: func.func @parts
 // CHECK: %[[W0:.*]] = "mncore.constant"() {onnx.name = "w[part 0]"{{.*}} memref<8x8xf32
