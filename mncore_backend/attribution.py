@@ -9,7 +9,7 @@ of the step, the transfer or the wait for which it keeps the distance.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mnc.mncore_backend.machine import CYCLES_PER_STEP
+from mnc.mncore_backend.target import CYCLES_PER_STEP
 
 UNNAMED = "(unnamed)"
 

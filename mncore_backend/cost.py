@@ -16,16 +16,8 @@ from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
 from mnc.mncore_backend.assembly.records import Memory, RepeatedNop, Statement, Step, Transfer
 from mnc.mncore_backend.attribution import Moving, NodeCost, Shares
 from mnc.mncore_backend.isa import OPCODES, Unit
-from mnc.mncore_backend.machine import (
-    CLOCK_HZ,
-    CYCLES_PER_STEP,
-    DRAM_PORT_LONGS_PER_CYCLE,
-    GROUPS,
-    MABS,
-    MATVEC_MULTIPLY_ADDS,
-    VECTOR_MULTIPLY_ADDS,
-)
 from mnc.mncore_backend.scheduling.timeline import Timeline, timing_of
+from mnc.mncore_backend.target import CYCLES_PER_STEP, MATVEC_MULTIPLY_ADDS, VECTOR_MULTIPLY_ADDS, chip
 
 
 @dataclass(slots=True)
@@ -67,12 +59,12 @@ class Cost:
     @property
     def dram_limit(self) -> float:
         """Cycles that the DRAM traffic of the program needs at the full rate of a group's port."""
-        return self.busiest_dram / DRAM_PORT_LONGS_PER_CYCLE
+        return self.busiest_dram / chip().dram_port_longs_per_cycle
 
     @property
     def seconds(self) -> float:
         """Time at the clock of the machine."""
-        return self.cycles / CLOCK_HZ
+        return self.cycles / chip().clock_hz
 
     def as_dict(self) -> dict[str, object]:
         """Plain values for the report."""
@@ -103,7 +95,7 @@ class _Counter:
         self.cost = Cost()
         self.timeline = Timeline()
         self.shares = Shares()
-        self.dram = [0] * GROUPS
+        self.dram = [0] * chip().groups
         self._running: dict[int, Moving] = {}  # by tag
         self._last: Moving | None = None  # the one that finishes last
 
@@ -158,7 +150,7 @@ class _Counter:
 
     def _dram(self, access: Access) -> int:
         longs = sum(last - first for first, last in access.cycles[0])
-        groups = [g for g in range(GROUPS) if access.instances >> g & 1]
+        groups = [g for g in range(chip().groups) if access.instances >> g & 1]
         for group in groups:
             self.dram[group] += longs
         total = longs * len(groups)
@@ -185,4 +177,4 @@ def multiply_adds(opcode: str) -> int:
     if info.unit is not Unit.MAU:
         return 0
     table = MATVEC_MULTIPLY_ADDS if info.operation in ("mfma", "mmul") else VECTOR_MULTIPLY_ADDS
-    return table[info.precision] * MABS * CYCLES_PER_STEP
+    return table[info.precision] * chip().mabs * CYCLES_PER_STEP

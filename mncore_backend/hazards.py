@@ -1,4 +1,4 @@
-"""Distances between statements that the pipeline demands, from the one hazard table in `machine.HAZARDS`.
+"""Distances between statements that the pipeline demands, from the hazard table of the machine.
 
 `required_distance(producer, consumer)` looks at two accesses in program order and gives the smallest number of
 statements from the first to the second: to emit, and below which a checker rejects or warns. It covers reads after
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mnc.mncore_backend.assembly.accesses import Access, Agent, Cycles
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, HAZARDS, Hazard
+from mnc.mncore_backend.target import CYCLES_PER_STEP, Hazard, chip
 
 
 class Distance(NamedTuple):
@@ -100,7 +100,7 @@ def required_distance(producer: Access, consumer: Access) -> Distance | None:
     row = hazard_row(producer, consumer)
     if not row:
         return None
-    hazard: Hazard = HAZARDS[row]
+    hazard: Hazard = chip().hazards[row]
     emit, reject = hazard.emit_steps or 0, hazard.reject_steps or 0
     if row == "8" and producer.memory is Memory.TURNAROUND:
         return Distance(row, emit, 0, emit)  # OPEN-47: stated for transfers that reach L1BM
@@ -123,7 +123,7 @@ def farthest_distances(producer: Access, consumer: Access) -> tuple[int, int]:
     row = hazard_row(producer, consumer)
     if not row:
         return 0, 0
-    hazard = HAZARDS[row]
+    hazard = chip().hazards[row]
     steps = hazard.emit_steps or 0
     return steps, max(steps, _steps(hazard.emit_cycles, CYCLES_PER_STEP - 1))
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mnc.mncore_backend.machine import DRAM_PORT_LONGS_PER_CYCLE, GROUPS
+from mnc.mncore_backend.target import chip
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Ideal:
     @property
     def dram_cycles(self) -> float:
         """Cycles in which the DRAM ports of all groups carry the long words."""
-        return self.dram_long_words / (GROUPS * DRAM_PORT_LONGS_PER_CYCLE)
+        return self.dram_long_words / (chip().groups * chip().dram_port_longs_per_cycle)
 
     @property
     def cycles(self) -> float:

@@ -8,7 +8,6 @@ are taken as records hold them, without suffixes (the ``r`` of an opcode, ``@k``
 from dataclasses import replace
 from functools import cache
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.opcode_info import (
     ELEMENT_BITS,
     FLOAT_PRECISIONS,
@@ -18,6 +17,7 @@ from mnc.mncore_backend.opcode_info import (
     Port,
     Unit,
 )
+from mnc.mncore_backend.target import chip
 
 _FLOAT = "dfh"
 _ALL = "dfhlis"
@@ -144,7 +144,7 @@ def _matrix() -> dict[str, OpcodeInfo]:
 def _transfers() -> dict[str, OpcodeInfo]:
     """SDM 3.6.7, 3.6.8, 3.5.8."""
     table: dict[str, OpcodeInfo] = {}
-    for family in machine.L1BM_FAMILIES:
+    for family in chip().l1bm_families:
         directions = "d" if family == "p" else "du"
         info = OpcodeInfo("l1bm" + family, Unit.L1BM, "l1bm" + family, family=family, directions=directions)
         table[info.mnemonic] = replace(info, ports=(Port.L1BM,) if family == "p" else (Port.PE,), widths=(0,))
@@ -156,7 +156,7 @@ def _transfers() -> dict[str, OpcodeInfo]:
         ("l2bmi", "i", Port.L1BM),
         ("l2bmdars", "", Port.L2BM),
     ):
-        family = operation if operation in machine.L2BM_FAMILIES else ""
+        family = operation if operation in chip().l2bm_families else ""
         table[operation] = OpcodeInfo(
             operation, Unit.L2BM, operation, ports=(port,), widths=(0,), family=family, directions=directions
         )

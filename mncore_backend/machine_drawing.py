@@ -4,8 +4,8 @@ levels."""
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.target import chip
 
 _WIDTH = 920
 _PAD = 16
@@ -23,7 +23,7 @@ class _Node(NamedTuple):
 
 
 def _store(memory: Memory) -> str:
-    facts = machine.MEMORIES[memory]
+    facts = chip().memories[memory]
     size = facts.addresses * facts.unit_bits // 8
     for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size >= factor:
@@ -40,16 +40,16 @@ def _nodes() -> list[_Node]:
         "MAB": ("MAU", "matrix x 16 rows", "matrix y 16 rows"),
         "PE": (*(_store(m) for m in (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)), "T", "masks", "ALU"),
     }
-    fastest_mv = max(f.source_rate for f in machine.MV_FORMS if f.opcode == "mvp")
-    l2bm = machine.L2BM_FAMILIES
-    l1bm = machine.L1BM_FAMILIES
+    fastest_mv = max(f.source_rate for f in chip().mv_forms if f.opcode == "mvp")
+    l2bm = chip().l2bm_families
+    l1bm = chip().l1bm_families
     links = {
         "L2B": f"MV: up to {fastest_mv} longs/cycle per group (mvp)",
         "L1B": f"l2bmd {l2bm['l2bmd'].l2bm_rate}, l2bmb {l2bm['l2bmb'].l2bm_rate} longs/cycle",
         "MAB": f"l1bmd {l1bm['d'].rate}, l1bmm {l1bm['m'].rate_two_long}, l1bmp {l1bm['p'].rate_two_long} longs/cycle",
     }
     found = []
-    for level in machine.LEVELS:
+    for level in chip().levels:
         title = f"{level.name}  x{level.count}" + (f"  ({level.total} in all)" if level.count > 1 else "")
         found.append(_Node(title, stores[level.name], links.get(level.name, "")))
     return found

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import NamedTuple
 
-from mnc.mncore_backend import machine
+from mnc.mncore_backend.target import CYCLES_PER_STEP, MATVEC_MULTIPLY_ADDS, VECTOR_MULTIPLY_ADDS, chip
 
 
 class Section(NamedTuple):
@@ -25,17 +25,17 @@ def _size(number: int) -> str:
 
 
 def _hierarchy() -> Section:
-    rows = [(x.name, str(x.count), str(x.total), x.letter, x.holds, x.source) for x in machine.LEVELS]
+    rows = [(x.name, str(x.count), str(x.total), x.letter, x.holds, x.source) for x in chip().levels]
     text = (
-        f"All PEs run one instruction stream in lock-step. A step is {machine.CYCLES_PER_STEP} cycles at "
-        f"{machine.CLOCK_HZ // 10**6} MHz. The letter names the level in debug statements."
+        f"All PEs run one instruction stream in lock-step. A step is {CYCLES_PER_STEP} cycles at "
+        f"{chip().clock_hz // 10**6} MHz. The letter names the level in debug statements."
     )
     return Section("Hierarchy", text, ("level", "under its parent", "total", "letter", "holds", "source"), tuple(rows))
 
 
 def _memories() -> Section:
     rows = []
-    for facts in machine.MEMORIES.values():
+    for facts in chip().memories.values():
         per_copy = _size(facts.addresses * facts.unit_bits // 8)
         unit = {16: "entry, 4 x 4 bits", 32: "word", 64: "long word", 128: "cycle, 2 long words", 256: "row"}
         rows.append(
@@ -64,21 +64,21 @@ def _l1bm() -> Section:
             str(f.alignment_two_long) if f.rate_two_long else "none",
             f.source,
         )
-        for f in machine.L1BM_FAMILIES.values()
+        for f in chip().l1bm_families.values()
     ]
     header = ("transfer", "one-long", "2-long", "alignment", "alignment 2-long", "source")
     return Section("L1BM to and from PE", "Long words per cycle on the L1BM side of one L1B.", header, tuple(rows))
 
 
 def _l2bm() -> Section:
-    rows = [(f.name, str(f.l2bm_rate), str(f.l1bm_rate), f.source) for f in machine.L2BM_FAMILIES.values()]
+    rows = [(f.name, str(f.l2bm_rate), str(f.l1bm_rate), f.source) for f in chip().l2bm_families.values()]
     text = "Long words per cycle; addresses are multiples of the same numbers (OPEN-43 where not stated)."
     return Section("L2BM to and from L1BM", text, ("transfer", "L2BM side", "L1BM side", "source"), tuple(rows))
 
 
 def _mv() -> Section:
     rows = []
-    for form in machine.MV_FORMS:
+    for form in chip().mv_forms:
         rate = f"{form.source_rate} / {form.destination_rate}"
         if form.between_groups_rate:
             rate += f" ({form.between_groups_rate} between groups)"
@@ -87,8 +87,8 @@ def _mv() -> Section:
         rows.append((form.identifier, shape, counts, rate, form.origin))
     text = (
         "Sizes are multiples of 64. Long words of one source and one destination instance for n64, and long words per "
-        f"cycle on either side. Duration in steps: {machine.MV_LATENCY_STEPS} + data cycles / "
-        f"{machine.CYCLES_PER_STEP} (OPEN-48)."
+        f"cycle on either side. Duration in steps: {chip().mv_latency_steps} + data cycles / "
+        f"{CYCLES_PER_STEP} (OPEN-48)."
     )
     header = ("form", "operands", "source / destination for n64", "rate", "source")
     return Section("MV transfers", text, header, tuple(rows))
@@ -98,7 +98,7 @@ def _hazards() -> Section:
     rows = [
         (h.row, h.producer, h.consumer, h.cause, _distance(h.emit_steps, h.emit_cycles),
          _distance(h.reject_steps, h.reject_cycles), h.source)
-        for h in machine.HAZARDS.values()
+        for h in chip().hazards.values()
     ]  # fmt: skip
     text = (
         "Smallest distance from producer to consumer: statements (1 is the next one), or cycles t_read - t_write with "
@@ -120,20 +120,20 @@ def _peaks() -> Section:
     rows = [
         (
             names[p],
-            str(machine.MATVEC_MULTIPLY_ADDS[p]),
-            f"{machine.peak_flops(p) / 1e12:.1f}",
-            f"{machine.peak_flops(p, vector=True) / 1e12:.1f}" if p in machine.VECTOR_MULTIPLY_ADDS else "none",
+            str(MATVEC_MULTIPLY_ADDS[p]),
+            f"{chip().peak_flops(p) / 1e12:.1f}",
+            f"{chip().peak_flops(p, vector=True) / 1e12:.1f}" if p in VECTOR_MULTIPLY_ADDS else "none",
         )
-        for p in machine.MATVEC_MULTIPLY_ADDS
+        for p in MATVEC_MULTIPLY_ADDS
     ]
-    dram = machine.DRAM_BYTES_PER_SECOND_PER_GROUP * machine.GROUPS / 1e9
+    dram = chip().dram_bytes_per_second_per_group * chip().groups / 1e9
     text = f"TFLOPS of the chip, two operations per multiply-add. DRAM: about {dram:.0f} GB/s for all groups."
     header = ("precision", "multiply-adds per MAB and cycle", "matrix-vector", "vector")
     return Section("Peaks", text, header, tuple(rows))
 
 
 def _assumptions() -> Section:
-    rows = [(a.identifier, a.constant, a.value, a.meaning) for a in machine.ASSUMPTIONS]
+    rows = [(a.identifier, a.constant, a.value, a.meaning) for a in chip().assumptions]
     text = "What no document settles: one named constant each. They concern cost, generated code and the checker."
     return Section("Assumptions", text, ("point", "constant", "value", "meaning"), tuple(rows))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mnc.mncore_backend.assembly.records import Expression, Literal, Mask, Memory, Operand
-from mnc.mncore_backend.machine import WRITABLE_MASKS
+from mnc.mncore_backend.target import WRITABLE_MASKS
 
 LOCAL_MEMORY = (Memory.LM0, Memory.LM1)
 REGISTER_FILE = (Memory.GRF0, Memory.GRF1)

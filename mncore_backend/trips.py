@@ -15,12 +15,16 @@ from numpy.typing import NDArray
 from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.dram_image import DramImage
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, HAZARDS, MEMORIES
 from mnc.mncore_backend.movement.transfers import MV_UNIT
 from mnc.mncore_backend.program import Buffer
+from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
-GAP = 1 + max(max(h.emit_steps or 0, -(-(h.emit_cycles or 0) // CYCLES_PER_STEP)) for h in HAZARDS.values())
-"""Steps between trips: as many as any two statements have to be apart. Transfers have been waited for by then."""
+
+def gap() -> int:
+    """Steps between trips: as many as any two statements have to be apart. Transfers have been waited for by then."""
+    return 1 + max(max(h.emit_steps or 0, -(-(h.emit_cycles or 0) // CYCLES_PER_STEP)) for h in chip().hazards.values())
+
+
 _DRAM = re.compile(r"\$d(\d+)")
 
 
@@ -132,7 +136,7 @@ class Trips:
         split = [_DRAM.split(text) for text in texts]
         for trip in range(self.count if most is None else min(self.count, most)):
             if trip:
-                yield f"nop/{GAP}"
+                yield f"nop/{gap()}"
             for text, parts in zip(texts, split, strict=True):
                 yield text if len(parts) == 1 else self._relocated(parts, trip)
 
@@ -152,8 +156,8 @@ class Trips:
 
 def check_dram(size: int) -> None:
     """Raise CompileError if there are not as many long words in the DRAM of a group."""
-    if size > MEMORIES[Memory.DRAM].longs:
-        taken = f"{size} long words of {MEMORIES[Memory.DRAM].longs} in the DRAM of a group"
+    if size > chip().memories[Memory.DRAM].longs:
+        taken = f"{size} long words of {chip().memories[Memory.DRAM].longs} in the DRAM of a group"
         raise CompileError(f"the tensors of all parts take {taken}", hint="take a smaller batch or sequence")
 
 

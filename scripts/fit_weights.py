@@ -18,11 +18,11 @@ from scipy.optimize import nnls
 
 import mnc
 from mnc.lowering.linalg_to_spmd import assign_layouts
-from mnc.mncore_backend.machine import CYCLES_PER_STEP
 from mnc.mncore_backend.placement import search
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.state import State
 from mnc.mncore_backend.placement.weights import WEIGHTS
+from mnc.mncore_backend.target import CYCLES_PER_STEP
 from mnc.options import Options
 
 KINDS = tuple(WEIGHTS)

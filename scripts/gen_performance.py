@@ -9,7 +9,7 @@ from typing import Any
 
 from generated import main
 
-from mnc.mncore_backend.machine import CLOCK_HZ
+from mnc.mncore_backend.target import chip
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -38,7 +38,7 @@ How to read the tables:
 
 
 def _ms(row: dict[str, Any]) -> str:
-    return f"{row['cycles'] / CLOCK_HZ * 1e3:.3f}"
+    return f"{row['cycles'] / chip().clock_hz * 1e3:.3f}"
 
 
 def _optional(key: str, form: str) -> Callable[[dict[str, Any]], str]:
@@ -93,7 +93,7 @@ def table(columns: dict[str, Callable[[dict[str, Any]], str]], rows: dict[str, d
 def page() -> str:
     """docs/performance.md"""
     cores = _results("models")["machine"]["cores"]
-    out = [HEAD.format(clock=CLOCK_HZ // 10**6, cores=cores)]
+    out = [HEAD.format(clock=chip().clock_hz // 10**6, cores=cores)]
     for name, (title, text) in TITLES.items():
         found = _results(name)
         rows = {key: row for key, row in found["results"].items() if isinstance(row, dict)}

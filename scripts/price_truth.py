@@ -8,7 +8,6 @@ from mnc.mncore_backend.distribution.space import same_places
 from mnc.mncore_backend.distribution.windows import tile
 from mnc.mncore_backend.isa import OPCODES, Unit
 from mnc.mncore_backend.layout import Layout
-from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
 from mnc.mncore_backend.movement.estimate import count
 from mnc.mncore_backend.movement.gather import plan_gather
 from mnc.mncore_backend.movement.load import plan_load
@@ -18,6 +17,7 @@ from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.movement.store import plan_store
 from mnc.mncore_backend.pricing import Resources
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, MachineOp, Program
+from mnc.mncore_backend.target import chip
 
 _UNITS = {Unit.L1BM: "l1bm", Unit.L2BM: "l2bm", Unit.ALU: "alu"}
 
@@ -26,8 +26,8 @@ def resources_of(operations: list[MachineOp]) -> Resources:
     """Steps of operations by unit; their sum is `Cost.total_steps`."""
     cost = count(operations)
     units = Counter(_UNITS.get(OPCODES[op.opcode].unit, "mau") for op in operations if not op.is_transfer)
-    transfers = max(cost.busiest, cost.mvs * MV_ISSUE_INTERVAL_STEPS)
-    return Resources(mv=transfers, latency=cost.in_turn * MV_LATENCY_STEPS, **units)
+    transfers = max(cost.busiest, cost.mvs * chip().mv_issue_interval_steps)
+    return Resources(mv=transfers, latency=cost.in_turn * chip().mv_latency_steps, **units)
 
 
 def measured(sample: Sample) -> Resources:

@@ -1,13 +1,12 @@
 """Where a buffer lives, and how a tensor spreads over the processing elements."""
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.dialects.mncore.base import Mncore
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.layout import Layout, parse
+from mnc.mncore_backend.target import cached_per_machine, chip
 
 MEMORIES = (
     "DRAM", "PDM", "L2BM", "L1BM", "LM", "LM0", "LM1", "GRF0", "GRF1", "T", "MATRIX_X", "MATRIX_Y", "MASK",
@@ -15,10 +14,10 @@ MEMORIES = (
 """Names of the memories; ``LM`` is either local memory, chosen by allocation."""
 
 
-CAPACITY = {
-    facts.memory.name: facts.longs for facts in machine.MEMORIES.values() if facts.memory.name in MEMORIES
-}
-"""Long words in one copy of each memory. ``LM`` is left to allocation, which reports what does not fit."""
+@cached_per_machine()
+def _capacities() -> dict[str, int]:
+    """Long words in one copy of each memory. ``LM`` is left to allocation, which reports what does not fit."""
+    return {facts.memory.name: facts.longs for facts in chip().memories.values() if facts.memory.name in MEMORIES}
 
 
 class Memory(Mncore.Attribute, name="memory"):
@@ -67,7 +66,7 @@ def placed_attribute(memory: str, layout: Layout) -> ir.Attribute:
     return ir.Attribute.parse(f'#mncore.placed<"{memory}", "{shape_text(layout.shape)}", "{layout}">')
 
 
-@functools.lru_cache(maxsize=4096)
+@cached_per_machine(4096)
 def _parse_placement(memory: str, shape: str, layout: str) -> Placement:
     if memory not in MEMORIES:
         raise ValueError(f"there is no memory '{memory}'; there are {', '.join(MEMORIES)}")
@@ -101,7 +100,7 @@ def check_placed_buffer(value: Any) -> Placement:
     shape = list(value.type.shape)
     if shape != [placement.layout.local_size, 2]:
         raise ValueError(f"layout {placement.layout} fills {placement.layout.local_size}x2 words per PE, not {shape}")
-    capacity = CAPACITY.get(placement.memory)
+    capacity = _capacities().get(placement.memory)
     if capacity is not None and placement.layout.local_size > capacity:
         size = placement.layout.local_size
         raise ValueError(f"{size} long words do not fit {placement.memory}, which has {capacity}")

@@ -5,7 +5,8 @@ from typing import Any
 from mnc.core.bindings import ext, ir
 from mnc.dialects.mncore.attributes import check_placed_buffer, memory_of, placement_of
 from mnc.dialects.mncore.base import Mncore, verifier
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis
+from mnc.mncore_backend.layout import Axis
+from mnc.mncore_backend.target import chip
 
 _SUMMED = (Axis.L2B, Axis.L1B, Axis.MAB)
 
@@ -62,7 +63,7 @@ def summed_axes(op: Any) -> dict[Axis, int]:
 def _check_sum(op: Any) -> None:
     layout = placement_of(op.operation.operands[0].type).layout
     for axis, bits in summed_axes(op.operation).items():
-        if axis not in _SUMMED or (axis is not Axis.L1B and bits != AXIS_SIZE[axis] - 1):
+        if axis not in _SUMMED or (axis is not Axis.L1B and bits != chip().axis_size[axis] - 1):
             raise ValueError(f"a store adds over all L2Bs, all MABs or some L1Bs, not {axis.value} bits {bits:#x}")
         if bits & ~layout.replicated_bits(axis):
             raise ValueError(f"adds what differs in bits {bits:#x} of {axis.value}, but {layout} distributes over them")

@@ -23,13 +23,16 @@ from mnc.lowering.linalg_to_spmd.scalars import EQ, ULT, compare_words
 from mnc.lowering.linalg_to_spmd.words import word_type
 from mnc.mncore_backend.distribution import Digits, project
 from mnc.mncore_backend.layout import Axis, Layout
-from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import LOCAL_MEMORY
+from mnc.mncore_backend.target import chip
 
 WORTHWHILE = 8
 """Elements to choose from in a PE below which comparing with all of them takes no more steps than addresses do."""
-MOST = MEMORIES[LOCAL_MEMORY[0]].longs // 2
-"""Long words of the share of a table at most: it has to be in one particular memory."""
+
+
+def most() -> int:
+    """Long words of the share of a table at most: it has to be in one particular memory."""
+    return chip().memories[LOCAL_MEMORY[0]].longs // 2
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Choice:
 def choices_of(generic: Generic, digits: Sequence[Digits], table: Layout | None) -> list[Choice] | None:
     """The dimensions that indices choose from, if a lookup can and should do it."""
     attributes = generic.op.operation.attributes
-    if CHOSEN not in attributes or table is None or table.local_size > MOST:
+    if CHOSEN not in attributes or table is None or table.local_size > most():
         return None
     found = []
     for dim in range(len(generic.extents) - ir.IntegerAttr(attributes[CHOSEN]).value, len(generic.extents)):

@@ -20,7 +20,7 @@ from mnc.core.bindings import func, ir
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore.trips import SLICE, TRIPS, slice_attribute
 from mnc.lowering.linalg_to_spmd.demand import whole
-from mnc.lowering.linalg_to_spmd.part_demands import LOADED, Demand, demand_of, needed
+from mnc.lowering.linalg_to_spmd.part_demands import Demand, demand_of, loaded_per_step, needed
 from mnc.lowering.linalg_to_spmd.part_prices import PartPrices, exposed
 from mnc.lowering.linalg_to_spmd.part_writing import part_of, write_part
 from mnc.lowering.linalg_to_spmd.reading import is_tensor, shape_of, splat_value
@@ -165,7 +165,7 @@ class _Loop:
         if not any(box != whole(value) for value, box in first.arguments):
             return None
         count = prod(len(cut.starts) for cut in cuts)
-        busy = self.prices.busy(first) if planned else Resources(mau=first.steps, mv=first.loaded / LOADED)
+        busy = self.prices.busy(first) if planned else Resources(mau=first.steps, mv=first.loaded / loaded_per_step())
         size = self.prices.size(first) if planned else first.size
         run = count * (exposed(busy) + LATENCY)
         too_long = max(1.0, size / self.most)

@@ -22,8 +22,8 @@ from mnc.lowering.linalg_to_spmd.part_writing import part_of, write_part
 from mnc.lowering.linalg_to_spmd.reading import is_tensor, read_generic, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import LARGE
 from mnc.lowering.linalg_to_spmd.slices import Ranges, equal_cuts, joined
-from mnc.mncore_backend.machine import MV_LATENCY_STEPS
 from mnc.mncore_backend.pricing import Resources
+from mnc.mncore_backend.target import chip
 
 MOST_PARTS = 16
 WORTH = 0.9
@@ -83,7 +83,7 @@ def _steps(prices: PartPrices, result: Any, boxes: list[Ranges]) -> float | None
     units = Resources(mau=busy.mau, alu=busy.alu, l2bm=busy.l2bm, l1bm=busy.l1bm)
     # The first has to come before anything is computed, and the last leaves when all is.
     hidden = max(len(boxes) * exposed(units), (len(boxes) - 1) * busy.mv)
-    return busy.mv + hidden + MV_LATENCY_STEPS * (len(boxes) - 1)
+    return busy.mv + hidden + chip().mv_latency_steps * (len(boxes) - 1)
 
 
 def _write(block: Any, result: Any, boxes: list[Ranges]) -> None:

@@ -26,7 +26,7 @@ from mnc.mncore_backend.distribution import Contraction, Stages, Window, project
 from mnc.mncore_backend.distribution.costs import arrival
 from mnc.mncore_backend.distribution.tiles import possible_tiles
 from mnc.mncore_backend.distribution.windows import tiled_layout
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, DRAM_PORT_LONGS_PER_CYCLE, GROUPS, MV_LATENCY_STEPS
+from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
 MOST_PARTS = 4
 WORTH = 0.95
@@ -35,7 +35,9 @@ FILLING = 4
 """Part of the shorter stage of the first part that nothing hides."""
 LEAVE_EARLY = 8
 """Parts in which results leave that do not wait for the last of what comes: as many as the kernel is cut into."""
-WORDS_PER_STEP = 2 * DRAM_PORT_LONGS_PER_CYCLE * GROUPS * CYCLES_PER_STEP
+def _words_per_step() -> int:
+    """Words that DRAM takes in a step."""
+    return 2 * chip().dram_port_longs_per_cycle * chip().groups * CYCLES_PER_STEP
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def _cut(result: Any) -> None:
     chain = _chain(result)
     if chain is None or prod(shape_of(result)) < LARGE:
         return
-    stored = prod(shape_of(result)) / WORDS_PER_STEP
+    stored = prod(shape_of(result)) / _words_per_step()
     before = _steps(chain, [whole(result)], stored)
     cuts = equal_cuts(shape_of(result), MOST_PARTS)
     choices = [(_steps(chain, boxes, stored), i, boxes) for i, boxes in enumerate(cuts)]
@@ -119,7 +121,7 @@ def _steps(chain: list[Any], boxes: list[Ranges], stored: float) -> float:
     leaving = len(boxes) * (1 if stages_of_part.is_sum else LEAVE_EARLY)  # times at which results begin to leave
     overlapped = max(made, stored) + min(made, stored) / leaving
     filling = min(stages_of_part.fetched, stages_of_part.used) / FILLING
-    return overlapped + filling + MV_LATENCY_STEPS * (len(boxes) - 1)
+    return overlapped + filling + chip().mv_latency_steps * (len(boxes) - 1)
 
 
 def _stages(generic: Generic, box: Ranges) -> Stages | None:

@@ -18,13 +18,21 @@ from mnc.lowering.linalg_to_spmd.reading import (
     splat_value,
 )
 from mnc.lowering.linalg_to_spmd.slices import Ranges
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, DRAM_PORT_LONGS_PER_CYCLE, GROUPS, PES, peak_multiply_adds
+from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
 WORDS_PER_LONG = 2
-LOADED = DRAM_PORT_LONGS_PER_CYCLE * GROUPS * CYCLES_PER_STEP * WORDS_PER_LONG
-"""Words that DRAM gives in a step."""
-COMPUTED = PES * CYCLES_PER_STEP * WORDS_PER_LONG
-"""Words that one instruction of the vector units makes in a step."""
+
+
+def loaded_per_step() -> int:
+    """Words that DRAM gives in a step."""
+    return chip().dram_port_longs_per_cycle * chip().groups * CYCLES_PER_STEP * WORDS_PER_LONG
+
+
+def _computed_per_step() -> int:
+    """Words that one instruction of the vector units makes in a step."""
+    return chip().pes * CYCLES_PER_STEP * WORDS_PER_LONG
+
+
 MOVED = 256
 """Words of a result for which a program has one statement more, beside its arithmetic: they are moved from layout to
 layout. Measured on products of 2,048 x 2,048, ResNet-50 and perceptrons: within a factor of two."""
@@ -128,5 +136,5 @@ def _steps(op: Any) -> float:
         return 0.0
     points = prod(extents_of(op, maps_of(op), list(op.operands), maps_of(op)[0].n_dims))
     if _is_contraction(op):
-        return points / (peak_multiply_adds("g") * CYCLES_PER_STEP)
-    return points * body_work(op) / COMPUTED
+        return points / (chip().peak_multiply_adds("g") * CYCLES_PER_STEP)
+    return points * body_work(op) / _computed_per_step()

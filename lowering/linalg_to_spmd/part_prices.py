@@ -12,7 +12,7 @@ from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.linalg_to_spmd.demand import iteration_ranges
 from mnc.lowering.linalg_to_spmd.factors import factor_of, iteration_access
-from mnc.lowering.linalg_to_spmd.part_demands import LOADED, Demand
+from mnc.lowering.linalg_to_spmd.part_demands import Demand, loaded_per_step
 from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic
 from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
@@ -20,9 +20,9 @@ from mnc.mncore_backend.distribution import Contraction, ContractionPlan
 from mnc.mncore_backend.distribution.candidates import partial_bits, possible_plans
 from mnc.mncore_backend.distribution.costs import kernel_resources
 from mnc.mncore_backend.distribution.problem import WHOLE
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, peak_multiply_adds
 from mnc.mncore_backend.placement.product_prices import TOO_LARGE
 from mnc.mncore_backend.pricing import Resources, arrival, reduction
+from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
 EXPOSED = 0.3
 """Share of what other units do that the busiest one does not hide."""
@@ -41,7 +41,7 @@ class PartPrices:
 
     def busy(self, demand: Demand) -> Resources:
         """Steps for which a part keeps each unit busy."""
-        found = Resources(mau=demand.steps, mv=demand.loaded / LOADED)
+        found = Resources(mau=demand.steps, mv=demand.loaded / loaded_per_step())
         for value, box in demand.boxes:
             generic = _product(value)
             ranges = None if generic is None else iteration_ranges(value.owner, box)
@@ -77,7 +77,7 @@ class PartPrices:
 
 def _resources(problem: Contraction, plan: ContractionPlan, counts: dict[str, int]) -> Resources:
     kernel = kernel_resources(counts, problem.precision)
-    peak = prod(problem.extents) / (peak_multiply_adds("g") * CYCLES_PER_STEP)
+    peak = prod(problem.extents) / (chip().peak_multiply_adds("g") * CYCLES_PER_STEP)
     held = [layout for o, layout in ((problem.left, plan.left), (problem.right, plan.right)) if not o.in_parts]
     missing = TOO_LARGE * sum(max(0, layout.local_size - WHOLE) for layout in (*held, plan.result))
     busy = Resources(mau=max(0.0, kernel.mau - peak), alu=kernel.alu, latency=missing)
@@ -86,7 +86,7 @@ def _resources(problem: Contraction, plan: ContractionPlan, counts: dict[str, in
     for operand, layout in ((problem.left, plan.left), (problem.right, plan.right)):
         if not operand.kept:
             coming = arrival(layout)
-            shared = max(0.0, coming.mv - prod(layout.shape) / LOADED)
+            shared = max(0.0, coming.mv - prod(layout.shape) / loaded_per_step())
             busy += Resources(mv=shared, l2bm=coming.l2bm, l1bm=coming.l1bm)
     return busy
 

@@ -28,23 +28,23 @@ from mnc.mncore_backend.distribution import Contraction, ContractionPlan, plan_c
 from mnc.mncore_backend.distribution.costs import arrival_steps
 from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.distribution.space import LANE_COUNT
-from mnc.mncore_backend.layout import AXIS_SIZE
-from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import LOCAL_MEMORY
+from mnc.mncore_backend.target import chip
 
 PART = 8
 """Part of all local memory that one constant table may take."""
+SCRATCH = 512
+"""Long words of an LM that movements need beside the operands of a product."""
 
 
 def local_words() -> int:
     """32-bit words of local memory on the chip."""
-    return int(np.prod(list(AXIS_SIZE.values()))) * sum(MEMORIES[memory].longs for memory in LOCAL_MEMORY)
+    return int(np.prod(list(chip().axis_size.values()))) * sum(chip().memories[memory].longs for memory in LOCAL_MEMORY)
 
 
-SCRATCH = 512
-"""Long words of an LM that movements need beside the operands of a product."""
-LONGS = sum(MEMORIES[memory].longs - SCRATCH for memory in LOCAL_MEMORY)
-"""Long words of a PE that the factors and results of a product may take together, and half of it each."""
+def local_longs() -> int:
+    """Long words of a PE that the factors and results of a product may take together, and half of it each."""
+    return sum(chip().memories[memory].longs - SCRATCH for memory in LOCAL_MEMORY)
 
 
 def _constant_of(value: Any) -> Any | None:
@@ -169,12 +169,12 @@ class SplitContractions(Pass):
     """Cut products with constants whose results are too large for local memory into several.
 
     What a product needs in a PE may have ``longs`` long words, a table that is read at computed indices ``words``
-    elements on the chip.
+    elements on the chip; 0: what the machine has room for.
     """
 
     name = "split-contractions"
-    words: int = local_words() // PART
-    longs: int = LONGS
+    words: int = 0
+    longs: int = 0
 
     def run(self, module: Any) -> None:
         """Rewrite every function of the module."""
@@ -189,7 +189,7 @@ class SplitContractions(Pass):
     def _read_in_pieces(self, op: Any) -> None:
         """Cut the constant table of a read at computed indices."""
         constant = _constant_of(op.operands[0])
-        cut = pieces_of_table(op, self.words)
+        cut = pieces_of_table(op, self.words or local_words() // PART)
         if constant is None or cut is None:
             return
         number, dim, ranges = cut
@@ -206,7 +206,7 @@ class SplitContractions(Pass):
             self._read_in_pieces(op)
             return
         generic = read_generic(op.opview)
-        cut = _cut(generic, self.longs) if generic.kind == "contraction" else None
+        cut = _cut(generic, self.longs or local_longs()) if generic.kind == "contraction" else None
         if cut is None:
             return
         constant = generic.inputs[cut.number].value

@@ -21,12 +21,16 @@ from mnc.lowering.linalg_to_spmd.reading import read_generic, shape_of, splat_va
 from mnc.lowering.linalg_to_spmd.slices import Ranges, joined
 from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.distribution.space import LANE_COUNT
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis
-from mnc.mncore_backend.machine import MEMORIES
+from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.program import LOCAL_MEMORY
+from mnc.mncore_backend.target import chip
 
-WORDS = prod(AXIS_SIZE.values()) * sum(MEMORIES[memory].longs for memory in LOCAL_MEMORY)
-"""Words of all local memory."""
+
+def _words() -> int:
+    """Words of all local memory."""
+    return prod(chip().axis_size.values()) * sum(chip().memories[memory].longs for memory in LOCAL_MEMORY)
+
+
 MOST_PARTS = 64
 LARGEST_WEIGHT = WHOLE * LANE_COUNT
 """Elements of a constant from which it is not kept in every MAB."""
@@ -51,7 +55,7 @@ class TileRegions(Pass):
         with module.context, ir.Location.unknown():
             for function in module.body.operations:
                 if function.operation.name == "func.func":
-                    _Region(function.operation, WORDS * self.percent // 100).run()
+                    _Region(function.operation, _words() * self.percent // 100).run()
 
 
 def _elements(value: Any) -> int:
@@ -67,7 +71,7 @@ def _held(op: Any) -> list[Any]:
 
 def _filled(size: int) -> float:
     """Share of the L2Bs that have work if they share out a dimension of this extent."""
-    l2bs = AXIS_SIZE[Axis.L2B]
+    l2bs = chip().axis_size[Axis.L2B]
     return size / (ceil(size / l2bs) * l2bs)
 
 

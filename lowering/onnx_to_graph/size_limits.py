@@ -12,10 +12,14 @@ import onnx
 from mnc.core.diagnostics import CompileError
 from mnc.dialects.graph.shapes import text
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.machine import MEMORIES
+from mnc.mncore_backend.target import WORD_BYTES, chip
 
-LARGEST_TENSOR = MEMORIES[Memory.DRAM].total_bytes // 4
-"""Elements: DRAM holds one in each word of 32 bits."""
+
+def _largest_tensor() -> int:
+    """Elements: DRAM holds one in each word of 32 bits."""
+    return chip().memories[Memory.DRAM].total_bytes // WORD_BYTES
+
+
 LARGEST_CONSTANT = 1 << 26
 """Elements of a constant that the importer makes for a node: at most 512 MiB."""
 LARGEST_VALUE = 1 << 27
@@ -32,8 +36,9 @@ _HINT = "make it smaller"
 def check_tensor_size(shape: Sequence[int], what: str, file_name: str, node: onnx.NodeProto | None = None) -> None:
     """Raise CompileError for a tensor that DRAM does not hold; `what` names it."""
     count = math.prod(shape)
-    if count > LARGEST_TENSOR:
-        message = f"{what} of {text(shape)} has {count} elements, and DRAM holds {LARGEST_TENSOR}"
+    largest = _largest_tensor()
+    if count > largest:
+        message = f"{what} of {text(shape)} has {count} elements, and DRAM holds {largest}"
         raise _error(message, file_name, node)
 
 

@@ -9,8 +9,8 @@ from mnc.mncore_backend.allocation.pack import pack, peak
 from mnc.mncore_backend.allocation.promote import promote_buffers
 from mnc.mncore_backend.allocation.relieve import relieve
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Program
+from mnc.mncore_backend.target import chip
 
 _SHOWN = 6
 ROUNDS = 8
@@ -41,7 +41,7 @@ class CapacityError(CompileError):
         shown = ", ".join(f"{name} ({size})" for name, size in buffers[:_SHOWN])
         rest = f" and {len(buffers) - _SHOWN} more" if len(buffers) > _SHOWN else ""
         names = " and ".join(memory.name for memory in memories)
-        holds = f"{names} of a {MEMORIES[memories[0]].level} hold{'s' if len(memories) == 1 else ''}"
+        holds = f"{names} of a {chip().memories[memories[0]].level} hold{'s' if len(memories) == 1 else ''}"
         how = f"{needed} long words are needed at once" if needed > available else f"{needed} long words do not pack"
         super().__init__(
             f"{holds} {available} long words, but {how}, by {shown}{rest}",
@@ -129,7 +129,7 @@ def _allocate(program: Program, *, pinned_first: bool, tight: bool) -> None:
     for life in lives:
         by_memory.setdefault(chosen[life], []).append(life)
     for memory, members in by_memory.items():
-        capacity = MEMORIES[memory].longs
+        capacity = chip().memories[memory].longs
         placed = pack(members, capacity)
         if placed is None:
             needed, who = peak(members)

@@ -13,8 +13,8 @@ import numpy as np
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.allocation.lifetimes import Life
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE
+from mnc.mncore_backend.target import chip
 
 _BUCKETS = 512  # resolution of the load profile over the program
 _PREFER_REGISTERS = 0.5  # a buffer that may live in LM or GRF goes to LM when GRF is fuller than LM by this much
@@ -37,7 +37,7 @@ class _Load:
 
     def cost(self, life: Life, memory: Memory) -> float:
         """Fullness after the buffer would have been added."""
-        cost = float(self._part(life, memory).max()) + life.buffer.size / MEMORIES[memory].longs
+        cost = float(self._part(life, memory).max()) + life.buffer.size / chip().memories[memory].longs
         if memory in LOCAL_MEMORY and any(m in REGISTER_FILE for m in life.choices):
             cost += _PREFER_REGISTERS
         return cost
@@ -52,12 +52,12 @@ class _Load:
     def excess(self, life: Life, memory: Memory) -> float:
         """How much, summed over time, would not fit for this buffer."""
         part = self._part(life, memory)
-        size = life.buffer.size / MEMORIES[memory].longs
+        size = life.buffer.size / chip().memories[memory].longs
         return float((np.maximum(part + size, 1) - np.maximum(part, 1)).sum())
 
     def add(self, life: Life, memory: Memory, sign: int = 1) -> None:
         part = self._part(life, memory)
-        part += sign * life.buffer.size / MEMORIES[memory].longs
+        part += sign * life.buffer.size / chip().memories[memory].longs
 
 
 def choose_memories(lives: list[Life], *, tight: bool = False) -> dict[Life, Memory]:

@@ -13,8 +13,8 @@ import numpy as np
 from mnc.mncore_backend.allocation.lifetimes import Life, operands_of
 from mnc.mncore_backend.allocation.pack import pack
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import AnyOperand, Buffer, BufferOperand, MachineOp, Program
+from mnc.mncore_backend.target import chip
 
 Uses = dict[Buffer, list[tuple[int, bool]]]  # indices of operations, and whether they write
 
@@ -25,7 +25,7 @@ def load_again(program: Program, memory: Memory = Memory.L2BM) -> None:
     Changes `program` in place; where nothing that waits came from DRAM alone, the overflow is left to `allocate`, which
     names the buffers.
     """
-    capacity = MEMORIES[memory].longs
+    capacity = chip().memories[memory].longs
     while True:
         uses = _uses(program, memory)
         if pack(_lives(uses), capacity) is not None:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.allocation.ports import Ports, operands_of
-from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, Program
+from mnc.mncore_backend.target import chip
 
 SIZE = 64  # long words of a buffer at most
 SPAN = 256  # operations from its first use to its last at most
@@ -27,7 +27,7 @@ def promote_buffers(program: Program) -> list[Buffer]:
             if operand.t_indirect:
                 fixed.add(operand.buffer)
     load = _load(program, uses)
-    most = FULL * sum(MEMORIES[memory].longs for memory in REGISTER_FILE)
+    most = FULL * sum(chip().memories[memory].longs for memory in REGISTER_FILE)
     ports: Ports | None = None
     promoted: list[Buffer] = []
     for buffer, places in uses.items():

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.allocation.lifetimes import chain_ranges
 from mnc.mncore_backend.allocation.ports import Ports, conflicts, kind_of, operands_of
-from mnc.mncore_backend.machine import CYCLES_PER_STEP
 from mnc.mncore_backend.program import (
     LOCAL_MEMORY,
     PASSES,
@@ -25,6 +24,7 @@ from mnc.mncore_backend.program import (
     MachineOp,
     Program,
 )
+from mnc.mncore_backend.target import CYCLES_PER_STEP
 
 LONG = 2  # words
 

@@ -7,15 +7,13 @@ value is not known here; every local memory access therefore also reads its base
 """
 
 from enum import StrEnum
-from functools import lru_cache
 from typing import NamedTuple
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.cycles import (
-    ADDRESSES,
     ALL_CYCLES,
     ENTRY_PER_CYCLE,
     Cycles,
+    addresses,
     block,
     entry_cycles,
     everywhere,
@@ -28,6 +26,7 @@ from mnc.mncore_backend.assembly.cycles import (
 from mnc.mncore_backend.assembly.modifiers import ALL_L1BS, l1b_selector, l1b_set
 from mnc.mncore_backend.assembly.records import Expression, Mask, Memory, Operand
 from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Unit
+from mnc.mncore_backend.target import WRITABLE_MASKS, cached_per_machine, chip
 
 _ALL_INSTANCES = -1
 
@@ -97,7 +96,7 @@ def produced_latch(expression: Expression) -> Memory | None:
     return _LATCH_OF_UNIT.get(info.unit)
 
 
-@lru_cache(1 << 16)
+@cached_per_machine(1 << 16)
 def _source(operand: Operand, agent: Agent) -> tuple[Access, ...]:
     """Reads of one PE-side source operand."""
     memory = operand.memory
@@ -123,7 +122,7 @@ def _implied(operand: Operand, agent: Agent) -> list[Access]:
     return found
 
 
-@lru_cache(1 << 12)
+@cached_per_machine(1 << 12)
 def _mask_read(mask: Mask | None) -> tuple[Access, ...]:
     """Read of a mask register entry; fixed patterns read nothing that can change."""
     if mask is None or mask.entry is None:
@@ -131,7 +130,7 @@ def _mask_read(mask: Mask | None) -> tuple[Access, ...]:
     return (Access(Memory.MASK, False, Agent.PE, entry_cycles(mask.entry)),)
 
 
-@lru_cache(1 << 16)
+@cached_per_machine(1 << 16)
 def _destination(operand: Operand, agent: Agent) -> tuple[Access, ...]:
     """Write of one PE-side destination and what its mask reads."""
     memory = operand.memory
@@ -139,7 +138,7 @@ def _destination(operand: Operand, agent: Agent) -> tuple[Access, ...]:
         return ()
     active = mask_cycles(operand.mask)
     conditional = (
-        operand.mask is not None and operand.mask.pattern is None and operand.mask.entry in machine.WRITABLE_MASKS
+        operand.mask is not None and operand.mask.pattern is None and operand.mask.entry in WRITABLE_MASKS
     )
     cycles, region, exact = ENTRY_PER_CYCLE, (), True
     implied: list[Access] = []
@@ -178,16 +177,16 @@ def _calculation(expression: Expression, info: OpcodeInfo) -> list[Access]:
     return found
 
 
-@lru_cache(1 << 14)
+@cached_per_machine(1 << 14)
 def _in_l1bm(write: bool, agent: Agent, family: str, address: int, two_long: bool) -> Access:
     """The L1BM side of a transfer from or to the PEs."""
     return Access(Memory.L1BM, write, agent, l1bm_cycles(family, address, two_long))
 
 
-@lru_cache(1 << 14)
+@cached_per_machine(1 << 14)
 def _block_access(memory: Memory, write: bool, agent: Agent, address: int, rate: int, instances: int) -> Access:
     """One side of a transfer between L1BM and L2BM, `rate` long words a cycle."""
-    return Access(memory, write, agent, block(address, rate, rate, ADDRESSES[memory]), instances=instances)
+    return Access(memory, write, agent, block(address, rate, rate, addresses()[memory]), instances=instances)
 
 
 def _l1bm(expression: Expression, info: OpcodeInfo) -> list[Access]:
@@ -218,15 +217,15 @@ def _l2bm(expression: Expression, info: OpcodeInfo) -> list[Access]:
         return [Access(Memory.DAR, True, Agent.DAR, everywhere(Memory.DAR), exact=False)]
     source, target = expression.sources[0], expression.destinations[0]
     if info.operation == "l2bmdars":
-        longs = machine.DAR_STAGED_LONGS_PER_CYCLE
-        cycles = block(source.address, longs, longs, ADDRESSES[Memory.L2BM])
+        longs = chip().dar_staged_longs_per_cycle
+        cycles = block(source.address, longs, longs, addresses()[Memory.L2BM])
         return [
             Access(
                 Memory.L2BM, False, Agent.DAR, cycles, instances=sum(1 << (2 * g + (source.l2b or 0)) for g in range(4))
             ),
             Access(Memory.DAR, True, Agent.DAR, everywhere(Memory.DAR), exact=False),
         ]
-    facts = machine.L2BM_FAMILIES[info.family]
+    facts = chip().l2bm_families[info.family]
     if info.operation == "l2bm":
         chosen = 1 << l1b_selector(expression.modifier)
     else:
@@ -243,7 +242,7 @@ def _l2bm(expression: Expression, info: OpcodeInfo) -> list[Access]:
     return found
 
 
-@lru_cache(1 << 13)
+@cached_per_machine(1 << 13)
 def accesses(expression: Expression) -> tuple[Access, ...]:
     """Reads and writes of a PE expression, forwarding latches, mask registers, base registers and the turnaround
     register included. Default write masks (``mask`` statements) are not applied: they can only silence writes."""

@@ -1,9 +1,7 @@
 """Which addresses an operand touches in each of the four cycles of a step."""
 
-from functools import lru_cache
-
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
+from mnc.mncore_backend.target import CONSTANT_MASK_BASE, MATRIX_ROWS, cached_per_machine, chip
 
 Range = tuple[int, int]  # first address, address behind the last
 Cycle = tuple[Range, ...]  # what one cycle touches
@@ -14,12 +12,17 @@ ALL_CYCLES = 0b1111  # bit c: cycle c
 
 def everywhere(memory: Memory) -> Cycles:
     """Every address of a memory, in every cycle."""
-    whole: Cycle = ((0, machine.MEMORIES[memory].addresses),)
+    whole: Cycle = ((0, chip().memories[memory].addresses),)
     return (whole, whole, whole, whole)
 
 
 ENTRY_PER_CYCLE: Cycles = (((0, 1),), ((1, 2),), ((2, 3),), ((3, 4),))
-ADDRESSES = {m: facts.addresses for m, facts in machine.MEMORIES.items()}
+
+
+@cached_per_machine()
+def addresses() -> dict[Memory, int]:
+    """Address units of one copy of each memory."""
+    return {memory: facts.addresses for memory, facts in chip().memories.items()}
 
 
 def mask_cycles(mask: Mask | None) -> int:
@@ -33,19 +36,19 @@ def mask_cycles(mask: Mask | None) -> int:
 
 def fixed_entry_cycles(entry: int) -> int:
     """Cycles of a mask register entry that is constant (0 and 16..31), all for writable ones (SDM 3.6.2)."""
-    pattern = entry - machine.CONSTANT_MASK_BASE
+    pattern = entry - CONSTANT_MASK_BASE
     if 0 <= pattern < 15:
         return sum(1 << c for c in range(4) if pattern >> (3 - c) & 1)
     return ALL_CYCLES
 
 
-@lru_cache(1 << 16)
+@cached_per_machine(1 << 16)
 def operand_cycles(operand: Operand) -> tuple[Cycles, tuple[object, ...], bool]:
     """Cycles, region and exactness of a PE memory operand."""
     memory, width = operand.memory, operand.width
     if memory is Memory.T:
         return ENTRY_PER_CYCLE, (), True
-    size = ADDRESSES[memory]
+    size = addresses()[memory]
     mask = size - 1
     a, b, c, d = operand.addresses()
     align = -width
@@ -78,8 +81,8 @@ def block(address: int, stride: int, length: int, size: int) -> Cycles:
 
 def l1bm_cycles(family: str, address: int, two_long: bool) -> Cycles:
     """Long words of L1BM that a transfer of a family touches per cycle (SDM 3.6.8.3 to 3.6.8.19)."""
-    facts = machine.L1BM_FAMILIES[family]
-    size = ADDRESSES[Memory.L1BM]
+    facts = chip().l1bm_families[family]
+    size = addresses()[Memory.L1BM]
     if family == "p" and two_long:
         parts = [
             (*wrapped(address + c, address + c + 1, size), *wrapped(address + c + 4, address + c + 5, size))
@@ -98,6 +101,6 @@ def entry_cycles(entry: int) -> Cycles:
 
 def physical_rows(precision: str, row: int, count: int) -> Cycle:
     """Rows of a bank in units of its 16 physical rows, wrapping at the logical row count."""
-    rows = machine.MATRIX_ROWS[precision]
+    rows = MATRIX_ROWS[precision]
     scale = 16 // rows
     return wrapped(row % rows * scale, (row % rows + count) * scale, 16)

@@ -1,6 +1,6 @@
 """Meaning of opcode modifiers: L1B sets, selected MAB or L1B, MAB shift, mantissa length."""
 
-from functools import cache
+from mnc.mncore_backend.target import cached_per_machine
 
 ALL_L1BS = 0xFF
 
@@ -20,13 +20,13 @@ def mantissa_bits(modifier: str) -> int:
     return int(modifier[1:])
 
 
-@cache
+@cached_per_machine()
 def set_of(base: int, free: int) -> int:
     """L1Bs of ``@base/free`` as a bit mask: those that agree with `base` outside the don't-care bits (SDM 3.6.7.1)."""
     return sum(1 << b for b in range(8) if b & ~free & 7 == base & ~free & 7)
 
 
-@cache
+@cached_per_machine()
 def l1b_set(modifier: str) -> int:
     """L1Bs selected by ``@b0``, ``@b0/i`` or a list (OPEN-07), as a bit mask; all without a modifier."""
     if not modifier:
@@ -38,13 +38,13 @@ def l1b_set(modifier: str) -> int:
     return sum(1 << b for b in {int(b) for b in text.split(",")})
 
 
-@cache
+@cached_per_machine()
 def is_legal_set(mask: int) -> bool:
     """The bit mask is one of the sets that ``@b0/i`` can name."""
     return any(mask == set_of(b, i) for b in range(8) for i in range(8))
 
 
-@cache
+@cached_per_machine()
 def free_bits(mask: int) -> int:
     """Don't-care bits i of a legal set."""
     return next(i for i in range(8) for b in range(8) if mask == set_of(b, i))

@@ -1,15 +1,16 @@
 """Forms of MV transfers and what they touch (SDM 3.5.7, 3.5.8)."""
 
 from dataclasses import replace
-from functools import lru_cache
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.accesses import Access, Agent, Cycles
 from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
 from mnc.mncore_backend.isa import OPCODES
-from mnc.mncore_backend.machine import MvForm, Shape
+from mnc.mncore_backend.target import DAR_UNIT_LONGS, MvForm, Shape, cached_per_machine, chip
 
-_BY_SHAPES = {(f.opcode, f.source, f.destination): f for f in machine.MV_FORMS}
+
+@cached_per_machine()
+def _by_shapes() -> dict[tuple[str, Shape, Shape], MvForm]:
+    return {(form.opcode, form.source, form.destination): form for form in chip().mv_forms}
 
 
 def shape_of(operand: Operand) -> Shape | None:
@@ -25,7 +26,7 @@ def shape_of(operand: Operand) -> Shape | None:
     return None
 
 
-@lru_cache(1 << 12)
+@cached_per_machine(1 << 12)
 def mv_form(transfer: Transfer) -> MvForm | None:
     """The form that opcode and operand shapes select; None if there is no such form (``mvnop`` included)."""
     if transfer.source is None or transfer.destination is None:
@@ -33,7 +34,7 @@ def mv_form(transfer: Transfer) -> MvForm | None:
     source, destination = shape_of(transfer.source), shape_of(transfer.destination)
     if source is None or destination is None:
         return None
-    return _BY_SHAPES.get((OPCODES[transfer.opcode].operation, source, destination))
+    return _by_shapes().get((OPCODES[transfer.opcode].operation, source, destination))
 
 
 def named_source(form: MvForm, source: Operand) -> Operand:
@@ -43,16 +44,16 @@ def named_source(form: MvForm, source: Operand) -> Operand:
 
 def _instances(operand: Operand) -> int:
     """Groups (PDM, DRAM) or 2 * group + L2B (L2BM) that an operand names, as a bit mask."""
-    groups = range(machine.GROUPS) if operand.group is None else (operand.group,)
+    groups = range(chip().groups) if operand.group is None else (operand.group,)
     if operand.memory is not Memory.L2BM:
         return sum(1 << g for g in groups)
-    l2bs = range(machine.L2BS_PER_GROUP) if operand.l2b is None else (operand.l2b,)
+    l2bs = range(chip().l2bs_per_group) if operand.l2b is None else (operand.l2b,)
     return sum(1 << (2 * g + l) for g in groups for l in l2bs)
 
 
 def _access(operand: Operand, length: int, write: bool) -> Access:
     memory = Memory.DRAM if operand.memory is Memory.DRAM_INDIRECT else operand.memory
-    size = machine.MEMORIES[memory].addresses
+    size = chip().memories[memory].addresses
     exact = operand.memory is not Memory.DRAM_INDIRECT
     first, length = (operand.address % size, min(length, size)) if exact else (0, size)
     last = first + length
@@ -65,9 +66,9 @@ def _dar_read(operand: Operand, longs: int, repeat: int | None) -> tuple[Access,
     """DAR entries that an indirect operand walks."""
     if operand.memory is not Memory.DRAM_INDIRECT:
         return ()
-    blocks = longs // machine.DAR_UNIT_LONGS
+    blocks = longs // DAR_UNIT_LONGS
     entries = -(-blocks // (repeat or 1))
-    size = machine.MEMORIES[Memory.DAR].addresses
+    size = chip().memories[Memory.DAR].addresses
     first = operand.address % size
     exact = first + entries <= size
     ranges = ((first, first + entries),) if exact else ((0, size),)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.errors import AsmSyntaxError
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
 from mnc.mncore_backend.assembly.parser import parse_program
@@ -30,6 +29,7 @@ from mnc.mncore_backend.checker.rules import RULES
 from mnc.mncore_backend.checker.spelling import columns, spelling_findings
 from mnc.mncore_backend.checker.step_rules import step_reports
 from mnc.mncore_backend.checker.transfer_rules import mv_reports
+from mnc.mncore_backend.target import chip
 
 
 class _Checker:
@@ -138,7 +138,7 @@ class _Checker:
 
 
 def _mask_setting(statement: MaskSetting) -> list[Report]:
-    if statement.entry < machine.MEMORIES[Memory.MASK].addresses:
+    if statement.entry < chip().memories[Memory.MASK].addresses:
         return []
     return [Report("mask-entry", f"mask register entry {statement.entry} does not exist", "entries are 0 to 31")]
 

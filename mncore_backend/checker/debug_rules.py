@@ -1,9 +1,9 @@
 """Rules of debug statements (SDM 3.4.3, 3.4.4)."""
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.printer import print_debug_operand
 from mnc.mncore_backend.assembly.records import DebugGet, DebugOperand, DebugSet, DramPreset, Memory
 from mnc.mncore_backend.checker.findings import Report
+from mnc.mncore_backend.target import chip
 
 _SETTABLE = (Memory.L2BM, Memory.L1BM, Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1, Memory.T)
 _BANKS = (Memory.MATRIX_X, Memory.MATRIX_Y)
@@ -18,7 +18,7 @@ def payload_longs(operand: DebugOperand) -> int:
 def debug_reports(statement: DebugGet | DebugSet | DramPreset) -> list[Report]:
     """Everything wrong with a debug statement."""
     if isinstance(statement, DramPreset):
-        size = machine.MEMORIES[Memory.DRAM].addresses
+        size = chip().memories[Memory.DRAM].addresses
         if statement.address < size:
             return []
         return [
@@ -44,7 +44,7 @@ def debug_reports(statement: DebugGet | DebugSet | DramPreset) -> list[Report]:
 
 
 def _address(operand: DebugOperand, name: str) -> list[Report]:
-    size = machine.MEMORIES[operand.memory].addresses
+    size = chip().memories[operand.memory].addresses
     if operand.address >= size:
         return [Report("address-range", f"{name} is beyond {operand.memory.name}", f"it ends at {size - 1}")]
     if operand.memory in _WORD_ADDRESSED and operand.address % operand.width:

@@ -1,14 +1,13 @@
 """Rules of single expressions, memoised: programs repeat them."""
 
-from functools import lru_cache
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.printer import print_operand
 from mnc.mncore_backend.assembly.records import LATCHES, Expression, Literal, Memory, Operand
 from mnc.mncore_backend.checker.findings import Report
 from mnc.mncore_backend.checker.operand_rules import destination_reports, mask_reports, source_reports
 from mnc.mncore_backend.checker.transfer_rules import l1bm_reports, l2bm_reports
 from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Port, Unit
+from mnc.mncore_backend.target import BAR_BITS, MATRIX_ROWS, TAGS, cached_per_machine
 
 _INTEGER_RANGES = {
     "i": (-(1 << 31), (1 << 31) - 1),
@@ -19,7 +18,7 @@ _INTEGER_RANGES = {
 _PLAIN = (Memory.T, *LATCHES)
 
 
-@lru_cache(1 << 17)
+@cached_per_machine(1 << 17)
 def expression_reports(expression: Expression) -> tuple[Report, ...]:
     """Everything wrong with an expression whatever stands beside or before it."""
     info = OPCODES[expression.opcode]
@@ -44,7 +43,7 @@ def expression_reports(expression: Expression) -> tuple[Report, ...]:
 def _tag(tag: int) -> list[Report]:
     if tag == 0:
         return [Report("wait-tag", "tag 00 does not exist", "tags are 01 to 3f")]
-    if tag in machine.TAGS:
+    if tag in TAGS:
         return []
     return [Report("tag-large", f"tag {tag:02x} is above 3f", "use a tag from 01 to 3f")]
 
@@ -88,7 +87,7 @@ def _base_registers(expression: Expression, literal: Literal) -> list[Report]:
     targets = [d for d in expression.destinations if d.memory in (Memory.BAR0, Memory.BAR1) and d.width == 2]
     if expression.opcode != "immu" or not targets or literal.kind in ("f", "h"):
         return []
-    if int(literal.text, 0) % (1 << machine.BAR_BITS) == 0:
+    if int(literal.text, 0) % (1 << BAR_BITS) == 0:
         return []
     message = f"the words of the long written to {print_operand(targets[0])} differ"
     return [Report("base-register-words", message, "use imm, which fills both words")]
@@ -100,7 +99,7 @@ def _matrix_width(operand: Operand, hint: str) -> Report:
 
 def _matrix(bank: Operand, info: OpcodeInfo) -> list[Report]:
     found: list[Report] = []
-    rows = machine.MATRIX_ROWS[info.precision]
+    rows = MATRIX_ROWS[info.precision]
     if bank.address >= rows:
         message = f"{print_operand(bank)}: {info.mnemonic} has rows and columns 0 to {rows - 1}"
         found.append(Report("matrix-address", message, "addresses wrap; write the wrapped one"))

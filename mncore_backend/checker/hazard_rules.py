@@ -8,7 +8,7 @@ from mnc.mncore_backend.assembly.records import Expression, MaskSetting, Memory
 from mnc.mncore_backend.checker.findings import Report, Severity
 from mnc.mncore_backend.checker.step_rules import masked_memories
 from mnc.mncore_backend.hazards import Distance, required_distance, reuse_distance
-from mnc.mncore_backend.machine import HAZARDS, LONGEST_HAZARD_STEPS, WRITABLE_MASKS
+from mnc.mncore_backend.target import WRITABLE_MASKS, chip
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.checker.profiles import Known
@@ -44,7 +44,7 @@ class HazardTracker:
     """Keeps the writes of the steps that a hazard can reach back to."""
 
     def __init__(self) -> None:
-        self._recent: deque[_Producer] = deque(maxlen=LONGEST_HAZARD_STEPS - 1)
+        self._recent: deque[_Producer] = deque(maxlen=chip().longest_hazard_steps - 1)
 
     def step(
         self,
@@ -56,7 +56,7 @@ class HazardTracker:
     ) -> list[Report]:
         """Reports about a step with this number, and remembers its writes."""
         recent = self._recent
-        while recent and step - recent[0].step >= LONGEST_HAZARD_STEPS:
+        while recent and step - recent[0].step >= chip().longest_hazard_steps:
             recent.popleft()
         found: list[Report] = []
         writes: _Writes = {}
@@ -80,7 +80,7 @@ class HazardTracker:
         profile, addresses = known
         for producer in reversed(self._recent):
             distance = step - producer.step
-            if distance >= LONGEST_HAZARD_STEPS:
+            if distance >= chip().longest_hazard_steps:
                 break
             if producer.known is None:
                 return False
@@ -109,7 +109,7 @@ class HazardTracker:
         memory = access.memory
         for producer in reversed(self._recent):
             distance = step - producer.step
-            if distance >= LONGEST_HAZARD_STEPS:
+            if distance >= chip().longest_hazard_steps:
                 break
             writes = producer.writes if producer.writes is not None else _writes(producer.expressions)
             candidates = writes.get(memory, ())
@@ -172,7 +172,7 @@ def _with_default_masks(writes: _Writes, expressions: tuple[Expression, ...], se
 
 
 def _report(required: Distance, distance: int, line: int, memory: Memory, index: int) -> Report:
-    hazard = HAZARDS[required.row]
+    hazard = chip().hazards[required.row]
     if distance < required.reject:
         severity, wanted, point = Severity.ERROR, required.reject, None
     elif distance < required.warn:

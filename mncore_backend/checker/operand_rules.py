@@ -1,19 +1,20 @@
 """Rules of single operands: what its position takes, signs and suffixes, address range and alignment, masks."""
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.printer import print_operand
 from mnc.mncore_backend.assembly.records import FIXED_VALUES, Mask, Memory, Operand
 from mnc.mncore_backend.checker.findings import Report
 from mnc.mncore_backend.isa import Flag, OpcodeInfo, Port, Unit
+from mnc.mncore_backend.target import MADPE_RANGE, WRITABLE_MASKS, cached_per_machine, chip
 
 _WIDE = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)
-_ADDRESSED = {
-    **{
-        m: machine.MEMORIES[m].addresses
-        for m in (*_WIDE, Memory.L1BM, Memory.L2BM, Memory.PDM, Memory.DRAM, Memory.DAR)
-    },
-    Memory.DRAM_INDIRECT: machine.MEMORIES[Memory.DAR].addresses,
-}
+_ADDRESSED = (*_WIDE, Memory.L1BM, Memory.L2BM, Memory.PDM, Memory.DRAM, Memory.DAR)
+
+
+@cached_per_machine()
+def _addresses() -> dict[Memory, int]:
+    """Address units of what operands address."""
+    found = {memory: chip().memories[memory].addresses for memory in _ADDRESSED}
+    return found | {Memory.DRAM_INDIRECT: found[Memory.DAR]}
 
 
 def source_reports(operand: Operand, port: Port, info: OpcodeInfo) -> list[Report]:
@@ -102,7 +103,7 @@ def _mask_width(operand: Operand, mask: Mask) -> list[Report]:
 def _mask_register(operand: Operand, info: OpcodeInfo) -> list[Report]:
     name = print_operand(operand)
     found: list[Report] = []
-    if operand.address not in machine.WRITABLE_MASKS:
+    if operand.address not in WRITABLE_MASKS:
         found.append(Report("mask-entry", f"{name} cannot be written", "entries 1 to 15 are writable"))
     if info.unit not in (Unit.ALU, Unit.MAU):
         found.append(Report("operand-kind", f"{info.mnemonic} cannot write {name}", "only ALU and MAU results can"))
@@ -120,7 +121,7 @@ def _mask_register(operand: Operand, info: OpcodeInfo) -> list[Report]:
 def mask_reports(mask: Mask) -> list[Report]:
     """Range of a mask entry and the check suffix."""
     found: list[Report] = []
-    if mask.entry is not None and mask.entry >= machine.MEMORIES[Memory.MASK].addresses:
+    if mask.entry is not None and mask.entry >= chip().memories[Memory.MASK].addresses:
         found.append(Report("mask-entry", f"mask register entry {mask.entry} does not exist", "entries are 0 to 31"))
     if mask.check:
         found.append(Report("mask-check-suffix", f"suffix {mask.check} behind a mask", "leave it out"))
@@ -129,7 +130,7 @@ def mask_reports(mask: Mask) -> list[Report]:
 
 def address_reports(operand: Operand) -> list[Report]:
     """Range and alignment of a static address; T-indirect and j."""
-    memory, size = operand.memory, _ADDRESSED.get(operand.memory)
+    memory, size = operand.memory, _addresses().get(operand.memory)
     if size is None:
         return []
     found: list[Report] = []
@@ -150,6 +151,6 @@ def address_reports(operand: Operand) -> list[Report]:
         )
     if operand.t_indirect and operand.pe_offset is not None:
         found.append(Report("t-indirect", f"{print_operand(operand)}: T-indirect excludes j", "add the offset to T"))
-    if operand.pe_offset is not None and operand.pe_offset not in machine.MADPE_RANGE:
+    if operand.pe_offset is not None and operand.pe_offset not in MADPE_RANGE:
         found.append(Report("pe-offset", f"{print_operand(operand)}: j is 0 to 3", "a MAB has PEs 0 to 3"))
     return found

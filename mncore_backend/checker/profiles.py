@@ -6,11 +6,9 @@ shapes, residues and differences share a `Profile`. What it does not settle is l
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import lcm
 from typing import NamedTuple
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.accesses import Access, accesses, moves_down, produced_latch
 from mnc.mncore_backend.assembly.records import LATCHES, Expression, Memory
 from mnc.mncore_backend.assembly.shapes import Addresses, Shape, is_relocated, step_form
@@ -21,14 +19,21 @@ from mnc.mncore_backend.checker.mv_rules import SHARED, bounds
 from mnc.mncore_backend.checker.step_rules import step_reports
 from mnc.mncore_backend.hazards import farthest_distances
 from mnc.mncore_backend.isa import OPCODES, Unit
+from mnc.mncore_backend.target import cached_per_machine, chip
 
 _WORD_ALIGNMENT = 4  # a 2-long
-_LONG_ALIGNMENT = lcm(
-    *(facts.alignment for facts in machine.L1BM_FAMILIES.values()),
-    *(facts.alignment_two_long or 1 for facts in machine.L1BM_FAMILIES.values()),
-    *(facts.l1bm_alignment for facts in machine.L2BM_FAMILIES.values()),
-    *(facts.l2bm_alignment for facts in machine.L2BM_FAMILIES.values()),
-)
+
+
+@cached_per_machine()
+def _long_alignment() -> int:
+    return lcm(
+        *(facts.alignment for facts in chip().l1bm_families.values()),
+        *(facts.alignment_two_long or 1 for facts in chip().l1bm_families.values()),
+        *(facts.l1bm_alignment for facts in chip().l2bm_families.values()),
+        *(facts.l2bm_alignment for facts in chip().l2bm_families.values()),
+    )
+
+
 _UPPER = (Memory.L1BM, Memory.L2BM)
 _COMPANY_LIMIT = _PROFILE_LIMIT = 1 << 14
 _BANKS = (Memory.MATRIX_X, Memory.MATRIX_Y)
@@ -85,17 +90,20 @@ def _overlaps(writes: Sequence[Reach], reads: Sequence[Reach], distance: int) ->
     return tuple(found)
 
 
-_known_traffic: dict[tuple[object, ...], Traffic] = {}
+@cached_per_machine()
+def _known_traffic() -> dict[tuple[object, ...], Traffic]:
+    return {}
 
 
 def _traffic(reaches: Sequence[Reach]) -> Traffic:
     """One object for equal traffic, wherever it is."""
     key = tuple([(a.memory, a.write, a.agent, a.instances, *place) for a, *place in reaches])
-    known = _known_traffic.get(key)
+    found = _known_traffic()
+    known = found.get(key)
     if known is None:
-        if len(_known_traffic) >= _PROFILE_LIMIT:
-            _known_traffic.clear()
-        known = _known_traffic[key] = Traffic(reaches)
+        if len(found) >= _PROFILE_LIMIT:
+            found.clear()
+        known = found[key] = Traffic(reaches)
     return known
 
 
@@ -156,7 +164,8 @@ class _Company:
     def __init__(self, shapes: Sequence[Shape]) -> None:
         self.places = [place for number, shape in enumerate(shapes) for place in _places(shape, number)]
         self.limits = [place.limit for place in self.places]
-        self.alignments = [_LONG_ALIGNMENT if p.memory in _UPPER else _WORD_ALIGNMENT for p in self.places]
+        long_alignment = _long_alignment()
+        self.alignments = [long_alignment if p.memory in _UPPER else _WORD_ALIGNMENT for p in self.places]
         self.earlier = [self._earlier(i, len(shapes) == 1) for i in range(len(self.places))]
         self.profiles: dict[tuple[int, ...], Profile] = {}
         fixed = frozenset[Memory]().union(*(_fixed(shape) for shape in shapes))
@@ -213,7 +222,7 @@ class _Place(NamedTuple):
     limit: int
 
 
-@lru_cache(_COMPANY_LIMIT)
+@cached_per_machine(_COMPANY_LIMIT)
 def _places(shape: Shape, number: int) -> tuple[_Place, ...]:
     """The places of a shape that is that of the expression with this number."""
     found: list[_Place] = []
@@ -221,28 +230,31 @@ def _places(shape: Shape, number: int) -> tuple[_Place, ...]:
         memory = operand.memory
         extent = max((bounds(a)[1] for a in accesses(shape.expression) if a.memory is memory), default=0)
         is_written = place >= len(shape.expression.sources)
-        found.append(_Place(number, memory, is_written, extent, machine.MEMORIES[memory].addresses - extent))
+        found.append(_Place(number, memory, is_written, extent, chip().memories[memory].addresses - extent))
     return tuple(found)
 
 
-@lru_cache(_COMPANY_LIMIT)
+@cached_per_machine(_COMPANY_LIMIT)
 def _fixed(shape: Shape) -> frozenset[Memory]:
     """Memories of operands whose addresses, if they have any, are part of the shape."""
     operands = (*shape.expression.sources, *shape.expression.destinations)
     return frozenset(operand.memory for operand in operands if not is_relocated(operand))
 
 
-_companies: dict[tuple[Shape, ...], _Company] = {}
+@cached_per_machine()
+def _companies() -> dict[tuple[Shape, ...], _Company]:
+    return {}
 
 
 def find_profile(expressions: tuple[Expression, ...]) -> Known | None:
     """The profile and the addresses of a step; None if the rules have to look at every step of its kind."""
     shapes, addresses = step_form(expressions)
-    company = _companies.get(shapes)
+    companies = _companies()
+    company = companies.get(shapes)
     if company is None:
-        if len(_companies) >= _COMPANY_LIMIT:
-            _companies.clear()
-        company = _companies[shapes] = _Company(shapes)
+        if len(companies) >= _COMPANY_LIMIT:
+            companies.clear()
+        company = companies[shapes] = _Company(shapes)
     key = company.key(addresses)
     if key is None:
         return None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mnc.mncore_backend.checker.findings import Severity
-from mnc.mncore_backend.machine import HAZARDS
+from mnc.mncore_backend.target import chip
 
 E, W, R, S = Severity.ERROR, Severity.WARNING, Severity.REMARK, Severity.SILENT
 
@@ -101,7 +101,7 @@ _RULES = (
 def _hazard_rules() -> list[Rule]:
     """One rule per row of the hazard table that can be broken."""
     found: list[Rule] = []
-    for row in HAZARDS.values():
+    for row in chip().hazards.values():
         if row.row in ("8t", "9d", "10", "11"):
             continue  # satisfied by the order of the statements; row 11 is latch-idle
         rejects = row.reject_steps is not None or row.reject_cycles is not None

@@ -1,6 +1,5 @@
 """Rules of single transfers: L1BM, L2BM and MV forms, sizes, alignments, sets, selectors."""
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.accesses import moves_down
 from mnc.mncore_backend.assembly.modifiers import ALL_L1BS, free_bits, is_legal_set, l1b_selector, l1b_set, mab_shift
 from mnc.mncore_backend.assembly.mv_accesses import mv_form
@@ -9,6 +8,7 @@ from mnc.mncore_backend.assembly.records import Expression, Memory, Operand, Tra
 from mnc.mncore_backend.checker.findings import Report
 from mnc.mncore_backend.checker.operand_rules import address_reports, destination_reports, source_reports
 from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Port
+from mnc.mncore_backend.target import TAGS, chip
 
 _PE_MEMORIES = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)
 
@@ -39,7 +39,7 @@ def l1bm_reports(expression: Expression, info: OpcodeInfo) -> list[Report]:
 
 
 def _l1bm_port(port: Operand, info: OpcodeInfo) -> list[Report]:
-    facts = machine.L1BM_FAMILIES[info.family]
+    facts = chip().l1bm_families[info.family]
     two_long = port.width == 4
     if two_long and facts.rate_two_long is None:
         return [Report("l1bm-form", f"{info.mnemonic} has no 2-long form", f"use $lb{port.address}")]
@@ -52,11 +52,11 @@ def _l1bm_port(port: Operand, info: OpcodeInfo) -> list[Report]:
 def _selector(expression: Expression, info: OpcodeInfo) -> list[Report]:
     modifier = expression.modifier
     if modifier.startswith("@"):
-        limit = 3 if info.family == "m4" else machine.MABS_PER_L1B - 1
+        limit = 3 if info.family == "m4" else chip().mabs_per_l1b - 1
         if l1b_selector(modifier) > limit:
             rule = "selector-quad" if info.family == "m4" else "selector-range"
             return [Report(rule, f"{info.mnemonic}{modifier}: MABs here are 0 to {limit}", f"use @0 to @{limit}")]
-    elif info.family == "d" and abs(mab_shift(modifier)) >= machine.MABS_PER_L1B:
+    elif info.family == "d" and abs(mab_shift(modifier)) >= chip().mabs_per_l1b:
         return [Report("selector-range", f"{info.mnemonic}{modifier}: shifts are 0 to 15", "take the shift modulo 16")]
     return []
 
@@ -91,17 +91,17 @@ def l2bm_reports(expression: Expression, info: OpcodeInfo) -> list[Report]:
         found.append(
             Report("dar-model", "DAR loading follows a model that no source confirms", "address DRAM directly")
         )
-        if (source.l2b or 0) >= machine.L2BS_PER_GROUP or source.group is not None:
+        if (source.l2b or 0) >= chip().l2bs_per_group or source.group is not None:
             found.append(
                 Report("mv-instance", f"{print_operand(source)}: L2Bs are .0 and .1", "write $lc<address>@.<l>")
             )
         return found
-    facts = machine.L2BM_FAMILIES[info.family]
+    facts = chip().l2bm_families[info.family]
     for operand in (source, target):
         alignment = facts.l1bm_alignment if operand.memory is Memory.L1BM else facts.l2bm_alignment
         found += _aligned(operand, alignment, info.mnemonic)
     if info.operation == "l2bm":
-        if l1b_selector(expression.modifier) >= machine.L1BS_PER_L2B:
+        if l1b_selector(expression.modifier) >= chip().l1bs_per_l2b:
             found.append(Report("selector-range", f"l2bm{expression.modifier}: L1Bs are 0 to 7", "use @0 to @7"))
         return found
     if info.operation == "l2bmb2":
@@ -134,24 +134,24 @@ def mv_reports(transfer: Transfer) -> list[Report]:
     found: list[Report] = [*address_reports(source), *address_reports(destination)]
     if transfer.tag == 0:
         found.append(Report("mv-tag", "tag 00 does not exist", "tags are 01 to 3f"))
-    elif transfer.tag is not None and transfer.tag not in machine.TAGS:
+    elif transfer.tag is not None and transfer.tag not in TAGS:
         found.append(Report("tag-large", f"tag {transfer.tag:02x} is above 3f", "use a tag from 01 to 3f"))
     for operand in (source, destination):
-        if (operand.group or 0) >= machine.GROUPS or (operand.l2b or 0) >= machine.L2BS_PER_GROUP:
+        if (operand.group or 0) >= chip().groups or (operand.l2b or 0) >= chip().l2bs_per_group:
             found.append(
                 Report("mv-instance", f"{print_operand(operand)} does not exist", "groups are 0..3, L2Bs 0..1")
             )
     form = mv_form(transfer)
     if form is None:
         shapes = [
-            f"{f.source} {f.destination}" for f in machine.MV_FORMS if f.opcode == OPCODES[transfer.opcode].operation
+            f"{f.source} {f.destination}" for f in chip().mv_forms if f.opcode == OPCODES[transfer.opcode].operation
         ]
         message = f"{transfer.opcode} has no form {print_operand(source)} {print_operand(destination)}"
         return [*found, Report("mv-form", message, "its forms: " + ", ".join(shapes))]
     if transfer.size <= 0 or transfer.size % form.unit:
         message = f"size {transfer.size} of {transfer.opcode} is no positive multiple of {form.unit}"
         found.append(Report("mv-size", message, f"use n{max(1, -(-transfer.size // form.unit)) * form.unit}"))
-    if transfer.size > machine.MV_LARGEST_SIZE:
+    if transfer.size > chip().mv_largest_size:
         found.append(Report("mv-size-large", f"size {transfer.size} was never seen", "split the transfer"))
     return found + _repeat(transfer) + _unsettled(transfer, form.identifier)
 

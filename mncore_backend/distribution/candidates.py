@@ -4,7 +4,6 @@ which operand becomes the matrix. All assignments of L2B, L1B and MAB are candid
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -24,6 +23,7 @@ from mnc.mncore_backend.distribution.space import (
 from mnc.mncore_backend.distribution.tiles import aligned_digits, follow_operand, tile_digits
 from mnc.mncore_backend.distribution.windows import tiled_layout
 from mnc.mncore_backend.layout import Axis, Digit, Layout
+from mnc.mncore_backend.target import cached_per_machine
 
 
 def _lane_dim(extents: Sequence[int], dims: Sequence[int]) -> int | None:
@@ -133,7 +133,7 @@ def _units_for_batch(problem: Contraction, axes: Sequence[Axis]) -> Units | None
     return tuple(bits[:even]), tuple(bits[even:]), *_units([axis for axis in axes if axis is not Axis.L2B])
 
 
-@lru_cache(maxsize=64)
+@cached_per_machine(64)
 def _split_plans(problem: Contraction, units: Units, roles: str = "bmnk") -> tuple[Candidate, ...]:
     """All assignments of `units` to these roles, wherever the factors are; remembered, because the same is asked for
     every place from which they may come."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from math import inf
 
 from mnc.mncore_backend.distribution.candidates import Candidate, possible_plans
@@ -19,8 +18,8 @@ from mnc.mncore_backend.distribution.problem import WHOLE, Contraction, Contract
 from mnc.mncore_backend.distribution.tiles import straddling_steps
 from mnc.mncore_backend.distribution.windows import source_layout
 from mnc.mncore_backend.layout import Axis, Layout
-from mnc.mncore_backend.machine import MV_LATENCY_STEPS
 from mnc.mncore_backend.pricing import tiling
+from mnc.mncore_backend.target import cached_per_machine, chip
 
 Price = Callable[[Layout, Layout], float]
 """Steps to bring a tensor from one layout to another."""
@@ -69,7 +68,7 @@ def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], p
             steps += price(operand.layout, layout)
         held = layout.local_size if cut is None else min(layout.local_size, cut.held)
         if operand.in_parts and held > WHOLE:  # parts wait for each other, with their latencies (OPEN-38)
-            steps += MV_LATENCY_STEPS * held / (WHOLE // 2)
+            steps += chip().mv_latency_steps * held / (WHOLE // 2)
             held = WHOLE
         steps += held / 1000 + 1e6 * max(0, held - WHOLE)  # of two equal plans the one with more room
     if plan.swapped:  # the result's lanes run along its rows; what comes next mostly wants its columns there
@@ -106,7 +105,7 @@ def _looking_ahead(
     return best if totals[best] < foresight * totals[plans[0][0]] else None
 
 
-@lru_cache(maxsize=1024)
+@cached_per_machine(1024)
 def least_cost(problem: Contraction) -> float:
     """What the cheapest plan costs by the estimates of this module; remembered, because blocks of networks repeat."""
     return min(_cost(problem, plan, counts, relayout_steps) for plan, counts in possible_plans(problem))

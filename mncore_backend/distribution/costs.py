@@ -1,12 +1,12 @@
 """What arrivals, relayouts and sums of tensors cost, roughly, as far as layouts tell."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from mnc.mncore_backend.distribution.policy import SPLIT_AXES
 from mnc.mncore_backend.distribution.space import same_places
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.pricing import Resources
+from mnc.mncore_backend.target import cached_per_machine
 
 REMEMBERED = 20_000
 """Prices that are remembered: a search over layouts asks for the same ones again and again."""
@@ -56,13 +56,13 @@ def arrival(layout: Layout) -> Resources:
     return Resources(mv=transfer, l2bm=from_l2bm, l1bm=layout.local_size / (4 if mabs == 16 else 8))
 
 
-@lru_cache(REMEMBERED)
+@cached_per_machine(REMEMBERED)
 def arrival_steps(layout: Layout) -> float:
     """Steps to bring a tensor from DRAM, one hop after the other."""
     return arrival(layout).total
 
 
-@lru_cache(REMEMBERED)
+@cached_per_machine(REMEMBERED)
 def relayout_steps(source: Layout, target: Layout) -> float:
     """A rough price of moving a tensor on the chip; the highest level that changes decides.
 
@@ -111,7 +111,7 @@ def reduce_steps(result: Layout, partial: Sequence[Axis], *, spread: bool = True
     return sum(prices[axis] for axis in partial)
 
 
-@lru_cache(REMEMBERED)
+@cached_per_machine(REMEMBERED)
 def outlook(result: Layout) -> float:
     """What the consumers are likely to pay: most reduce or contract the last dimension, and that is dear across L1Bs
     and dearer across L2Bs."""

@@ -13,7 +13,7 @@ from mnc.mncore_backend.distribution.problem import WHOLE, Contraction, Contract
 from mnc.mncore_backend.distribution.space import Access
 from mnc.mncore_backend.distribution.windows import tiled_access
 from mnc.mncore_backend.layout import Axis, Layout
-from mnc.mncore_backend.machine import CYCLES_PER_STEP
+from mnc.mncore_backend.target import CYCLES_PER_STEP
 
 OVERHEAD = 16
 """Steps that one more part costs: the ends of its kernel, and gaps between its transfers."""

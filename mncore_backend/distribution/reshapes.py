@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from mnc.mncore_backend.distribution.space import LANES, Digits, project, spread_bits, with_addresses
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Digit, Layout, LayoutError, reshape
+from mnc.mncore_backend.layout import Axis, Digit, Layout, LayoutError, reshape
+from mnc.mncore_backend.target import chip
 
 
 def _groups(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[range, range]]:
@@ -29,7 +30,7 @@ def _bits(digits: Sequence[Digit]) -> list[tuple[Axis, int]]:
 
 def _spread_again(shape: Sequence[int], digits: Sequence[Digit]) -> list[Digits]:
     """Digits of the dimensions of `shape` that select the coordinates that `digits` do."""
-    lanes = tuple(d for d in LANES if any(x.axis is d.axis and x.size == AXIS_SIZE[d.axis] for x in digits))
+    lanes = tuple(d for d in LANES if any(x.axis is d.axis and x.size == chip().axis_size[d.axis] for x in digits))
     width = prod(d.size for d in lanes)
     lane_dim = max(range(len(shape)), key=lambda i: (shape[i] / (-(-shape[i] // width) * width), i), default=None)
     units = [width if i == lane_dim else 1 for i in range(len(shape))]

@@ -1,17 +1,17 @@
 """Digits of iteration dimensions, and the layouts of operands that follow from them."""
 
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 from math import prod
 
 from mnc.mncore_backend.distribution.policy import SPLIT_AXES
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Digit, Layout
+from mnc.mncore_backend.layout import Axis, Digit, Layout
+from mnc.mncore_backend.target import LONG_BYTES, PES_PER_MAB, WORD_BYTES, cached_per_machine, chip
 
 Digits = tuple[Digit, ...]
 Access = tuple[int | None, ...]
 """For each dimension of an operand the iteration dimension that indexes it; None: always element 0."""
 
-LANES: Digits = (Digit(AXIS_SIZE[Axis.PE], Axis.PE), Digit(AXIS_SIZE[Axis.W], Axis.W))
+LANES: Digits = (Digit(PES_PER_MAB, Axis.PE), Digit(LONG_BYTES // WORD_BYTES, Axis.W))
 """Eight neighbouring elements over (PE, W): one vector of the matrix unit, or one long word in each PE of a MAB."""
 LANE_COUNT = prod(d.size for d in LANES)
 
@@ -21,7 +21,7 @@ Bits = list[tuple[Axis, int]]
 
 def bits_of(axes: Sequence[Axis]) -> Bits:
     """Coordinate bits of hardware axes, most significant first."""
-    return [(axis, 1 << bit) for axis in axes for bit in reversed(range(AXIS_SIZE[axis].bit_length() - 1))]
+    return [(axis, 1 << bit) for axis in axes for bit in reversed(range(chip().axis_size[axis].bit_length() - 1))]
 
 
 def merge_bits(bits: Sequence[tuple[Axis, int]]) -> Digits:
@@ -86,7 +86,7 @@ def project(shape: Sequence[int], digits: Sequence[Digits], access: Access) -> L
     return _dense(tuple(shape), tuple([() if d is None else tuple(digits[d]) for d in access]))
 
 
-@lru_cache(maxsize=4096)
+@cached_per_machine(4096)
 def _dense(shape: tuple[int, ...], digits: tuple[Digits, ...]) -> Layout:
     """The layout with these digits per dimension, addresses numbered; plans ask for few layouts many times."""
     dims = [[x for x in own if x.size > 1] for own in digits]

@@ -18,9 +18,9 @@ from mnc.mncore_backend.distribution.costs import Resources, arrival, kernel_res
 from mnc.mncore_backend.distribution.joint import comes_by_channels, joint_cut_of
 from mnc.mncore_backend.distribution.problem import WHOLE, Contraction, ContractionPlan
 from mnc.mncore_backend.distribution.space import LANE_COUNT, Access
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout
-from mnc.mncore_backend.machine import MV_LATENCY_STEPS
+from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.pricing import reduction
+from mnc.mncore_backend.target import chip
 
 ROOM = 3400
 """Long words of local memory that the tiles in use and those that arrive meanwhile may take together; kernels and
@@ -147,7 +147,7 @@ def plan_whole(problem: Contraction, *, leaves: bool) -> TilePlan | None:
         computed = max(inside.mv + work / parts, inside.mv / parts + work)
         summed = leaves and _sums_on_the_way(problem, plan)
         sums = reduction(plan.result, partial_bits(problem, plan)).in_slices if plan.partial and not summed else 0.0
-        steps = computed + sums + arrival(plan.result).mv + 2 * MV_LATENCY_STEPS
+        steps = computed + sums + arrival(plan.result).mv + 2 * chip().mv_latency_steps
         if best is None or steps < best.steps:
             best = TilePlan(problem.extents, tuple(range(len(problem.extents))), plan, 1, inside, steps)
     return best
@@ -156,7 +156,7 @@ def plan_whole(problem: Contraction, *, leaves: bool) -> TilePlan | None:
 def _sums_on_the_way(problem: Contraction, plan: ContractionPlan) -> bool:
     """Whether a store can add all parts of the sums: those of all L2Bs and all MABs, or of some L1Bs."""
     found = partial_bits(problem, plan)
-    return all(found.get(axis, 0) in (0, AXIS_SIZE[axis] - 1) for axis in (Axis.L2B, Axis.MAB))
+    return all(found.get(axis, 0) in (0, chip().axis_size[axis] - 1) for axis in (Axis.L2B, Axis.MAB))
 
 
 def _counts(problem: Contraction, extents: Sequence[int]) -> tuple[int, ...]:
@@ -232,7 +232,7 @@ class _Tiles:
         first = max(early, sum(one) + work / rounds) + work / tiles
         computed = max(first + work - work / rounds, all_loads + work / tiles)
         left = max(computed + store, first + store * self.results)
-        return left + 2 * MV_LATENCY_STEPS
+        return left + 2 * chip().mv_latency_steps
 
 
 @dataclass(frozen=True)

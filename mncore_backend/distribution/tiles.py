@@ -21,8 +21,8 @@ from mnc.mncore_backend.distribution.space import (
 )
 from mnc.mncore_backend.distribution.windows import Window, Windows, follow, is_tileable, reach, tiled_layout
 from mnc.mncore_backend.layout import Axis, Digit, Layout
-from mnc.mncore_backend.machine import CYCLES_PER_STEP
 from mnc.mncore_backend.pricing import arrival, store
+from mnc.mncore_backend.target import CYCLES_PER_STEP
 
 
 def _splits(extents: Sequence[int], count: int) -> Iterator[tuple[int, ...]]:

@@ -15,7 +15,7 @@ from mnc.mncore_backend.emulator.geometry import CYCLES, DAR_ENTRIES, L1BM_LONGS
 from mnc.mncore_backend.emulator.l1b_sets import parse_set, pattern_set
 from mnc.mncore_backend.emulator.reductions import split_reduction, unit_element
 from mnc.mncore_backend.emulator.taint import reduce_stage
-from mnc.mncore_backend.machine import DAR_STAGED_LONGS_PER_CYCLE, DAR_WRITTEN_ENTRIES_PER_STEP, L2BM_FAMILIES
+from mnc.mncore_backend.target import chip
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.state import State
@@ -58,7 +58,7 @@ class L2bmCopy(NamedTuple):
 
 def _copy(family: str, far: int, near: int, members: tuple[int, ...], *, up: bool) -> L2bmCopy | None:
     """The copy of a transfer that does not wrap around."""
-    facts = L2BM_FAMILIES[family]
+    facts = chip().l2bm_families[family]
     if far + CYCLES * facts.l2bm_rate > L2BM_LONGS or near + CYCLES * facts.l1bm_rate > L1BM_LONGS:
         return None
     share, l1bs = {"l2bmd": (8, 1), "l2bmb2": (16, 2)}.get(family, (0, 1))
@@ -98,7 +98,7 @@ def _down_map(family: str, block: U64) -> U64:
 
 
 def _down(expression: Expression, family: str) -> L2bmPlan:
-    facts = L2BM_FAMILIES[family]
+    facts = chip().l2bm_families[family]
     members, _ = parse_set(expression.modifier)
     a = _check(expression.sources[0], facts.l2bm_alignment, L2BM_LONGS)
     b = _check(expression.destinations[0], facts.l1bm_alignment, L1BM_LONGS)
@@ -143,7 +143,7 @@ def _stage(operation: str, precision: str, stacked: U64) -> U64:
 
 
 def _up(expression: Expression, family: str) -> L2bmPlan:
-    facts = L2BM_FAMILIES[family]
+    facts = chip().l2bm_families[family]
     members, _ = parse_set(expression.modifier if family != "l2bmd" else "")
     b = _check(expression.sources[0], facts.l1bm_alignment, L1BM_LONGS)
     a = _check(expression.destinations[0], facts.l2bm_alignment, L2BM_LONGS)
@@ -167,7 +167,7 @@ def _multicast(expression: Expression) -> L2bmPlan:
         raise ValueError("l2bmi with all eight L1Bs does not exist")
     s = _check(expression.sources[0], 16, L1BM_LONGS)
     d = _check(expression.destinations[0], 16, L1BM_LONGS)
-    count = CYCLES * L2BM_FAMILIES["l2bmi"].l1bm_rate
+    count = CYCLES * chip().l2bm_families["l2bmi"].l1bm_rate
     targets = [pattern_set(member, ~free & 7) for member in members]
 
     def read(state: "State") -> U64:
@@ -186,7 +186,7 @@ def _multicast(expression: Expression) -> L2bmPlan:
 def _stage_dar(expression: Expression) -> L2bmPlan:
     """``l2bmdars``: 256 long words of the named L2B of every group into the DAR buffer (model OPEN-41)."""
     source, entry = expression.sources[0], expression.destinations[0].address
-    a, count = source.address % L2BM_LONGS, CYCLES * DAR_STAGED_LONGS_PER_CYCLE
+    a, count = source.address % L2BM_LONGS, CYCLES * chip().dar_staged_longs_per_cycle
     l2b = source.l2b or 0
 
     def read(state: "State") -> U64:
@@ -205,7 +205,7 @@ def _drain_dar() -> L2bmPlan:
 
     def read(state: "State") -> U64:
         first = state.dar_position
-        return state.dar_buffer[:, first : first + DAR_WRITTEN_ENTRIES_PER_STEP].astype(np.uint64)
+        return state.dar_buffer[:, first : first + chip().dar_written_entries_per_step].astype(np.uint64)
 
     def write(state: "State", values: U64) -> None:
         entries = (state.dar_entry + state.dar_position + np.arange(values.shape[1])) % DAR_ENTRIES

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
-from mnc.mncore_backend.machine import MV_FORMS, MvForm, Shape
+from mnc.mncore_backend.target import MvForm, Shape, chip
 
-_ROWS = {(form.opcode, form.source, form.destination): form for form in MV_FORMS}
+_ROWS = {(form.opcode, form.source, form.destination): form for form in chip().mv_forms}
 _INDIRECT = ("mvp", "mvd", "mvr", "mvr2", "mvr4")  # opcodes that accept an indirect DRAM operand
 
 

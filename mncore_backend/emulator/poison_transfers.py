@@ -11,7 +11,7 @@ from mnc.mncore_backend.emulator.l2bm import L2bmPlan
 from mnc.mncore_backend.emulator.mv import MvPlan
 from mnc.mncore_backend.emulator.taint import HIGH, LOW, Origin
 from mnc.mncore_backend.emulator.upper_shadow import ORIGIN_LONGS, PoisonState, ring
-from mnc.mncore_backend.machine import DAR_WRITTEN_ENTRIES_PER_STEP
+from mnc.mncore_backend.target import chip
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.shadow import Shadow
@@ -86,7 +86,7 @@ def move_l2bm(shadow: "Shadow", state: "State", plan: L2bmPlan) -> Callable[[], 
 def _drain(shadow: "Shadow", state: "State") -> None:
     """``l2bmdarw``: four staged entries (model OPEN-41)."""
     first = state.dar_position
-    count = state.dar_buffer[:, first : first + DAR_WRITTEN_ENTRIES_PER_STEP].shape[1]
+    count = state.dar_buffer[:, first : first + chip().dar_written_entries_per_step].shape[1]
     entries = (state.dar_entry + first + np.arange(count)) % DAR_ENTRIES
     if shadow.dar is None:
         shadow.dar = np.zeros((GROUPS, DAR_ENTRIES), np.bool_)

@@ -4,12 +4,7 @@ from dataclasses import dataclass, field
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator.mv import MvPlan, Run
-from mnc.mncore_backend.machine import (
-    CYCLES_PER_STEP,
-    MV_ISSUE_INTERVAL_STEPS,
-    MV_LATENCY_OVERLAPS,
-    MV_LATENCY_STEPS,
-)
+from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
 Port = tuple[Memory, int, bool]
 """(memory, instance, is a write): what a data phase occupies."""
@@ -53,11 +48,11 @@ class InFlight:
 @dataclass(slots=True)
 class Timeline:
     """Time in steps. A transfer starts when the ports it uses are free, its data phase occupies them, and it is
-    finished MV_LATENCY_STEPS after the end of its data phase; latencies of successive transfers overlap."""
+    finished `mv_latency_steps` after the end of its data phase; latencies of successive transfers overlap."""
 
     now: int = 0
     stalled: int = 0
-    last_mv_issue: int = -MV_ISSUE_INTERVAL_STEPS
+    last_mv_issue: int = field(default_factory=lambda: -chip().mv_issue_interval_steps)
     last_finish: int = 0
     ports: dict[Port, int] = field(default_factory=dict)
     in_flight: list[InFlight] = field(default_factory=list)
@@ -74,14 +69,14 @@ class Timeline:
 
     def issue(self, plan: MvPlan, tag: int | None, line: int) -> InFlight:
         """Start a transfer at the current time."""
-        self.stall_until(self.last_mv_issue + MV_ISSUE_INTERVAL_STEPS)
+        self.stall_until(self.last_mv_issue + chip().mv_issue_interval_steps)
         self.last_mv_issue = self.now
         ports: set[Port] = {(memory, instance, False) for memory, instance, _, _ in plan.reads}
         ports |= {(memory, instance, True) for memory, instance, _, _ in plan.writes}
         start = max([self.now, *(self.ports.get(port, 0) for port in ports)])
         end = start + -(-plan.data_cycles // CYCLES_PER_STEP)
-        finish = end + MV_LATENCY_STEPS
-        self.ports.update(dict.fromkeys(ports, end if MV_LATENCY_OVERLAPS else finish))
+        finish = end + chip().mv_latency_steps
+        self.ports.update(dict.fromkeys(ports, end if chip().mv_latency_overlaps else finish))
         transfer = InFlight(tag, line, finish, plan.reads, plan.writes, ports)
         self.last_finish = max(self.last_finish, transfer.finish)
         self.in_flight.append(transfer)

@@ -13,9 +13,8 @@ from mnc.mncore_backend.layout.algebra import (
     with_dims,
 )
 from mnc.mncore_backend.layout.build import distributed, elementwise, replicated
-from mnc.mncore_backend.layout.layout import AXIS_SIZE, HARDWARE_AXES, Axis, Digit, Field, Layout, LayoutError
+from mnc.mncore_backend.layout.layout import HARDWARE_AXES, Axis, Digit, Field, Layout, LayoutError
 from mnc.mncore_backend.layout.placement import (
-    CHIP_SHAPE,
     PlaceCode,
     addresses_in_use,
     locate,
@@ -27,8 +26,6 @@ from mnc.mncore_backend.layout.placement import (
 from mnc.mncore_backend.layout.text import parse
 
 __all__ = [
-    "AXIS_SIZE",
-    "CHIP_SHAPE",
     "HARDWARE_AXES",
     "Axis",
     "Digit",

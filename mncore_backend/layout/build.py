@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from math import prod
 
 from mnc.mncore_backend.layout.algebra import reshape
-from mnc.mncore_backend.layout.layout import AXIS_SIZE, HARDWARE_AXES, Axis, Digit, Layout, LayoutError
+from mnc.mncore_backend.layout.layout import HARDWARE_AXES, Axis, Digit, Layout, LayoutError
+from mnc.mncore_backend.target import chip
 
 
 def replicated(shape: Sequence[int]) -> Layout:
@@ -23,7 +24,7 @@ def distributed(
     for dim, extent in enumerate(shape):
         digits = tuple(axes.get(dim, ()))
         if dim == word_dim and not any(d.axis is Axis.W for d in digits):
-            digits = (*digits, Digit(AXIS_SIZE[Axis.W], Axis.W, 1))
+            digits = (*digits, Digit(chip().axis_size[Axis.W], Axis.W, 1))
         rest = -(-extent // prod(d.size for d in digits))
         if dim == len(shape) - 1:
             rest = -(-rest // padding) * padding
@@ -45,7 +46,7 @@ def elementwise(shape: Sequence[int]) -> Layout:
     filled = 1
     for axis in reversed(HARDWARE_AXES):
         size = 1
-        while size < AXIS_SIZE[axis] and filled * size < total:
+        while size < chip().axis_size[axis] and filled * size < total:
             size *= 2
         if size > 1:
             digits.insert(0, Digit(size, axis, 1))

@@ -14,7 +14,7 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
-from mnc.mncore_backend import machine
+from mnc.mncore_backend.target import chip
 
 
 class LayoutError(ValueError):
@@ -33,13 +33,6 @@ class Axis(StrEnum):
 
 
 HARDWARE_AXES = (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE, Axis.W)
-AXIS_SIZE = {
-    Axis.L2B: machine.L2BS,
-    Axis.L1B: machine.L1BS_PER_L2B,
-    Axis.MAB: machine.MABS_PER_L1B,
-    Axis.PE: machine.PES_PER_MAB,
-    Axis.W: machine.LONG_BYTES // machine.WORD_BYTES,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +147,7 @@ class Layout:
 
     def replicated_bits(self, axis: Axis) -> int:
         """Bit mask of the coordinate bits of a hardware axis along which the tensor is replicated."""
-        return (AXIS_SIZE[axis] - 1) & ~self.selected_bits(axis)
+        return (chip().axis_size[axis] - 1) & ~self.selected_bits(axis)
 
     def replicated_axes(self) -> tuple[Axis, ...]:
         """Hardware axes that no digit selects at all."""
@@ -195,8 +188,8 @@ def _validate_hardware(layout: Layout, axis: Axis) -> None:
         if digit.size & (digit.size - 1) or digit.stride & (digit.stride - 1):
             raise LayoutError(f"digit {digit} of a hardware axis must have powers of two as size and stride")
         bits = (digit.size - 1) * digit.stride
-        if bits >= AXIS_SIZE[axis]:
-            raise LayoutError(f"digit {digit} exceeds the {AXIS_SIZE[axis]} coordinates of {axis.value}")
+        if bits >= chip().axis_size[axis]:
+            raise LayoutError(f"digit {digit} exceeds the {chip().axis_size[axis]} coordinates of {axis.value}")
         if used & bits:
             raise LayoutError(f"digit {digit} selects a coordinate of {axis.value} twice in {layout}")
         used |= bits

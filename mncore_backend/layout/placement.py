@@ -2,30 +2,29 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.layout.layout import AXIS_SIZE, HARDWARE_AXES, Axis, Layout
+from mnc.mncore_backend.layout.layout import HARDWARE_AXES, Axis, Layout
+from mnc.mncore_backend.target import cached_per_machine, chip
 
 # Array order of a placement; the word is innermost so that addresses count words as the machine does.
 _ORDER = (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE, Axis.ADDRESS, Axis.W)
-CHIP_SHAPE = tuple(AXIS_SIZE[a] for a in _ORDER[:4])  # (8, 8, 16, 4)
 
 
-@lru_cache(maxsize=8)
+@cached_per_machine(8)
 def place(layout: Layout, local_size: int | None = None) -> NDArray[np.int32]:
-    """Flat tensor index held by every word, -1 for padding: int32 [L2B 8, L1B 8, MAB 16, PE 4, words].
+    """Flat tensor index held by every word, -1 for padding: int32 [L2B, L1B, MAB, PE, words].
 
     `local_size` (long words) extends or cuts the local memory that is looked at. Shared between callers: read only.
     """
     size = layout.local_size if local_size is None else local_size
-    above = _grid(_ORDER[:4], CHIP_SHAPE)
-    below = _grid(_ORDER[4:], (size, AXIS_SIZE[Axis.W]))
+    above = _grid(_ORDER[:4], chip().shape)
+    below = _grid(_ORDER[4:], (size, chip().axis_size[Axis.W]))
     # Digits of the PE and of its words are added up apart, so that the large array is made once.
-    outer, inner = np.zeros((prod(CHIP_SHAPE), 1), np.int32), np.zeros(2 * size, np.int32)
+    outer, inner = np.zeros((prod(chip().shape), 1), np.int32), np.zeros(2 * size, np.int32)
     missing = [~np.repeat(_address_valid(layout, np.arange(size, dtype=np.int32)), 2)]
     weight = layout.size
     for dim, extent in enumerate(layout.shape):
@@ -38,7 +37,7 @@ def place(layout: Layout, local_size: int | None = None) -> NDArray[np.int32]:
     held = outer + inner
     for places in missing:
         np.copyto(held, np.int32(-1), where=places)
-    held = held.reshape(*CHIP_SHAPE, 2 * size)
+    held = held.reshape(*chip().shape, 2 * size)
     held.flags.writeable = False
     return held
 
@@ -78,7 +77,7 @@ def _address_valid(layout: Layout, addresses: NDArray[np.int32]) -> NDArray[np.b
     return rest == 0
 
 
-@lru_cache(maxsize=16)
+@cached_per_machine(16)
 def locate(layout: Layout) -> dict[Axis, NDArray[np.int32]]:
     """Coordinates of every element in flat order (replicated coordinates are 0). Shared between callers: read only."""
     index = np.unravel_index(np.arange(layout.size), layout.shape) if layout.shape else ()
@@ -102,7 +101,7 @@ class PlaceCode:
 
     def shift(self, axis: Axis) -> int:
         """Lowest bit of the field of an axis."""
-        return _SHIFTS[axis] + (self.address_bits if axis in _ABOVE_ADDRESS else 0)
+        return _shifts()[axis] + (self.address_bits if axis in _ABOVE_ADDRESS else 0)
 
     def field(self, axis: Axis) -> int:
         """Bit mask of the field of an axis, in place."""
@@ -117,18 +116,22 @@ class PlaceCode:
 
 
 def _bits(axis: Axis) -> int:
-    return AXIS_SIZE[axis].bit_length() - 1
+    return chip().axis_size[axis].bit_length() - 1
 
 
 _ABOVE_ADDRESS = _CODE_ORDER[_CODE_ORDER.index(Axis.ADDRESS) + 1 :]
-_SHIFTS = {
-    axis: sum(_bits(below) for below in _CODE_ORDER[:i] if below is not Axis.ADDRESS)
-    for i, axis in enumerate(_CODE_ORDER)
-}
-"""Lowest bit of every field where addresses take none."""
 
 
-@lru_cache(maxsize=16)
+@cached_per_machine()
+def _shifts() -> dict[Axis, int]:
+    """Lowest bit of every field where addresses take none."""
+    return {
+        axis: sum(_bits(below) for below in _CODE_ORDER[:i] if below is not Axis.ADDRESS)
+        for i, axis in enumerate(_CODE_ORDER)
+    }
+
+
+@cached_per_machine(16)
 def place_codes(layout: Layout) -> tuple[PlaceCode, NDArray[np.integer]]:
     """`locate` as numbers: the place of every element in flat order (replicated coordinates are 0), then once more that
     of element 0 for the index -1. Shared between callers: read only."""
@@ -153,7 +156,8 @@ def as_words(array: NDArray[np.generic]) -> NDArray[np.uint32]:
 
 
 def pack(array: NDArray[np.generic], layout: Layout, padding: int = 0) -> NDArray[np.uint32]:
-    """Contents of PE memory: uint32 [8, 8, 16, 4, words]; `padding` is the bit pattern of words without an element."""
+    """Contents of PE memory: uint32 [L2B, L1B, MAB, PE, words]; `padding` is the bit pattern of words without an
+    element."""
     if array.size != layout.size:
         raise ValueError(f"array of {array.shape} for a layout of {layout.shape}")
     words = np.append(as_words(array), np.uint32(padding))

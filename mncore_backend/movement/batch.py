@@ -11,11 +11,9 @@ from itertools import combinations, zip_longest
 
 import numpy as np
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import Layout
-from mnc.mncore_backend.machine import GROUPS
 from mnc.mncore_backend.movement.load import (
     DRAM_PER_L2BM,
     Arrival,
@@ -29,6 +27,7 @@ from mnc.mncore_backend.movement.load import (
 from mnc.mncore_backend.movement.staging import staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT
 from mnc.mncore_backend.program import Buffer, Builder
+from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
 Finish = Callable[[], DramImage]
 """Emits what remains of a load and says how the tensor lies in DRAM."""
@@ -59,7 +58,7 @@ def choose_forms(loads: Sequence[tuple[str, int]], rides: Sequence[tuple[str, in
             parts = [part for part in moved if part is not None]
             if len(parts) < len(moved):
                 continue
-            cycles = machine.MV_ISSUE_INTERVAL_STEPS * machine.CYCLES_PER_STEP * len({own for own in chosen if own})
+            cycles = chip().mv_issue_interval_steps * CYCLES_PER_STEP * len({own for own in chosen if own})
             cost = (
                 cycles + sum(size / _LONGS_PER_CYCLE[form] for form, size in parts),
                 sum(size * DRAM_PER_L2BM[form] for form, size in parts),
@@ -187,7 +186,7 @@ class _Transfer:
     """An MV of `total` long words of each L2BM that several tensors share."""
 
     def __init__(self, builder: Builder, form: str, total: int) -> None:
-        size = total * DRAM_PER_L2BM[form] // GROUPS
+        size = total * DRAM_PER_L2BM[form] // chip().groups
         self.form, self.total = form, total
         self.dram = builder.program.buffer("images", size, (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
         self._builder = builder
@@ -210,6 +209,6 @@ def _finisher(builder: Builder, layout: Layout, arrival: Arrival, transfer: _Tra
         emit_arrived(builder, arrival, transfer.start(), start)
         index = dram_index(np.concatenate([arrival.l2bm_index(i) for i in numbers], axis=1), form)
         places = segments(form, transfer.total, start, size)
-        return DramImage(transfer.dram, layout.shape, np.asarray(index), tuple(range(GROUPS)), 0, places)
+        return DramImage(transfer.dram, layout.shape, np.asarray(index), tuple(range(chip().groups)), 0, places)
 
     return finish

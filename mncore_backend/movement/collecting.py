@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, locate
+from mnc.mncore_backend.layout import Axis, Layout, locate
 from mnc.mncore_backend.movement.scope import Index
+from mnc.mncore_backend.target import chip
 
 
 def by_rows(source: Layout, held: Index, addresses: list[int]) -> list[int] | None:
@@ -12,8 +13,8 @@ def by_rows(source: Layout, held: Index, addresses: list[int]) -> list[int] | No
     them in the order of the target sorts them on the way down; what several MABs hold comes down as often, to the same
     address. None where that is the order of the target anyway."""
     first = held.reshape(-1, held.shape[-1] // 2, 2)[0, addresses, 0]
-    replicas = [mab for mab in range(AXIS_SIZE[Axis.MAB]) if mab & ~source.replicated_bits(Axis.MAB) == 0]
-    if len(replicas) == AXIS_SIZE[Axis.MAB] or (first < 0).any():
+    replicas = [mab for mab in range(chip().axis_size[Axis.MAB]) if mab & ~source.replicated_bits(Axis.MAB) == 0]
+    if len(replicas) == chip().axis_size[Axis.MAB] or (first < 0).any():
         return None
     where = locate(source)
     taken, mab = np.repeat(first, len(replicas)), np.add.outer(where[Axis.MAB][first], replicas).reshape(-1)
@@ -29,7 +30,7 @@ def taking_turns(source: Layout, held: Index, addresses: list[int]) -> list[int]
     if source.replicated_bits(Axis.L1B) or len(addresses) % 16 or (first < 0).any():
         return None
     where = locate(source)
-    given: list[list[tuple[int, int, int]]] = [[] for _ in range(AXIS_SIZE[Axis.L1B])]
+    given: list[list[tuple[int, int, int]]] = [[] for _ in range(chip().axis_size[Axis.L1B])]
     for address, element in zip(addresses, first, strict=True):
         mab, own = int(where[Axis.MAB][element]), int(where[Axis.ADDRESS][element])
         given[int(where[Axis.L1B][element])].append((mab, own, address))

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, PlaceCode, place_codes
+from mnc.mncore_backend.layout import Axis, Layout, PlaceCode, place_codes
 from mnc.mncore_backend.movement.agreement import NOBODY, agreed
 from mnc.mncore_backend.movement.estimate import counted
 from mnc.mncore_backend.movement.local import LONG, access
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import Buffer, Builder, upper
+from mnc.mncore_backend.target import PES_PER_MAB, chip
 
 Index = NDArray[np.integer]
 ANY = NOBODY  # a granule whose content does not matter
-PES = AXIS_SIZE[Axis.PE]
-MABS = AXIS_SIZE[Axis.MAB]
+PES = PES_PER_MAB
 QUAD = 4
 
 
@@ -142,21 +142,21 @@ def _without_gaps(wanted: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _rows(wanted: NDArray[np.int64], size: int, copied: int) -> bool:
     """Whether the image consists of whole l1bmd rows: granule i from MAB i mod 16, one address per row."""
-    if len(wanted) % MABS:
+    if len(wanted) % chip().mabs_per_l1b:
         return False
-    table = wanted.reshape(-1, MABS)
-    fits = (table == ANY) | (table // size == np.arange(MABS) & ~copied)
+    table = wanted.reshape(-1, chip().mabs_per_l1b)
+    fits = (table == ANY) | (table // size == np.arange(chip().mabs_per_l1b) & ~copied)
     address = np.where(table == ANY, table.max(axis=1, keepdims=True) % size, table % size)
     return bool(fits.all() and (address == address[:, :1]).all())
 
 
 def _fill_rows(builder: Builder, source: Buffer, l1bm: Buffer, wanted: NDArray[np.int64], size: int) -> None:
-    if counted(builder, -(-len(wanted) // (MABS * CYCLES))):
+    if counted(builder, -(-len(wanted) // (chip().mabs_per_l1b * CYCLES))):
         return
-    rows = np.maximum(wanted.reshape(-1, MABS).max(axis=1), 0) % size
+    rows = np.maximum(wanted.reshape(-1, chip().mabs_per_l1b).max(axis=1), 0) % size
     for i in range(0, len(rows), CYCLES):
         operand = access(source, [LONG * int(a) for a in rows[i : i + CYCLES]], LONG)
-        builder.emit("l1bmd", [operand], [upper(l1bm, MABS * PES * i)])
+        builder.emit("l1bmd", [operand], [upper(l1bm, chip().mabs_per_l1b * PES * i)])
 
 
 def _runs(mab: NDArray[np.int64], address: NDArray[np.int64], even: bool) -> list[tuple[int, int]]:

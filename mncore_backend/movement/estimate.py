@@ -3,22 +3,12 @@ them need not even be written: how many there will be is known before."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from math import inf
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout
-from mnc.mncore_backend.machine import (
-    CYCLES_PER_STEP,
-    GROUPS,
-    L2BS,
-    MV_FORMS,
-    MV_ISSUE_INTERVAL_STEPS,
-    MV_LATENCY_STEPS,
-    MvForm,
-    Shape,
-)
 from mnc.mncore_backend.program import AnyOperand, Buffer, BufferOperand, Builder, MachineOp, Program
+from mnc.mncore_backend.target import CYCLES_PER_STEP, MvForm, Shape, cached_per_machine, chip
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +28,9 @@ class Cost:
     def total_steps(self) -> int:
         """Steps when no MV overlaps PE work: the latencies of MVs that need each other's data, and the data phases at
         one side of a memory or the issue of the MVs, whichever takes longer (OPEN-38)."""
-        return self.steps + self.in_turn * MV_LATENCY_STEPS + max(self.busiest, self.mvs * MV_ISSUE_INTERVAL_STEPS)
+        machine = chip()
+        issued = self.mvs * machine.mv_issue_interval_steps
+        return self.steps + self.in_turn * machine.mv_latency_steps + max(self.busiest, issued)
 
 
 def estimate(plan: Callable[[Builder], object]) -> Cost:
@@ -109,7 +101,7 @@ class UpTo(list[MachineOp]):
         """One more. Raises TooMany."""
         super().append(op)
         if op.is_transfer:
-            self.spend(MV_ISSUE_INTERVAL_STEPS + (0 if self._waits else MV_LATENCY_STEPS))
+            self.spend(chip().mv_issue_interval_steps + (0 if self._waits else chip().mv_latency_steps))
             self._waits = True
         else:
             self.spend(1)
@@ -173,7 +165,7 @@ class _Phase:
     sides: tuple[Side, ...]
 
 
-@lru_cache(1 << 10)
+@cached_per_machine(1 << 10)
 def _phase(opcode: str, size: int, source: End, target: End) -> _Phase:
     form = _form(opcode, source, target)
     longs = form.source_longs(size) * _drams(form.source) + form.destination_longs(size) * _drams(form.destination)
@@ -189,11 +181,11 @@ def _end(operand: AnyOperand) -> End:
 def _instances(end: End, *, written: bool) -> list[Side]:
     """The sides of memories that an MV reads or fills."""
     memory, group, l2b = end
-    groups = range(GROUPS) if group is None else (group,)
+    groups = range(chip().groups) if group is None else (group,)
     if memory is not Memory.L2BM:
         return [(memory, own, written) for own in groups]
-    halves = range(L2BS // GROUPS) if l2b is None else (l2b,)
-    return [(Memory.L2BM, L2BS // GROUPS * own + half, written) for own in groups for half in halves]
+    halves = range(chip().l2bs // chip().groups) if l2b is None else (l2b,)
+    return [(Memory.L2BM, chip().l2bs // chip().groups * own + half, written) for own in groups for half in halves]
 
 
 _CROSSING = {Axis.L2B: ("mv",), Axis.L1B: ("mv", "l2bm"), Axis.MAB: ("mv", "l2bm", "l1bm")}
@@ -219,7 +211,7 @@ def _shape(end: End) -> Shape:
 def _form(opcode: str, source: End, target: End) -> MvForm:
     base = next((b for b in ("mvr2", "mvr4", "mvr") if opcode.startswith(b)), opcode)
     shapes = _shape(source), _shape(target)
-    for form in MV_FORMS:
+    for form in chip().mv_forms:
         if form.opcode == base and (form.source, form.destination) == shapes:
             return form
     raise ValueError(f"no form of {opcode} from {shapes[0]} to {shapes[1]}")

@@ -1,10 +1,10 @@
 """Cheap necessary conditions on the digits of two layouts of a tensor: which single moves are worth working out."""
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from math import prod
 
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Digit, Layout
+from mnc.mncore_backend.layout import Axis, Digit, Layout
+from mnc.mncore_backend.target import cached_per_machine, chip
 
 Bit = tuple[int, int]  # dimension and weight of a tensor index bit
 Place = tuple[Axis, int]  # hardware axis and coordinate bit
@@ -26,7 +26,7 @@ def atoms(layout: Layout) -> list[list[Digit]]:
     return result
 
 
-@lru_cache(maxsize=4096)
+@cached_per_machine(4096)
 def places(layout: Layout) -> Mapping[Place, Bit]:
     """The index bit that each bit of a hardware coordinate holds; bits that hold replicas are missing."""
     found: dict[Place, Bit] = {}
@@ -66,5 +66,5 @@ def may_hop(source: Layout, target: Layout) -> bool:
     a, b = places(source), places(target)
     if a.get((Axis.W, 1)) != b.get((Axis.W, 1)):
         return False
-    everywhere = target.replicated_bits(Axis.PE) == AXIS_SIZE[Axis.PE] - 1
+    everywhere = target.replicated_bits(Axis.PE) == chip().axis_size[Axis.PE] - 1
     return everywhere or _stay(a, b, (Axis.PE,))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout
+from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.movement.collecting import by_rows, taking_turns
 from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, fill, granules, long_words, origins, slack
 from mnc.mncore_backend.movement.estimate import check_share, counted
@@ -28,11 +28,11 @@ from mnc.mncore_backend.movement.scope import LEVELS, Index, filled_addresses, m
 from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, exchange, staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT, PeStep, placed
 from mnc.mncore_backend.program import Buffer, Builder, upper
+from mnc.mncore_backend.target import chip
 
 BLOCK = MV_UNIT // PES  # granules of one l2bm@k and of one MV unit
 CHUNK = 4  # granules of one cycle of l2bm@k
 ORDERS = 4  # in which L2Bs may exchange, at most
-L2BS = AXIS_SIZE[Axis.L2B]
 MOST_L1BM, MOST_L2BM = 4096, 16384  # long words of one staging buffer: half of the memory
 
 Granules = NDArray[np.int64]
@@ -59,7 +59,7 @@ class _Hop:
     @property
     def span(self) -> int:
         """Granule numbers of one L1B."""
-        return AXIS_SIZE[Axis.MAB] * self.longs
+        return chip().axis_size[Axis.MAB] * self.longs
 
 
 @dataclass(slots=True)
@@ -147,7 +147,7 @@ def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[
 
 def _long_words(source: Layout, target: Layout, held: Index) -> Index:
     """`long_words` of what the target holds; coordinates that hold replicas are looked at once."""
-    alike = [target.replicated_bits(axis) == AXIS_SIZE[axis] - 1 for axis in LEVELS]
+    alike = [target.replicated_bits(axis) == chip().axis_size[axis] - 1 for axis in LEVELS]
     once = held[tuple(slice(1) if same else slice(None) for same in alike)]
     longs = long_words(source, once)
     return np.broadcast_to(longs, (*held.shape[:-1], longs.shape[-1]))
@@ -166,7 +166,7 @@ def _slice(own: _Hop, longs: Index) -> list[Emit]:
         with suppress(NoWay):
             return [_within_l1b(own, granules(origin, origin.granule % own.span, (0, 1)))]
     image = l2bm_index(own.path, l1bm)[..., 0]
-    padding = np.full((L2BS, -image.shape[1] % MV_UNIT), -1, image.dtype)
+    padding = np.full((chip().l2bs, -image.shape[1] % MV_UNIT), -1, image.dtype)
     image = np.concatenate([image, padding], axis=1)
     origin = origins(own.source, image, l1b_axis=False)
     if same_l2b:
@@ -279,7 +279,7 @@ def _across_l2b(own: _Hop, wanted: Granules, size: int) -> list[Emit]:
     """`wanted` is [L2B, granule]. Every L2B collects all blocks that anybody wants from an L2B; PDM exchanges them, in
     the order in which they lie, or in that in which they are wanted. Raises NoWay."""
     span = own.span * 8
-    blocks = wanted.reshape(L2BS, -1, BLOCK)
+    blocks = wanted.reshape(chip().l2bs, -1, BLOCK)
     owners = np.where(blocks == ANY, ANY, blocks // span)
     top = owners.max(axis=2, keepdims=True)
     if not ((owners == top) | (owners == ANY)).all():
@@ -302,7 +302,7 @@ def _across_l2b(own: _Hop, wanted: Granules, size: int) -> list[Emit]:
         return emit
 
     ways: list[Emit] = []
-    for order, choices in orders(slot.reshape(L2BS, -1), rank.reshape(L2BS, -1), wanted_at_all, together):
+    for order, choices in orders(slot.reshape(chip().l2bs, -1), rank.reshape(chip().l2bs, -1), wanted_at_all, together):
         collect = _collect_l2bm(own, distinct[order].reshape(-1))
         ways += [way(*choice, collect) for choice in choices]
     return ways

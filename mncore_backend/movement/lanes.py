@@ -6,13 +6,14 @@ from dataclasses import replace
 from math import prod
 
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
-from mnc.mncore_backend.layout import CHIP_SHAPE, Axis, Digit, Layout, LayoutError, canonical
+from mnc.mncore_backend.layout import Axis, Digit, Layout, LayoutError, canonical
 from mnc.mncore_backend.movement.agreement import agreed
 from mnc.mncore_backend.movement.feasible import Bit, atoms, places
 from mnc.mncore_backend.movement.local import LONG, WORD, access, copy
 from mnc.mncore_backend.movement.scope import LEVELS, Index, analyse, filled_addresses
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import Buffer, Builder
+from mnc.mncore_backend.target import chip
 
 LANES = ((Axis.PE, 2), (Axis.PE, 1), (Axis.W, 1))  # coordinate bits, most significant lane bit first
 MOST_LONGS = 512  # of an intermediate layout: a quarter of an LM
@@ -53,7 +54,7 @@ def transpose(source: Layout, target: Layout, index_map: Index | None = None) ->
     need = analyse(source, target, index_map)
     if not all(need.keeps(axis) for axis in LEVELS[:3]):
         return []
-    shape = (*CHIP_SHAPE, -1, 2)
+    shape = (*chip().shape, -1, 2)
     lane = (2 * need.at(Axis.PE) + need.at(Axis.W)).reshape(shape)
     wanted = need.wanted.reshape(shape)
     if source.replicated_bits(Axis.PE) or source.replicated_bits(Axis.W):  # any replica will do: take the first

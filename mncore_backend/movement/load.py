@@ -8,7 +8,6 @@ import numpy as np
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import Axis, Layout, place
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS
 from mnc.mncore_backend.movement.estimate import move_steps
 from mnc.mncore_backend.movement.lanes import Emit, collected
 from mnc.mncore_backend.movement.own_part import own_part
@@ -28,6 +27,7 @@ from mnc.mncore_backend.movement.paths import (
 from mnc.mncore_backend.movement.staging import alternating, emit_down, emit_l2bm_down
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_GRANULE, MV_UNIT, PeStep, placed
 from mnc.mncore_backend.program import Buffer, Builder, upper
+from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
 
 def plan_load(builder: Builder, layout: Layout, destination: Buffer, *, padding: int = 0) -> DramImage:
@@ -114,7 +114,7 @@ def _direct(layout: Layout, destination: Buffer, *, two_long: bool) -> Arrival:
 def _price(arrival: Arrival) -> float:
     """Steps of DRAM at full rate and of the PEs."""
     longs = arrival.l2bm_needed * DRAM_PER_L2BM[arrival.spread]
-    return longs / _DRAM_LONGS_PER_STEP + arrival.hop_steps
+    return longs / (chip().dram_port_longs_per_cycle * CYCLES_PER_STEP * chip().groups) + arrival.hop_steps
 
 
 def emit_from_l2bm(builder: Builder, arrival: Arrival, part: int, l2bm: Buffer, start: int, l1bm: Buffer) -> None:
@@ -139,7 +139,6 @@ def spread_of(layout: Layout) -> str:
 
 
 _LARGEST_PICKED = 64  # long words that a PE shares with others: more would take longer to consider than to bring
-_DRAM_LONGS_PER_STEP = 16 * CYCLES_PER_STEP * GROUPS
 
 SMALLEST, LARGEST = 1024, 4096
 """Long words of one L2BM that an MV of a large tensor brings."""
@@ -153,15 +152,15 @@ DRAM_PER_L2BM = {"mvb": 1, "mvb4": 2, "mvb2": 4, "mvp": 8}
 def dram_index(l2bm: Index, spread: str) -> Index:
     """[L2B, k, word] as [group, DRAM long word, word]."""
     size = l2bm.shape[1]
-    by_group = l2bm.reshape(GROUPS, 2, size, 2)
+    by_group = l2bm.reshape(chip().groups, 2, size, 2)
     if spread == "mvp":
-        return by_group.reshape(GROUPS, 2 * size, 2)
+        return by_group.reshape(chip().groups, 2 * size, 2)
     if spread == "mvb2":
         return by_group[:, 0]
-    units = by_group[0].reshape(2, size // MV_UNIT, GROUPS, MV_GRANULE, 2)  # l u s j w
+    units = by_group[0].reshape(2, size // MV_UNIT, chip().groups, MV_GRANULE, 2)  # l u s j w
     if spread == "mvb":
-        return units[0].transpose(1, 0, 2, 3).reshape(GROUPS, size // GROUPS, 2)
-    return units.transpose(2, 1, 0, 3, 4).reshape(GROUPS, size // 2, 2)
+        return units[0].transpose(1, 0, 2, 3).reshape(chip().groups, size // chip().groups, 2)
+    return units.transpose(2, 1, 0, 3, 4).reshape(chip().groups, size // 2, 2)
 
 
 class Load:
@@ -187,7 +186,7 @@ class Load:
         self._groups = mv_groups(self._sizes, total if total <= 2 * ROUND else ROUND)
         wide = [sum(self._sizes[i] for i in group) for group in self._groups]
         wide[-1] += self._in_front
-        starts = np.cumsum([0, *(size * DRAM_PER_L2BM[arrival.spread] // GROUPS for size in wide)]).tolist()
+        starts = np.cumsum([0, *(size * DRAM_PER_L2BM[arrival.spread] // chip().groups for size in wide)]).tolist()
         self._wide, self._starts = wide, starts
         self._dram = builder.program.buffer("image", starts[-1], (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
         self._image: DramImage | None = None
@@ -205,7 +204,8 @@ class Load:
             pieces = ((0, self._starts[-2]), *((self._starts[-2] + start, size) for start, size in last))
             index = np.concatenate(images, axis=1)
             own = pieces if self._riders else ()
-            self._image = DramImage(self._dram, arrival.layout.shape, index, tuple(range(GROUPS)), self._padding, own)
+            groups = tuple(range(chip().groups))
+            self._image = DramImage(self._dram, arrival.layout.shape, index, groups, self._padding, own)
             self._emit()
         return self._image
 
@@ -219,7 +219,7 @@ class Load:
         held = np.concatenate([arrival.l2bm_index(i) for i in range(len(arrival.parts))], axis=1)
         pieces = tuple((self._starts[-2] + at, n) for at, n in segments(form, self._wide[-1], start, size))
         index = dram_index(held[:, :size], form)
-        return DramImage(self._dram, arrival.layout.shape, index, tuple(range(GROUPS)), 0, pieces)
+        return DramImage(self._dram, arrival.layout.shape, index, tuple(range(chip().groups)), 0, pieces)
 
     def _emit(self) -> None:
         builder, arrival, wide = self._builder, self._arrival, self._wide
@@ -248,7 +248,7 @@ def segments(form: str, total: int, start: int, size: int) -> tuple[tuple[int, i
     """Where `size` long words from `start` on of an MV of `total` long words of each L2BM lie in its DRAM image."""
     if form == "mvp":  # the halves lie behind each other
         return ((start, size), (total + start, size))
-    return ((start * DRAM_PER_L2BM[form] // GROUPS, size * DRAM_PER_L2BM[form] // GROUPS),)
+    return ((start * DRAM_PER_L2BM[form] // chip().groups, size * DRAM_PER_L2BM[form] // chip().groups),)
 
 
 def pieces(size: int) -> list[int]:
@@ -277,6 +277,6 @@ def emit_mv(builder: Builder, spread: str, dram: Buffer, start: int, l2bm: Buffe
             for half in range(2):
                 builder.emit("mvp", [upper(dram, start + half * size + at)], [upper(l2bm, at, l2b=half)], size=part)
         else:
-            there = start + at * DRAM_PER_L2BM[spread] // GROUPS
+            there = start + at * DRAM_PER_L2BM[spread] // chip().groups
             builder.emit(spread, [upper(dram, there)], [upper(l2bm, at)], size=part)
         at += part

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis
+from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.movement.local import LONG, access, constant
 from mnc.mncore_backend.movement.patterns import batched
 from mnc.mncore_backend.movement.scope import Index, Need
 from mnc.mncore_backend.movement.tables import Constants, Kept, load_words
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, with_mask
+from mnc.mncore_backend.target import chip
 
-MABS = AXIS_SIZE[Axis.MAB]
 BITS = 32
 """Masks of one long word of the table: those of its MSB word."""
 MOST_WAYS = 4
@@ -57,8 +57,8 @@ class Neighbours:
         far = way & (code.field(Axis.L2B) | code.field(Axis.L1B)) != 0
         whole &= way & code.field(Axis.PE) == 0
         self._bits = max(code.address_bits, first.shape[-1].bit_length())
-        mab = np.arange(MABS, dtype=np.int32).reshape(-1, 1, 1)
-        self._turn = (mab - code.get(first, Axis.MAB)) % MABS
+        mab = np.arange(chip().mabs_per_l1b, dtype=np.int32).reshape(-1, 1, 1)
+        self._turn = (mab - code.get(first, Axis.MAB)) % chip().mabs_per_l1b
         near = self._turn.astype(np.int64) << self._bits | code.get(first, Axis.ADDRESS)
         self._near = np.where(whole & ~far, near, NONE)
         self._far = whole & far
@@ -84,18 +84,18 @@ class Neighbours:
             if masks:
                 taken[..., 2 * target : 2 * target + 2] = (by_target[target] != NONE).reshape(*shape, 1)
         shifts = [
-            Shift(way % MABS, way >= MABS, _unpacked(mask).reshape(shape), pairs)
+            Shift(way % chip().mabs_per_l1b, way >= chip().mabs_per_l1b, _unpacked(mask).reshape(shape), pairs)
             for (way, mask), pairs in sorted(found.items())
         ]
         return shifts, Need(need.wanted & ~taken, need.code, need.place)
 
     def _with_holders(self) -> Index:
-        """The same, and for what comes from farther the address in the target of another MAB, with `MABS` added to the
-        number of those that it passes."""
+        """The same, and for what comes from farther the address in the target of another MAB, with the number of all
+        MABs added to that of those that it passes."""
         longs = self._near.shape[-1]
         holder = _holders(self.need, self._far, self._turn)
-        turn = (np.arange(MABS).reshape(-1, 1, 1) - holder // longs) % MABS
-        return np.where(holder != NONE, (turn + MABS) << self._bits | holder % longs, self._near)
+        turn = (np.arange(chip().mabs_per_l1b).reshape(-1, 1, 1) - holder // longs) % chip().mabs_per_l1b
+        return np.where(holder != NONE, (turn + chip().mabs_per_l1b) << self._bits | holder % longs, self._near)
 
 
 def _chosen(ways: Index) -> dict[int, bytes]:
@@ -116,10 +116,10 @@ def _holders(need: Need, wanted: NDArray[np.bool_], turn: Index) -> Index:
     code = need.code
     size = 1 << code.shift(Axis.L2B) + code.field(Axis.L2B).bit_count()
     l2b, l1b, mab, pe, longs = np.ogrid[tuple(slice(n) for n in wanted.shape)]
-    key = need.place[..., ::2] + size * ((l2b * AXIS_SIZE[Axis.L1B] + l1b) * AXIS_SIZE[Axis.PE] + pe)
+    key = need.place[..., ::2] + size * ((l2b * chip().axis_size[Axis.L1B] + l1b) * chip().axis_size[Axis.PE] + pe)
     places = np.broadcast_to(mab * wanted.shape[-1] + longs, wanted.shape)[wanted]
     keys, turns = key[wanted], turn[wanted]
-    order = np.lexsort([-np.bincount(turns, minlength=MABS)[turns], keys])
+    order = np.lexsort([-np.bincount(turns, minlength=chip().mabs_per_l1b)[turns], keys])
     first = np.concatenate([[True], np.diff(keys[order]) != 0])
     found = np.full(len(keys), NONE, np.int64)
     found[order] = np.where(first, NONE, places[order][np.maximum.accumulate(np.where(first, np.arange(len(keys)), 0))])

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
-from mnc.mncore_backend.layout import AXIS_SIZE, CHIP_SHAPE, Axis, Layout, addresses_in_use
+from mnc.mncore_backend.layout import Axis, Layout, addresses_in_use
 from mnc.mncore_backend.movement.lanes import Emit
 from mnc.mncore_backend.movement.local import LONG, T, access, constant, may_clash
 from mnc.mncore_backend.movement.scope import LEVELS, Index, analyse
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import COORDINATE, REGISTER_FILE, Buffer, BufferOperand, Builder, local
+from mnc.mncore_backend.target import chip
 
 Term = tuple[Axis, int, int]
 """Consecutive bits of a coordinate (as a mask), and the power of two that moves them to their place in the sum."""
@@ -25,7 +26,7 @@ def own_part(source: Layout, target: Layout, index_map: Index | None = None) -> 
     if not all(need.keeps(axis) for axis in LEVELS):
         return []
     longs = addresses_in_use(target)
-    words = np.where(need.wanted, need.source_words, -1).reshape(*CHIP_SHAPE, -1, 2)[..., longs, :]
+    words = np.where(need.wanted, need.source_words, -1).reshape(*chip().shape, -1, 2)[..., longs, :]
     split = _split(_long_words(words))
     if split is None:
         return []
@@ -76,16 +77,16 @@ def _split(longs: NDArray[np.int64] | None) -> tuple[list[int], list[Term]] | No
     common = longs[0, 0, 0, 0]
     own = np.where(longs >= 0, longs - common, -1).max(axis=-1)
     terms: list[Term] = []
-    total = np.zeros(CHIP_SHAPE, np.int64)
+    total = np.zeros(chip().shape, np.int64)
     for position, axis in enumerate(LEVELS):
-        for bit in range(AXIS_SIZE[axis].bit_length() - 1):
+        for bit in range(chip().axis_size[axis].bit_length() - 1):
             place = tuple(1 << bit if p == position else 0 for p in range(len(LEVELS)))
             weight = int(own[place])
             if weight <= 0:
                 continue
             if weight & (weight - 1):
                 return None
-            total += (np.indices(CHIP_SHAPE)[position] >> bit & 1) * weight
+            total += (np.indices(chip().shape)[position] >> bit & 1) * weight
             scale = weight.bit_length() - 1 - bit
             if terms and terms[-1][0] is axis and terms[-1][2] == scale:
                 terms[-1] = (axis, terms[-1][1] | 1 << bit, scale)
@@ -101,7 +102,7 @@ def _emit_sum(builder: Builder, terms: list[Term]) -> None:
     for number, (axis, mask, scale) in enumerate(terms):
         shift = scale + 1  # from long words to words
         operations = [("ilsl" if shift > 0 else "ilsr", abs(shift))] if shift else []
-        if mask != AXIS_SIZE[axis] - 1 or not operations:
+        if mask != chip().axis_size[axis] - 1 or not operations:
             operations.insert(0, ("iand", mask))
         term: Operand | BufferOperand = Operand(COORDINATE[axis.value])
         is_last = number == len(terms) - 1

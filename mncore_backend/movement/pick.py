@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
-from mnc.mncore_backend.layout import CHIP_SHAPE
-from mnc.mncore_backend.machine import WRITABLE_MASKS
 from mnc.mncore_backend.movement.crossing import SCRATCH
 from mnc.mncore_backend.movement.local import LONG, WORD, T, access, constant, copy
 from mnc.mncore_backend.movement.patterns import ABSENT, OFFSET, PADDED, batched, in_fours, patterns
@@ -18,6 +16,7 @@ from mnc.mncore_backend.movement.scope import Index, uniform
 from mnc.mncore_backend.movement.tables import Constants, Kept, load_words
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local
+from mnc.mncore_backend.target import WRITABLE_MASKS, chip
 
 ENTRIES = 2
 """Entries of a table in one long word: the LSB word holds two offsets, and what brings each of them to where T wants it
@@ -116,7 +115,7 @@ class Picker:
         """Groups of four target long words, each picked whole or, with two lanes, word by word; `index` and `padded`
         are [8, 8, 16, 4, long word, lane]."""
         lanes = index.shape[-1]
-        shape = (*CHIP_SHAPE, -1)
+        shape = (*chip().shape, -1)
         codes, which, begins = patterns(index.reshape(shape), padded.reshape(shape))
         which, begins = which.reshape(-1, lanes), begins.reshape(-1, lanes)
         groups = list(in_fours([tuple(own) for own in which.tolist()]))
@@ -195,7 +194,7 @@ class Picker:
             msb |= ((own & PADDED) == 0).astype(np.uint32) << np.uint32(_UNPADDED - slot)
         words = np.stack([msb, lsb], axis=-1)  # [block, cycle, 8, 8, 16, 4, word]
         return load_words(
-            self.builder, np.moveaxis(words, (0, 1), (4, 5)).reshape(*CHIP_SHAPE, -1), self.constants, self.kept
+            self.builder, np.moveaxis(words, (0, 1), (4, 5)).reshape(*chip().shape, -1), self.constants, self.kept
         )
 
 

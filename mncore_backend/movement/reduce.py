@@ -12,15 +12,14 @@ from functools import partial
 import numpy as np
 
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Layout, addresses_in_use
-from mnc.mncore_backend.machine import GROUPS
+from mnc.mncore_backend.layout import Axis, Layout, addresses_in_use
 from mnc.mncore_backend.movement.local import LONG, access, constant, copy
 from mnc.mncore_backend.movement.paths import Path
 from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, emit_l2bm_up, exchange, pe_operand, staging
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, Family, PeStep, pe_steps, placed
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, spare_lanes, upper, with_mask
+from mnc.mncore_backend.target import chip
 
-ALL_MABS = AXIS_SIZE[Axis.MAB] - 1
 # kind -> (reduction of the transfers, operation of the PE). The sum runs on the MAU, which normalises its result.
 KINDS = {"sum": ("ffadd", "fvadd"), "max": ("fmax", "fmax"), "min": ("fmin", "fmin")}
 
@@ -45,12 +44,12 @@ def plan_reduce(
     """
     if kind not in KINDS:
         raise ValueError(f"unknown reduction {kind}; known: {', '.join(KINDS)}")
-    bits = {axis: axes.get(axis, 0) for axis in AXIS_SIZE}
+    bits = {axis: axes.get(axis, 0) for axis in chip().axis_size}
     for axis, mask in bits.items():
         if mask & ~layout.replicated_bits(axis):
             raise ValueError(f"{layout} distributes data along bits {mask:#x} of {axis.value}: nothing to reduce there")
-    if bits[Axis.MAB] and kind != "sum" and layout.replicated_bits(Axis.MAB) == ALL_MABS:
-        bits[Axis.MAB] = ALL_MABS  # copies change neither maximum nor minimum, and one transfer takes all MABs
+    if bits[Axis.MAB] and kind != "sum" and layout.replicated_bits(Axis.MAB) == _all_mabs():
+        bits[Axis.MAB] = _all_mabs()  # copies change neither maximum nor minimum, and one transfer takes all MABs
     run = _Reduction(builder, kind, layout, addresses_in_use(layout), bits, source, target)
     run.local()
     run.climb()
@@ -61,13 +60,18 @@ def plan_reduce(
 def climbing_form(kind: str, layout: Layout, mabs: int) -> tuple[Family, str]:
     """Rates, and the upward opcode of a step, for a reduction over these MAB bits (0, 3 or 15)."""
     reduction = KINDS[kind][0]
-    if mabs == ALL_MABS:
+    if mabs == _all_mabs():
         return PE_FAMILIES[2], f"l1bmr{reduction}"
     if mabs == 3:
         return PE_FAMILIES[1], f"l1bmr4{reduction}"
-    if layout.replicated_bits(Axis.MAB) == ALL_MABS:
+    if layout.replicated_bits(Axis.MAB) == _all_mabs():
         return PE_FAMILIES[2], "l1bmm"
     return PE_FAMILIES[0], "l1bmd"
+
+
+def _all_mabs() -> int:
+    """All bits of the coordinate of a MAB."""
+    return chip().mabs_per_l1b - 1
 
 
 @dataclass(slots=True)
@@ -115,7 +119,7 @@ class _Reduction:
 
     def _shifted_mabs(self) -> list[int]:
         mask = self.bits[Axis.MAB]
-        return [] if mask in (0, 3, ALL_MABS) else [bit for bit in (8, 4, 2, 1) if mask & bit]
+        return [] if mask in (0, 3, _all_mabs()) else [bit for bit in (8, 4, 2, 1) if mask & bit]
 
     def _temporary(self, memory: Memory = Memory.GRF0) -> BufferOperand:
         return local(self.builder.temporary(CYCLES, (memory,), "partial"), range(CYCLES))
@@ -169,7 +173,7 @@ class _Reduction:
 
     def climb(self) -> None:
         """MABs (all or inside quads), L1Bs, and all L2Bs."""
-        mabs = self.bits[Axis.MAB] if self.bits[Axis.MAB] in (3, ALL_MABS) else 0
+        mabs = self.bits[Axis.MAB] if self.bits[Axis.MAB] in (3, _all_mabs()) else 0
         everywhere = self.bits[Axis.L2B] == 7
         if mabs or self.bits[Axis.L1B] or everywhere:
             self._climb(mabs, everywhere, self.target)
@@ -259,9 +263,8 @@ class _Reduction:
             pdm = self.builder.temporary(size, (Memory.PDM,), "reduce", alignment=MV_UNIT)
             between = upper(pdm, group=0)
         else:
-            between = upper(
-                self.builder.program.buffer("sums", size // GROUPS, (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
-            )
+            share = size // chip().groups
+            between = upper(self.builder.program.buffer("sums", share, (Memory.DRAM,), alignment=MV_UNIT, pinned=True))
         self.builder.emit(f"mvr{KINDS[self.kind][0]}", [upper(l2bm)], [between], size=size)
         result = staging(self.builder, Memory.L2BM, size, "reduced")
         self.builder.emit("mvb", [between], [upper(result)], size=size)
@@ -297,7 +300,7 @@ class _Reduction:
             self._up(step, l1bm, offset, "l1bmd", "")
         l2bm, back = (staging(self.builder, Memory.L2BM, L2BM_PER_L1BM * size, name) for name in ("exchange", "back"))
         emit_l2bm_up(self.builder, _APART, l1bm, l2bm, size)
-        lefts, units = np.arange(AXIS_SIZE[Axis.L2B]), np.arange(l2bm.size // MV_UNIT)
+        lefts, units = np.arange(chip().axis_size[Axis.L2B]), np.arange(l2bm.size // MV_UNIT)
         exchange(self.builder, l2bm, l2bm.size, lefts.tolist(), (lefts[:, np.newaxis] ^ bit) * len(units) + units, back)
         down = staging(self.builder, Memory.L1BM, size, "exchanged")
         emit_l2bm_down(self.builder, _APART, back, down, size, size)

@@ -10,7 +10,6 @@ import itertools
 import threading
 from collections import OrderedDict
 from contextlib import suppress
-from functools import lru_cache
 from heapq import heappop, heappush
 from math import inf
 
@@ -18,7 +17,6 @@ import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout, canonical, equivalent
-from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
 from mnc.mncore_backend.movement.estimate import TooMany, UpTo, count, move_steps
 from mnc.mncore_backend.movement.feasible import may_copy, may_stay
 from mnc.mncore_backend.movement.gather import plan_gather, single_move
@@ -29,6 +27,7 @@ from mnc.mncore_backend.movement.pick import Plan
 from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.pricing import relayout
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, Builder, Program
+from mnc.mncore_backend.target import cached_per_machine, chip
 
 Move = tuple[int, Layout, Emit]  # cost in steps, where it leads, how
 
@@ -37,7 +36,6 @@ EXPANDED = 40  # layouts from which the search goes on before it gives up
 HOPE = 0.6  # part of a rough price that a move is hoped to take: twice the error of these prices
 DEAR = 250  # steps above which detours and gathers are looked at as well
 
-THROUGH_PDM = 2 * (MV_LATENCY_STEPS + MV_ISSUE_INTERVAL_STEPS)  # steps of the least exchange between L2Bs
 
 IN_REGISTERS = 64  # long words up to which what lies between two moves is in a register file
 
@@ -100,7 +98,7 @@ def _plan(
     return Plan()
 
 
-@lru_cache(maxsize=256)
+@cached_per_machine(256)
 def _picked(source: Layout, target: Layout, cost: int) -> tuple[Move] | None:
     """A pick of what every PE holds itself, if that takes fewer than `cost` steps. As a part of longer chains it does
     not pay: it keeps the ALU from other work and its source in LM0, where that could pass by in a register file."""
@@ -115,7 +113,7 @@ def _between(layout: Layout) -> tuple[Memory, ...]:
     return REGISTER_FILE if layout.local_size <= IN_REGISTERS else LOCAL_MEMORY
 
 
-@lru_cache(maxsize=1024)
+@cached_per_machine(1024)
 def find_chain(
     source: Layout, target: Layout, *, detours: bool = True, limit: float = inf
 ) -> tuple[Move, ...] | None:
@@ -180,7 +178,8 @@ def _hopeful(here: Layout, there: Layout) -> float:
 
 def least_steps(here: Layout, there: Layout) -> int:
     """Steps that every chain from here to there takes at least."""
-    return 0 if may_stay(here, there, Axis.L2B) else THROUGH_PDM
+    through_pdm = 2 * (chip().mv_latency_steps + chip().mv_issue_interval_steps)  # the least exchange between L2Bs
+    return 0 if may_stay(here, there, Axis.L2B) else through_pdm
 
 
 class _KnownMoves:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis
+from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.movement.compose import ANY
 from mnc.mncore_backend.movement.crossing import Crossing
 from mnc.mncore_backend.movement.scope import LEVELS, Index, Need
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT
+from mnc.mncore_backend.target import chip
 
 IN_L1BM = 2  # steps for a unit of L1BM on its way into the PEs, beside the one that brings it there
 ABSENT = -1  # no source address, or none of those looked at
@@ -46,7 +47,7 @@ class Wanted:
         """Coordinates of the target words."""
         position = LEVELS.index(axis)
         inner = int(np.prod(self.need.wanted.shape[position + 1 :]))
-        return self.words // inner % AXIS_SIZE[axis]
+        return self.words // inner % chip().axis_size[axis]
 
     def only(self, chosen: NDArray[np.bool_]) -> "Wanted":
         """Some of them."""
@@ -94,7 +95,7 @@ class Route:
         width = self.size * max(1, len(way.blocks)) // unit  # units of one L2B
         key = _rank(way.lefts, wanted.at(Axis.L2B)) * width + place // unit
         own = wanted.own(Axis.L2B)
-        held = np.zeros((AXIS_SIZE[Axis.L2B], len(way.lefts) * width), np.bool_)
+        held = np.zeros((chip().axis_size[Axis.L2B], len(way.lefts) * width), np.bool_)
         held[own, key] = True
         most = max(1, int(held.sum(axis=1).max()))
         whole = CYCLES // way.mv_units if way.l1bs_differ and way.mv_units < CYCLES else 1  # an l2bmd moves four units
@@ -109,7 +110,7 @@ class Route:
         """Let every L1B receive the units that some PE of it wants, where that is less than all."""
         own = self.wanted.own(Axis.L1B)
         key = self.position // MV_UNIT
-        held = np.zeros((AXIS_SIZE[Axis.L1B], self.arriving // MV_UNIT), np.bool_)
+        held = np.zeros((chip().axis_size[Axis.L1B], self.arriving // MV_UNIT), np.bool_)
         held[own, key] = True
         most = int(held.sum(axis=1).max())
         if int(held.sum()) + most * IN_L1BM >= held.shape[1] * (1 + IN_L1BM):

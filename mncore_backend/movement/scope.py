@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.layout import (
-    AXIS_SIZE,
-    CHIP_SHAPE,
     Axis,
     Layout,
     PlaceCode,
@@ -17,6 +15,7 @@ from mnc.mncore_backend.layout import (
     place,
     place_codes,
 )
+from mnc.mncore_backend.target import chip
 
 Index = NDArray[np.integer]
 LEVELS = (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE)
@@ -115,7 +114,7 @@ class Need:
 
 def _own(axis: Axis) -> Index:
     """The coordinate of every PE along an axis, to be broadcast."""
-    return np.arange(AXIS_SIZE[axis], dtype=np.int32).reshape(*(-1 if a is axis else 1 for a in LEVELS), 1)
+    return np.arange(chip().axis_size[axis], dtype=np.int32).reshape(*(-1 if a is axis else 1 for a in LEVELS), 1)
 
 
 def mapped(target: Layout, index_map: Index | None) -> Index:
@@ -148,10 +147,10 @@ def filled_addresses(target: Layout, index_map: Index | None, wanted: NDArray[np
 
 def distinct(layout: Layout, axis: Axis) -> list[int]:
     """Coordinates of an axis that hold different data: one representative per set of replicas."""
-    return [i for i in range(AXIS_SIZE[axis]) if i & layout.replicated_bits(axis) == 0]
+    return [i for i in range(chip().axis_size[axis]) if i & layout.replicated_bits(axis) == 0]
 
 
 def uniform(values: Index) -> NDArray[np.bool_]:
     """Per trailing index: whether all PEs agree. `values` is [8, 8, 16, 4, n]."""
-    flat = values.reshape(int(np.prod(CHIP_SHAPE)), -1)
+    flat = values.reshape(int(np.prod(chip().shape)), -1)
     return (flat == flat[0]).all(axis=0)

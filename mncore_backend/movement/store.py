@@ -9,7 +9,6 @@ import numpy as np
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import Axis, Layout, place
-from mnc.mncore_backend.machine import GROUPS
 from mnc.mncore_backend.movement.load import DRAM_PER_L2BM, dram_index, pieces
 from mnc.mncore_backend.movement.paths import (
     MV_SLICE,
@@ -28,6 +27,7 @@ from mnc.mncore_backend.movement.paths import (
 from mnc.mncore_backend.movement.staging import alternating, emit_l2bm_up, emit_up, staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT, PE_FAMILIES, PeStep, placed
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, upper
+from mnc.mncore_backend.target import chip
 
 Sums = Mapping[Axis, int]
 """Coordinate bits of the places (all L2Bs, some L1Bs, all MABs) whose parts are added on the way."""
@@ -164,7 +164,7 @@ class StoreInParts:
 def _store_together(builder: Builder, spread: "Spread", departures: Sequence[Departure]) -> list[DramImage]:
     """Tensors behind each other in L2BM, and in every part of DRAM that the MV writes."""
     total = sum(departure.l2bm_total for departure in departures)
-    size = total // GROUPS if spread.reduced else total
+    size = total // chip().groups if spread.reduced else total
     parts = 1 if spread.reduced else len(spread.halves)
     dram = builder.program.buffer("images", parts * size, (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
     l2bm = staging(builder, Memory.L2BM, total, "shared")
@@ -207,14 +207,14 @@ class Spread:
     @property
     def groups(self) -> tuple[int, ...]:
         """Groups whose DRAM is written."""
-        return tuple(range(GROUPS)) if self.reduced else tuple(sorted({L >> 1 for L in self.keep}))
+        return tuple(range(chip().groups)) if self.reduced else tuple(sorted({L >> 1 for L in self.keep}))
 
     def dram_index(self, l2bm: Index) -> Index:
         """[L2B, k, word] as [group, DRAM long word, word]; groups that take no part hold nothing."""
         if self.reduced:
             return dram_index(l2bm, "mvb")  # the sum lies as what a broadcast would read
         size = l2bm.shape[1]
-        result = np.full((GROUPS, len(self.halves) * size, 2), -1, np.int64)
+        result = np.full((chip().groups, len(self.halves) * size, 2), -1, np.int64)
         for L in self.keep:
             at = self.halves.index(L & 1) * size
             result[L >> 1, at : at + size] = l2bm[L]
@@ -226,7 +226,7 @@ class Spread:
         at = 0
         for part in pieces(size):
             if self.reduced:
-                target = upper(dram, start + at * DRAM_PER_L2BM["mvb"] // GROUPS)
+                target = upper(dram, start + at * DRAM_PER_L2BM["mvb"] // chip().groups)
                 builder.emit("mvrffadd", [upper(l2bm, at)], [target], size=part)
             else:
                 self._emit_copies(builder, upper(l2bm, at), upper(dram, start + at), size, part)
@@ -238,7 +238,7 @@ class Spread:
         """One piece of `part` long words of each L2BM that is stored; in DRAM the halves lie `size` apart."""
         for i, half in enumerate(self.halves):
             there = target._replace(offsets=(target.offsets[0] + i * size,))
-            for g in (None,) if len(self.groups) == GROUPS else self.groups:
+            for g in (None,) if len(self.groups) == chip().groups else self.groups:
                 ends = source._replace(group=g, l2b=half), there._replace(group=g)
                 builder.emit("mvp", [ends[0]], [ends[1]], size=part)
 

@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.dram_image import DramImage
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Digit, Layout
+from mnc.mncore_backend.layout import Axis, Digit, Layout
 from mnc.mncore_backend.movement.load import plan_load
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder
+from mnc.mncore_backend.target import chip
 
 Constants = list[tuple[DramImage, NDArray[np.uint32]]]
 Kept = list[tuple[Buffer, Layout, NDArray[np.uint32]]]
@@ -21,7 +22,7 @@ def load_words(builder: Builder, words: NDArray[np.uint32], constants: Constants
         alike = bool((words == once).all())
         words = once if alike else words
         shape.append(words.shape[position])
-        dims.append(() if alike else (Digit(AXIS_SIZE[axis], axis, 1),))
+        dims.append(() if alike else (Digit(chip().axis_size[axis], axis, 1),))
     longs = words.shape[-1] // 2
     layout = Layout((*shape, 2 * longs), (*dims, (Digit(longs), Digit(2, Axis.W))))
     table = builder.temporary(longs, (LOCAL_MEMORY[1],), "table")

@@ -1,9 +1,9 @@
 """What the reference says of one operation, as Markdown."""
 
 from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Unit
-from mnc.mncore_backend.machine import HAZARDS, Hazard
 from mnc.mncore_backend.opcode_reference.meanings import MEANINGS, REDUCTION_MEANINGS
 from mnc.mncore_backend.opcode_reference.syntax import flags, hazard_rows, latency, operands, syntax
+from mnc.mncore_backend.target import Hazard, chip
 
 
 def opcodes_of(operation: str) -> list[OpcodeInfo]:
@@ -19,7 +19,7 @@ def _distance(hazard: Hazard) -> str:
 
 def distances(info: OpcodeInfo) -> list[str]:
     """When a result can be used, for every row of the hazard table; 1 statement later is the next one."""
-    rows = [HAZARDS[row] for row in hazard_rows(info)]
+    rows = [chip().hazards[row] for row in hazard_rows(info)]
     return [f"{row.consumer} after {row.producer}: {_distance(row)}" for row in rows]
 
 

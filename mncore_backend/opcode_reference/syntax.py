@@ -1,7 +1,7 @@
 """How an opcode is written, and what its operands, flags and distances are: sentences made from the tables."""
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.isa import OpcodeInfo, Port, Unit
+from mnc.mncore_backend.target import chip
 
 _NAMES = {Port.ALU_X: "x", Port.ALU_Y: "y", Port.LITERAL: "<literal>", Port.MATRIX: "$lx|$ly", Port.VECTOR: "x",
           Port.ADDEND: "z", Port.WRITE: "x", Port.ROW: "$lx<a>|$ly<a>"}  # fmt: skip
@@ -51,7 +51,7 @@ def _transfer_syntax(info: OpcodeInfo) -> list[str]:
     if info.unit is Unit.MV:
         return _mv_syntax(info)
     if info.unit is Unit.L1BM:
-        wide = machine.L1BM_FAMILIES[info.family].rate_two_long and (
+        wide = chip().l1bm_families[info.family].rate_two_long and (
             not info.reduction or info.precision == "f" or info.reduction == "bor"
         )
         memory = "$lb<a>|$llb<a>" if wide else "$lb<a>"
@@ -76,7 +76,7 @@ def _transfer_syntax(info: OpcodeInfo) -> list[str]:
 
 
 def _mv_syntax(info: OpcodeInfo) -> list[str]:
-    forms = [form for form in machine.MV_FORMS if form.opcode == info.operation]
+    forms = [form for form in chip().mv_forms if form.opcode == info.operation]
     return [
         f"{info.mnemonic}/n<size>[i<tag>][p<priority>] {form.source} {form.destination}" for form in forms
     ] or ["mvnop"]
@@ -104,19 +104,19 @@ def _is_pe(info: OpcodeInfo) -> bool:
 
 def _transfer_operands(info: OpcodeInfo) -> list[str]:
     if info.unit is Unit.L1BM:
-        family = machine.L1BM_FAMILIES[info.family]
+        family = chip().l1bm_families[info.family]
         text = f"L1BM side: {family.rate} long words per cycle, addresses in multiples of {family.alignment}"
         if family.rate_two_long and "$llb" in " ".join(syntax(info)):
             text += f"; with `$llb` {family.rate_two_long}, in multiples of {family.alignment_two_long}"
         return [text, "PE side: PE memory" + (", or `$mauf` `$aluf` as a source" if "u" in info.directions else "")]
     if info.family:
-        family = machine.L2BM_FAMILIES[info.family]
+        family = chip().l2bm_families[info.family]
         return [
             f"L2BM side: {family.l2bm_rate} long words per cycle, addresses in multiples of {family.l2bm_alignment}",
             f"L1BM side: {family.l1bm_rate} long words per cycle, addresses in multiples of {family.l1bm_alignment}",
         ]
     if info.unit is Unit.MV and info.ports:
-        unit = max(form.unit for form in machine.MV_FORMS if form.opcode == info.operation)
+        unit = max(form.unit for form in chip().mv_forms if form.opcode == info.operation)
         return [f"`n`: long words, a multiple of {unit}; `i`: tag, two hexadecimal digits from 01 to 3f"]
     return []
 
@@ -155,10 +155,10 @@ def hazard_rows(info: OpcodeInfo) -> tuple[str, ...]:
 def latency(info: OpcodeInfo) -> str:
     """How long the opcode lasts, in a sentence."""
     if info.unit is Unit.MV:
-        fixed = machine.MV_LATENCY_STEPS
+        fixed = chip().mv_latency_steps
         if not info.ports:
-            return f"issues at most once in {machine.MV_ISSUE_INTERVAL_STEPS} steps"
-        rates = sorted({form.data_cycles(64) for form in machine.MV_FORMS if form.opcode == info.operation})
+            return f"issues at most once in {chip().mv_issue_interval_steps} steps"
+        rates = sorted({form.data_cycles(64) for form in chip().mv_forms if form.opcode == info.operation})
         cycles = " or ".join(str(rate) for rate in rates)
         return f"{fixed} steps, and {cycles} cycles for every 64 of `n` (OPEN-48); use the result after `wait`"
     return "one step of four cycles, once per cycle"

@@ -1,7 +1,7 @@
 """Programs for transfers: L1BM, L2BM and MV."""
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.isa import OpcodeInfo, Unit
+from mnc.mncore_backend.target import chip
 
 _ONE = {"d": "3ff0000000000000", "f": "3f8000003f800000", "h": "3e003e003e003e00"}
 _THREE = {"d": "4008000000000000", "f": "4040000040400000", "h": "4100410041004100"}
@@ -136,7 +136,7 @@ def _reduction(info: OpcodeInfo) -> list[str]:
     if info.unit is Unit.L2BM:
         shown = "$lc32n0c0" if info.operation == "l2bmr2" else "$lc0n0c0"
         return [*head, f"{info.mnemonic} $lb0 $lc0", f"d get{dtype} {shown} 1"]
-    form = next(form for form in machine.MV_FORMS if form.opcode == info.operation)
+    form = next(form for form in chip().mv_forms if form.opcode == info.operation)
     target, shown = ("$p0@0", "$p0n0") if form.identifier == "R1" else ("$d0", "$d0n0")
     shown = "$d16n0" if info.operation == "mvr4" else shown
     transfer = f"{info.mnemonic}/n64i01 $lc0 {target}"

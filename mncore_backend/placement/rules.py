@@ -25,7 +25,6 @@ from mnc.mncore_backend.distribution.space import reduce_inside, resized
 from mnc.mncore_backend.distribution.tiles import possible_tiles
 from mnc.mncore_backend.distribution.windows import tiled_layout
 from mnc.mncore_backend.layout import Layout, LayoutError, permute, reshape
-from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.placement.movements import Movement, Movements
 from mnc.mncore_backend.placement.prices import (
     loop_steps,
@@ -44,9 +43,12 @@ from mnc.mncore_backend.placement.problem import (
 from mnc.mncore_backend.placement.state import Placed, State
 from mnc.mncore_backend.pricing import arrival, store
 from mnc.mncore_backend.program import LOCAL_MEMORY
+from mnc.mncore_backend.target import chip
 
-ROOM = MEMORIES[LOCAL_MEMORY[0]].longs // 8
-"""Long words per PE of one operand up to which no other placement is looked for."""
+
+def _room() -> int:
+    """Long words per PE of one operand up to which no other placement is looked for."""
+    return chip().memories[LOCAL_MEMORY[0]].longs // 8
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class Rules:
         alone = project(shape, digits, tuple(range(len(shape))))
         moving = loop_steps(op.work, alone) + movement_steps(alone, wanted)
         held = wanted.local_size * (1 + len(op.uses))  # operands and result, repeated as often as it is wanted
-        is_cheaper = held <= 8 * ROOM and loop_steps(op.work, wanted) <= moving
+        is_cheaper = held <= 8 * _room() and loop_steps(op.work, wanted) <= moving
         self.loops(state, number, op, wanted if is_cheaper else None)
 
     def finish(self, state: State) -> None:
@@ -166,7 +168,7 @@ class Rules:
         chosen = op.chosen if known and known[0] is None else ()
         accesses = [*free, op.access]
         return [
-            roomy_iteration(digits, op.extents, accesses, ROOM, chosen, axes, cyclic=cyclic)
+            roomy_iteration(digits, op.extents, accesses, _room(), chosen, axes, cyclic=cyclic)
             for digits in possible_iterations(op.extents, given, axes, cyclic=cyclic, parallel=op.parallel)
         ]
 
@@ -267,7 +269,7 @@ class Rules:
         alike = [s for s in op.sources if len(self.shape(s)) == len(shape) and s in state.layouts]
         found = [resized(state.layouts[s], shape) for s in alike] or [default_digits(shape, axes, cyclic=cyclic)]
         accesses = [tuple(range(len(shape)))] * 2
-        return [roomy_iteration(digits, shape, accesses, 4 * ROOM, axes=axes, cyclic=cyclic) for digits in found]
+        return [roomy_iteration(digits, shape, accesses, 4 * _room(), axes=axes, cyclic=cyclic) for digits in found]
 
     def take_rearrangement(self, state: State, number: int, op: Rearrangement, digits: list[Digits]) -> None:
         """Place a rearrangement whose result has these digits; sources that are free arrive in the same places."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 
-from mnc.mncore_backend.pricing.facts import AXIS_OF, IN_ADDRESS, LEVELS, REPLICAS, Facts
+from mnc.mncore_backend.pricing.facts import IN_ADDRESS, LEVELS, REPLICAS, Facts, axis_of
 from mnc.mncore_backend.pricing.hops import UNIT, cheapest
 
 L2B, L1B, MAB, PE, W = range(len(LEVELS))
@@ -58,7 +58,7 @@ class _Changes:
 
 def _changes(source: Facts, target: Facts) -> _Changes:
     found = _Changes(*([0] * len(LEVELS) for _ in ORIGINS))
-    for axis, before, after in zip(AXIS_OF, source.holds, target.holds, strict=True):
+    for axis, before, after in zip(axis_of(), source.holds, target.holds, strict=True):
         if before == after:
             found.kept += axis == L2B and before != REPLICAS
             continue

@@ -3,9 +3,9 @@ an index each bit of a coordinate holds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Digit, Layout
+from mnc.mncore_backend.layout import Axis, Digit, Layout
+from mnc.mncore_backend.target import cached_per_machine, chip
 
 REMEMBERED = 20_000
 """Layouts whose facts are remembered, and pairs whose price is: a search asks for the same ones again and again."""
@@ -14,10 +14,6 @@ LEVELS = (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE, Axis.W)
 """Hardware axes, the dearest to cross first."""
 IN_ADDRESS = len(LEVELS)
 _NUMBER = {**{axis: number for number, axis in enumerate(LEVELS)}, Axis.ADDRESS: IN_ADDRESS}
-_WIDTHS = [AXIS_SIZE[axis].bit_length() - 1 for axis in LEVELS]
-_FIRST = [sum(_WIDTHS[:number]) for number in range(len(LEVELS))]
-AXIS_OF = tuple(number for number, width in enumerate(_WIDTHS) for _ in range(width))
-"""The number of the axis of every coordinate bit."""
 REPLICAS = -1
 _DIMENSION = 1 << 32  # more than an extent
 
@@ -30,7 +26,7 @@ class Facts:
         longs: long words of a PE that hold an element.
         l2bs, l1bs, mabs, pes: coordinates that hold different data.
         free_l2b, free_l1b, free_mab, free_pe: bits of the coordinates along which there are replicas.
-        holds: for every coordinate bit (`AXIS_OF`) the bit of an index that it holds, or `REPLICAS`.
+        holds: for every coordinate bit (`axis_of`) the bit of an index that it holds, or `REPLICAS`.
         where: bits of indices that a coordinate or an address holds, and the number of the axis.
         is_padded: whether there are places without an element.
     """
@@ -49,10 +45,29 @@ class Facts:
     is_padded: bool
 
 
-@lru_cache(REMEMBERED)
+@cached_per_machine()
+def _widths() -> tuple[int, ...]:
+    """Bits of the coordinate of each axis."""
+    return tuple(chip().axis_size[axis].bit_length() - 1 for axis in LEVELS)
+
+
+@cached_per_machine()
+def _first() -> tuple[int, ...]:
+    """The number of the first coordinate bit of each axis."""
+    return tuple(sum(_widths()[:number]) for number in range(len(LEVELS)))
+
+
+@cached_per_machine()
+def axis_of() -> tuple[int, ...]:
+    """The number of the axis of every coordinate bit."""
+    return tuple(number for number, width in enumerate(_widths()) for _ in range(width))
+
+
+@cached_per_machine(REMEMBERED)
 def facts(layout: Layout) -> Facts:
     """Facts of a layout, remembered."""
-    holds = [REPLICAS] * len(AXIS_OF)
+    first = _first()
+    holds = [REPLICAS] * len(axis_of())
     where: dict[int, int] = {}
     taken = [0] * (len(LEVELS) + 1)
     longs, padded = 1, False
@@ -65,13 +80,13 @@ def facts(layout: Layout) -> Facts:
                 bit = dim * _DIMENSION + own
                 where[bit] = axis
                 if axis != IN_ADDRESS:
-                    holds[_FIRST[axis] + stride.bit_length() - 1] = bit
+                    holds[first[axis] + stride.bit_length() - 1] = bit
                     taken[axis] |= stride
                 size, own, stride = size >> 1, own << 1, stride << 1
             weight *= digit.size
         longs *= used_addresses(extent, digits, weight)
         padded |= weight != extent
-    free = [AXIS_SIZE[axis] - 1 & ~bits for axis, bits in zip(LEVELS[:4], taken, strict=False)]
+    free = [chip().axis_size[axis] - 1 & ~bits for axis, bits in zip(LEVELS[:4], taken, strict=False)]
     return Facts(longs, *(1 << bits.bit_count() for bits in taken[:4]), *free, tuple(holds), where, padded)
 
 

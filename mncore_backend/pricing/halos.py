@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Digit, Layout
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, MV_LATENCY_STEPS
+from mnc.mncore_backend.layout import Axis, Digit, Layout
 from mnc.mncore_backend.pricing.facts import Facts, facts
 from mnc.mncore_backend.pricing.hops import DISTINCT_UNIT, UNIT
 from mnc.mncore_backend.pricing.resources import NOTHING, Resources
 from mnc.mncore_backend.pricing.window import Window, addresses, reached
+from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
-MABS, L1BS = AXIS_SIZE[Axis.MAB], AXIS_SIZE[Axis.L1B]
 PICKED = 0.75
 """Steps to pick a long word by an index table: four at a time are read, put together and written, mostly from the same
 addresses as the four before."""
@@ -76,7 +75,7 @@ def halos(
     found = Resources(
         alu=2 * copied / CYCLES_PER_STEP + (MASKED - 1) * groups,
         l1bm=2 * shifted / CYCLES_PER_STEP + groups,
-        latency=MV_LATENCY_STEPS,
+        latency=chip().mv_latency_steps,
     )
     for cut in cuts:
         far = longs * (1 - cut.own) * kept / (cut.own if cut in inner else 1)
@@ -93,7 +92,7 @@ def _across(own: Facts, cut: _Cut, axis: Axis, wanted: float) -> Resources:
     if mabs == 1:
         l1bm = (given + wanted) / CYCLES_PER_STEP
     else:
-        l1bm = UNLIKE * (given * MABS / mabs / CYCLES_PER_STEP + down / COMING_DOWN)
+        l1bm = UNLIKE * (given * chip().mabs_per_l1b / mabs / CYCLES_PER_STEP + down / COMING_DOWN)
     alu, tables = PICKED * wanted, 0.0
     if mabs > 1:
         alu, tables = UNLIKE * alu, TABLED * wanted + UNEVEN * own.is_padded
@@ -101,8 +100,8 @@ def _across(own: Facts, cut: _Cut, axis: Axis, wanted: float) -> Resources:
         others = own.l1bs * (1 - 1 / cut.size(Axis.L1B))
         return Resources(alu=alu, l1bm=l1bm, l2bm=(up + down) * others / UNIT, mv=tables)
     of_l2b = down * own.l1bs / l1bs
-    l2bm = (up + down) * own.l1bs / l1bs / (DISTINCT_UNIT * L1BS if l1bs == 1 else UNIT)
-    return Resources(alu=alu, l1bm=l1bm, l2bm=l2bm, mv=of_l2b * EXCHANGED + tables, latency=2 * MV_LATENCY_STEPS)
+    l2bm = (up + down) * own.l1bs / l1bs / (DISTINCT_UNIT * chip().l1bs_per_l2b if l1bs == 1 else UNIT)
+    return Resources(alu=alu, l1bm=l1bm, l2bm=l2bm, mv=of_l2b * EXCHANGED + tables, latency=2 * chip().mv_latency_steps)
 
 
 def _is_place(digit: Digit) -> bool:

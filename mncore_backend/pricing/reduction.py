@@ -1,13 +1,12 @@
 """Prices of sums, maxima and minima of parts that differ in bits of hardware coordinates."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 from mnc.mncore_backend.layout import Axis, Layout
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
 from mnc.mncore_backend.pricing.facts import REMEMBERED, Facts, facts
 from mnc.mncore_backend.pricing.hops import DISTINCT_UNIT, UNIT
 from mnc.mncore_backend.pricing.resources import NOTHING, Resources
+from mnc.mncore_backend.target import CYCLES_PER_STEP, cached_per_machine, chip
 
 ALL_MABS, ALL_L2BS, QUAD = 15, 7, 3
 PDM_RATE, DRAM_RATE = 8, 32
@@ -29,7 +28,7 @@ def reduction(result: Layout, partial: Mapping[Axis, int] | Sequence[Axis]) -> R
     return _reduction(result, *bits)
 
 
-@lru_cache(REMEMBERED)
+@cached_per_machine(REMEMBERED)
 def _reduction(result: Layout, l2b: int, l1b: int, mab: int, pe: int, word: int) -> Resources:
     own = facts(result)
     shifted = 0 if mab in (0, QUAD, ALL_MABS) else mab
@@ -72,7 +71,8 @@ def _climb(own: Facts, mabs: int, l1b: int, *, everywhere: bool, in_place: bool)
     by_pdm = min(longs, SLICE * longs // size) <= MOST_BY_PDM
     data = longs / (PDM_RATE if by_pdm else DRAM_RATE) / CYCLES_PER_STEP
     turns = 2 * (slices if in_place else 1)
-    return climb + Resources(mv=max(data, 2 * slices * MV_ISSUE_INTERVAL_STEPS), latency=turns * MV_LATENCY_STEPS)
+    issued = 2 * slices * chip().mv_issue_interval_steps
+    return climb + Resources(mv=max(data, issued), latency=turns * chip().mv_latency_steps)
 
 
 def _pairs(own: Facts, l2b: int) -> Resources:
@@ -81,4 +81,4 @@ def _pairs(own: Facts, l2b: int) -> Resources:
     longs = groups * CYCLES_PER_STEP * UNIT  # of one L1B
     one = Resources(mau=groups, alu=2 * groups, l1bm=2 * groups, l2bm=2 * longs // DISTINCT_UNIT)
     data = max(longs * (l2b & 1), longs / 2 * (l2b >> 1).bit_count())
-    return one * times + Resources(mv=data, latency=2 * times * MV_LATENCY_STEPS)
+    return one * times + Resources(mv=data, latency=2 * times * chip().mv_latency_steps)

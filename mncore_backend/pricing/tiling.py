@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from math import log2
 
 from mnc.mncore_backend.layout import Axis, Digit, Layout
-from mnc.mncore_backend.machine import CYCLES_PER_STEP
 from mnc.mncore_backend.pricing.crossing import Crossing, crossing
 from mnc.mncore_backend.pricing.facts import IN_ADDRESS, LEVELS, facts
 from mnc.mncore_backend.pricing.halos import halos
@@ -12,6 +11,7 @@ from mnc.mncore_backend.pricing.relayout import relayout
 from mnc.mncore_backend.pricing.resources import Resources
 from mnc.mncore_backend.pricing.table import price
 from mnc.mncore_backend.pricing.window import Window, addresses, reached
+from mnc.mncore_backend.target import CYCLES_PER_STEP
 
 _LEVEL = {axis: number for number, axis in enumerate(LEVELS)}
 

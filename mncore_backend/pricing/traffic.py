@@ -1,19 +1,18 @@
 """Prices of what passes the DRAM ports: tensors that arrive, and tensors that are stored."""
 
-from functools import lru_cache
 
 from mnc.mncore_backend.layout import Layout
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
 from mnc.mncore_backend.pricing.facts import REMEMBERED, facts
 from mnc.mncore_backend.pricing.hops import cheapest
 from mnc.mncore_backend.pricing.resources import Resources
+from mnc.mncore_backend.target import CYCLES_PER_STEP, cached_per_machine, chip
 
 BROADCAST_RATE, PAIR_RATE = 32, 16
 """Long words per cycle that an L2BM takes where all of them get the same, or where two or four kinds of L2Bs share what
 comes from DRAM."""
 
 
-@lru_cache(REMEMBERED)
+@cached_per_machine(REMEMBERED)
 def arrival(layout: Layout) -> Resources:
     """What it takes to bring a tensor from DRAM to the PEs."""
     own = facts(layout)
@@ -22,14 +21,14 @@ def arrival(layout: Layout) -> Resources:
     rate = BROADCAST_RATE if own.free_l2b == 7 else PAIR_RATE if shared else PAIR_RATE / 2
     data = hops.longs / rate / CYCLES_PER_STEP
     return Resources(
-        mv=max(data, MV_ISSUE_INTERVAL_STEPS),
+        mv=max(data, chip().mv_issue_interval_steps),
         l2bm=hops.l2bm,
         l1bm=hops.l1bm,
-        latency=MV_LATENCY_STEPS,
+        latency=chip().mv_latency_steps,
     )
 
 
-@lru_cache(REMEMBERED)
+@cached_per_machine(REMEMBERED)
 def store(layout: Layout) -> Resources:
     """What it takes to bring one replica of a tensor from the PEs to DRAM."""
     own = facts(layout)
@@ -38,8 +37,8 @@ def store(layout: Layout) -> Resources:
     data = halves * hops.longs / PAIR_RATE / CYCLES_PER_STEP
     groups = 1 if own.free_l2b & 6 == 0 else own.l2bs // halves
     return Resources(
-        mv=max(data, halves * groups * MV_ISSUE_INTERVAL_STEPS),
+        mv=max(data, halves * groups * chip().mv_issue_interval_steps),
         l2bm=hops.l2bm,
         l1bm=hops.l1bm,
-        latency=MV_LATENCY_STEPS,
+        latency=chip().mv_latency_steps,
     )

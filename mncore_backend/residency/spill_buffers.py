@@ -16,13 +16,15 @@ from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Dl, Fetch, Scratch, Spill
 from mnc.dialects.mncore.attributes import memory_attribute, placement_of, shape_text
 from mnc.mncore_backend.allocation.allocate import CapacityError
-from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import LOCAL_MEMORY
 from mnc.mncore_backend.residency.accesses import Accesses, partial_sums, read_accesses
 from mnc.mncore_backend.residency.plan import Action, Kind, NoRoom, Use, Value, plan_residency
+from mnc.mncore_backend.target import chip
 
-LOCAL_LONGS = sum(MEMORIES[memory].longs for memory in LOCAL_MEMORY)
-"""Long words of local memory of a PE."""
+
+def _local_longs() -> int:
+    """Long words of local memory of a PE."""
+    return sum(chip().memories[memory].longs for memory in LOCAL_MEMORY)
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class SpillBuffers(Pass):
         with module.context, ir.Location.unknown():
             for op in module.body.operations:
                 if op.operation.name == "func.func":
-                    _spill(op.operation, LOCAL_LONGS * self.percent // 100)
+                    _spill(op.operation, _local_longs() * self.percent // 100)
 
 
 def _spill(function: Any, capacity: int) -> None:
@@ -65,7 +67,7 @@ def check_operations_fit(function: Any) -> None:
     """
     operations = [op.operation for op in function.regions[0].blocks[0].operations]
     accesses = read_accesses(operations)
-    _planned(operations, accesses, list(accesses.uses), LOCAL_LONGS)
+    _planned(operations, accesses, list(accesses.uses), _local_longs())
 
 
 def _values(accesses: Accesses, roots: list[Any], operations: list[Any]) -> list[Value]:

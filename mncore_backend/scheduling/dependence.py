@@ -12,7 +12,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.hazards import required_distance, reuse_distance
 from mnc.mncore_backend.scheduling.forwarding import latch_for
 from mnc.mncore_backend.scheduling.graph import Node
-from mnc.mncore_backend.scheduling.touches import ALL_INSTANCES, BASE_REGISTER, Touch
+from mnc.mncore_backend.scheduling.touches import BASE_REGISTER, INSTANCED, Touch
 
 WRITE_ORDER_ACROSS_PATHS = 2
 """Steps between two writes of L1BM over different paths, whose latencies differ (6 and 10 idle cycles, OPEN-47)."""
@@ -195,7 +195,7 @@ class Dependences:
     def _memory(self, memory: Memory) -> "_Plain | _Instanced":
         found = self._memories.get(memory)
         if found is None:
-            found = _Instanced() if memory in ALL_INSTANCES else _Plain()
+            found = _Instanced() if memory in INSTANCED else _Plain()
             self._memories[memory] = found
         return found
 

@@ -6,7 +6,6 @@ such sets may share one. All rules of parallel issue are here and nowhere else i
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TypeVar
 
 from mnc.core.diagnostics import InternalError
@@ -14,7 +13,7 @@ from mnc.mncore_backend.assembly.accesses import Access, Agent, Cycles, accesses
 from mnc.mncore_backend.assembly.records import Expression, Mask, Memory, Operand
 from mnc.mncore_backend.hazards import hazard_row
 from mnc.mncore_backend.isa import OPCODES, Unit
-from mnc.mncore_backend.machine import CONSTANT_MASK_BASE, HAZARDS
+from mnc.mncore_backend.target import CONSTANT_MASK_BASE, cached_per_machine, chip
 
 UNIT_BIT = {unit: 1 << i for i, unit in enumerate(Unit)}
 _MAU_BITS = UNIT_BIT[Unit.MAU] | UNIT_BIT[Unit.MWRITE] | UNIT_BIT[Unit.MREAD]
@@ -176,14 +175,15 @@ def merged(a: Needs, b: Needs) -> Needs | None:
 # ---- distances between steps that hold whatever the addresses --------------------------------------------------------
 
 
-def _port_distances() -> dict[tuple[Agent, Agent], int]:
+@cached_per_machine()
+def port_distances() -> dict[tuple[Agent, Agent], int]:
     """(producer, consumer) -> least distance in steps, from the rows of the hazard table that hold for any address."""
     table: dict[tuple[Agent, Agent], int] = {}
     for memory in (Memory.L1BM, Memory.L2BM):
         for producer in Agent:
             for consumer in Agent:
                 row = hazard_row(Access(memory, True, producer, NOWHERE), Access(memory, False, consumer, NOWHERE))
-                steps = HAZARDS[row].emit_steps if row else None
+                steps = chip().hazards[row].emit_steps if row else None
                 if steps and consumer is not Agent.MV:
                     table[producer, consumer] = max(steps, table.get((producer, consumer), 0))
     # OPEN-47: nobody says that the turnaround path is exempt from the rule about l2bmi.
@@ -191,33 +191,39 @@ def _port_distances() -> dict[tuple[Agent, Agent], int]:
     return table
 
 
-PORT_DISTANCES = _port_distances()
-LOCAL_DISTANCE = HAZARDS["9a"].emit_steps or 1
-REACH = max(LOCAL_DISTANCE, *PORT_DISTANCES.values())
-"""No port rule reaches as far as this many steps."""
+@cached_per_machine()
+def local_distance() -> int:
+    """Steps from a write of a local memory to a read of it."""
+    return chip().hazards["9a"].emit_steps or 1
 
 
-@lru_cache(1 << 12)
+@cached_per_machine()
+def reach() -> int:
+    """No port rule reaches as far as this many steps."""
+    return max(local_distance(), *port_distances().values())
+
+
+@cached_per_machine(1 << 12)
 def forbidden_before(agents: int, distance: int) -> int:
     """Agents that must not be active `distance` steps before a step with `agents`."""
     return sum(
-        {AGENT_BIT[p] for (p, c), steps in PORT_DISTANCES.items() if agents & AGENT_BIT[c] and distance < steps}
+        {AGENT_BIT[p] for (p, c), steps in port_distances().items() if agents & AGENT_BIT[c] and distance < steps}
     )
 
 
-@lru_cache(1 << 12)
+@cached_per_machine(1 << 12)
 def forbidden_after(agents: int, distance: int) -> int:
     """Agents that must not be active `distance` steps after a step with `agents`."""
     return sum(
-        {AGENT_BIT[c] for (p, c), steps in PORT_DISTANCES.items() if agents & AGENT_BIT[p] and distance < steps}
+        {AGENT_BIT[c] for (p, c), steps in port_distances().items() if agents & AGENT_BIT[p] and distance < steps}
     )
 
 
-@lru_cache(1 << 12)
+@cached_per_machine(1 << 12)
 def forbidden_around(agents: int) -> tuple[tuple[int, int], ...]:
     """Steps after (before: less than 0) a step with `agents`, and the agents that must not be active then."""
-    before = [(-distance, forbidden_before(agents, distance)) for distance in range(REACH)]
-    after = [(distance, forbidden_after(agents, distance)) for distance in range(REACH)]
+    before = [(-distance, forbidden_before(agents, distance)) for distance in range(reach())]
+    after = [(distance, forbidden_after(agents, distance)) for distance in range(reach())]
     return tuple((offset, forbidden) for offset, forbidden in (*before, *after) if forbidden)
 
 
@@ -225,4 +231,4 @@ def far_enough(earlier: Needs, later: Needs, distance: int) -> bool:
     """Port rules allow `later` to be issued `distance` (>= 1) steps after `earlier`."""
     if forbidden_before(later.agents, distance) & earlier.agents:
         return False
-    return distance >= LOCAL_DISTANCE or not earlier.local_writes & later.local_reads
+    return distance >= local_distance() or not earlier.local_writes & later.local_reads

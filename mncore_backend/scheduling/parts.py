@@ -11,12 +11,12 @@ from functools import partial
 from mnc.core.diagnostics import NODE_SEPARATOR
 from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.assembly.records import Memory, RepeatedNop
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, LONGEST_HAZARD_STEPS
 from mnc.mncore_backend.program import BufferOperand, MachineOp, Program
 from mnc.mncore_backend.scheduling.chains import TIES, produced_latch
 from mnc.mncore_backend.scheduling.orders import best_schedule
 from mnc.mncore_backend.scheduling.reading import moving_memories
 from mnc.mncore_backend.scheduling.scheduler import Schedule
+from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
 PARTED = 50_000
 """Operations of a program that is scheduled in parts: below, the second processor would gain a few seconds at most."""
@@ -50,7 +50,7 @@ def scheduled_lines(
     first, second = parts
     work = partial(_scheduled, first, most), partial(_scheduled, second, most)
     before, after = (work[0](), work[1]()) if both is None else both(*work)
-    between = _lines(_SEAM)
+    between = _lines(_seam())
     return Lines(before.texts + between.texts + after.texts, before.nodes + between.nodes + after.nodes)
 
 
@@ -58,14 +58,15 @@ def _scheduled(program: Program, most: int | None) -> Lines:
     return _lines(best_schedule(program, most))
 
 
-_SEAM = Schedule(
-    [RepeatedNop(LONGEST_HAZARD_STEPS)], [frozenset()], LONGEST_HAZARD_STEPS, CYCLES_PER_STEP * LONGEST_HAZARD_STEPS
-)
+def _seam() -> Schedule:
+    """What lies between two schedules: no hazard reaches across it."""
+    steps = chip().longest_hazard_steps
+    return Schedule([RepeatedNop(steps)], [frozenset()], steps, CYCLES_PER_STEP * steps)
 
 
 def joined(first: Schedule, second: Schedule) -> Schedule:
     """One schedule behind the other, neither of which leaves a transfer unfinished."""
-    parts = (first, _SEAM, second)
+    parts = (first, _seam(), second)
     return Schedule(
         [statement for part in parts for statement in part.statements],
         [nodes for part in parts for nodes in part.locations],

@@ -15,11 +15,10 @@ from typing import NoReturn
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.mncore_backend.assembly.accesses import Agent
 from mnc.mncore_backend.assembly.records import Expression, Memory, Statement
-from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS
 from mnc.mncore_backend.program import Program
 from mnc.mncore_backend.scheduling.forwarding import forwarded
 from mnc.mncore_backend.scheduling.graph import Bundle, Node
-from mnc.mncore_backend.scheduling.needs import AGENT_BIT, REACH, Needs, needs_of
+from mnc.mncore_backend.scheduling.needs import AGENT_BIT, Needs, needs_of, reach
 from mnc.mncore_backend.scheduling.reading import Reading, Stream
 from mnc.mncore_backend.scheduling.ready import ReadyQueues
 from mnc.mncore_backend.scheduling.statements import StatementWriter
@@ -27,13 +26,13 @@ from mnc.mncore_backend.scheduling.steps import StepRecord, StepTable, side_by_s
 from mnc.mncore_backend.scheduling.timeline import Port, Timeline, TransferTiming
 from mnc.mncore_backend.scheduling.transfers import TransferOrder, Transfers
 from mnc.mncore_backend.scheduling.window import Window
+from mnc.mncore_backend.target import chip
 
 WINDOW = 2000
 KEPT_IN_MIND = 2
 """How many urgent bundles that do not fit yet hold back less urgent ones."""
 MARGIN = 16
 """Steps by which those must be less urgent: holding back what is nearly as urgent gains nothing."""
-AHEAD = 2 * MV_ISSUE_INTERVAL_STEPS
 """Steps by which an MV is issued before its memories are free. Sooner gains nothing, as latencies overlap, and whoever
 is more urgent could not go before it any more."""
 LOOKED_AT = 32
@@ -242,7 +241,7 @@ class _ListScheduler:
 
     def _soon_due(self) -> list[tuple[Bundle, int]]:
         """The most urgent transfers inside the chip that will be ready within the reach of the port rules."""
-        due = [b for b in self.queues.due_before(self.step + REACH) if b.needs and b.needs[0].agents > 1]
+        due = [b for b in self.queues.due_before(self.step + reach()) if b.needs and b.needs[0].agents > 1]
         due.sort(key=lambda b: -b.priority)
         return [(b, b.earliest - self.step) for b in due[:KEPT_IN_MIND] if self.table.fits(b, b.earliest)]
 
@@ -250,7 +249,7 @@ class _ListScheduler:
         """Note an urgent bundle that a step soon will take, unless operations of the same kind keep it out again: an
         L1BM->PE transfer never comes to its turn behind a stream of PE->L1BM transfers."""
         if len(kept_out) < 2 * KEPT_IN_MIND and bundle not in self.taken:
-            distance = next((d for d in range(1, REACH) if self.table.fits(bundle, self.step + d)), None)
+            distance = next((d for d in range(1, reach()) if self.table.fits(bundle, self.step + d)), None)
             if distance is not None:
                 kept_out.append((bundle, distance))
 
@@ -304,7 +303,7 @@ class _ListScheduler:
         """Issue the first MV whose data phase can begin soon, or before `until` (issue then stalls for its interval).
         True if one was issued. Who could go but for its memories keeps them free for itself: others go before it only
         if they are done in time."""
-        latest = self.timeline.now + AHEAD if until is None else until
+        latest = self.timeline.now + 2 * chip().mv_issue_interval_steps if until is None else until
         reserved: dict[Port, int] = {}
         known: set[TransferTiming] = set()  # of those whose ports are reserved
         for _, _, bundle in self.queues.transfers[:LOOKED_AT] if self._may_issue(record, until) else ():

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from mnc.mncore_backend.scheduling.graph import Bundle, Node
 from mnc.mncore_backend.scheduling.needs import (
     EMPTY,
-    LOCAL_DISTANCE,
-    REACH,
     Needs,
     far_enough,
     forbidden_around,
+    local_distance,
     merged,
+    reach,
 )
 
 
@@ -28,13 +28,14 @@ class StepRecord:
 
 
 class StepTable:
-    """Steps from `first` on; those before it are finished and have been taken out, but for the last `REACH` ones, which
+    """Steps from `first` on; those before it are finished and have been taken out, but for the last `reach` ones, which
     later steps must respect."""
 
     def __init__(self) -> None:
         self.first = 0
+        self._local_distance = local_distance()
         self._records: deque[StepRecord] = deque()
-        self._past: deque[StepRecord] = deque([StepRecord() for _ in range(REACH)], maxlen=REACH)
+        self._past: deque[StepRecord] = deque([StepRecord() for _ in range(reach())], maxlen=reach())
 
     def __getitem__(self, step: int) -> StepRecord:
         offset = step - self.first
@@ -81,7 +82,7 @@ class StepTable:
                     return False
         reads, writes = needs.local_reads, needs.local_writes
         if reads | writes:
-            for distance in range(1, LOCAL_DISTANCE):
+            for distance in range(1, self._local_distance):
                 if reads and reads & self[step - distance].needs.local_writes:
                     return False
                 if writes and writes & self[step + distance].needs.local_reads:

@@ -10,12 +10,7 @@ from functools import lru_cache
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.mv_accesses import mv_form, transfer_accesses
 from mnc.mncore_backend.assembly.records import Memory, Transfer
-from mnc.mncore_backend.machine import (
-    CYCLES_PER_STEP,
-    MV_ISSUE_INTERVAL_STEPS,
-    MV_LATENCY_OVERLAPS,
-    MV_LATENCY_STEPS,
-)
+from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
 Port = tuple[Memory, int, bool]
 """Memory, instance and whether it is written: what a data phase occupies."""
@@ -31,7 +26,7 @@ class TransferTiming:
     @property
     def duration(self) -> int:
         """Steps from issue to completion if all ports are free."""
-        return self.data_steps + MV_LATENCY_STEPS
+        return self.data_steps + chip().mv_latency_steps
 
 
 def timing_of(transfer: Transfer) -> TransferTiming:
@@ -65,7 +60,7 @@ class Timeline:
     now: int = 0
     stalled: int = 0
     last_finish: int = 0
-    _last_issue: int = -MV_ISSUE_INTERVAL_STEPS
+    _last_issue: int = field(default_factory=lambda: -chip().mv_issue_interval_steps)
     _ports: dict[Port, int] = field(default_factory=dict)
     _free: dict[TransferTiming, int] = field(default_factory=dict)  # when all ports are, as far as it was asked for
 
@@ -81,11 +76,11 @@ class Timeline:
 
     def issue(self, timing: TransferTiming) -> int:
         """Issue an MV now; its completion time."""
-        self.stall_until(self._last_issue + MV_ISSUE_INTERVAL_STEPS)
+        self.stall_until(self._last_issue + chip().mv_issue_interval_steps)
         self._last_issue = self.now
         end = self.start(timing) + timing.data_steps
-        finish = end + MV_LATENCY_STEPS
-        self._ports.update(dict.fromkeys(timing.ports, end if MV_LATENCY_OVERLAPS else finish))
+        finish = end + chip().mv_latency_steps
+        self._ports.update(dict.fromkeys(timing.ports, end if chip().mv_latency_overlaps else finish))
         self._free.clear()
         self.last_finish = max(self.last_finish, finish)
         return finish
@@ -100,7 +95,7 @@ class Timeline:
     @property
     def may_issue(self) -> bool:
         """An MV can be issued now without a stall."""
-        return self.now >= self._last_issue + MV_ISSUE_INTERVAL_STEPS
+        return self.now >= self._last_issue + chip().mv_issue_interval_steps
 
     @property
     def cycles(self) -> int:

@@ -2,24 +2,19 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from mnc.mncore_backend.assembly.accesses import Access, accesses
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
 from mnc.mncore_backend.assembly.records import LATCHES, Expression, Memory, Transfer
-from mnc.mncore_backend.machine import GROUPS, L1BS_PER_L2B, L2BS
 from mnc.mncore_backend.program import BufferOperand, MachineOp
 from mnc.mncore_backend.scheduling.needs import Needs, needs_with
+from mnc.mncore_backend.target import cached_per_machine, chip
 
 # Addresses per unit. No L1BM instruction but l1bmp touches less than 4 long words, no L2BM instruction less than 64.
 # A coarser unit can only add orderings, never lose one.
 UNIT = {Memory.L1BM: 4, Memory.L2BM: 64, Memory.PDM: 16, Memory.DRAM: 16}
-ALL_INSTANCES = {
-    Memory.L1BM: (1 << L1BS_PER_L2B) - 1,
-    Memory.L2BM: (1 << L2BS) - 1,
-    Memory.PDM: (1 << GROUPS) - 1,
-    Memory.DRAM: (1 << GROUPS) - 1,
-}
+INSTANCED = (Memory.L1BM, Memory.L2BM, Memory.PDM, Memory.DRAM)
+"""Memories of which instructions name single copies."""
 BASE_REGISTER = {Memory.LM0: Memory.BAR0, Memory.LM1: Memory.BAR1}
 
 
@@ -44,21 +39,35 @@ def _active(access: Access) -> Iterable[tuple[int, int]]:
 
 
 _REMEMBERED = 1 << 16
-_touches: dict[int, Touch] = {}  # by the identity of the access, which the touch keeps alive: operands share accesses
+
+
+@cached_per_machine()
+def _touches() -> dict[int, Touch]:
+    """By the identity of the access, which the touch keeps alive: operands share accesses."""
+    return {}
+
+
+@cached_per_machine()
+def _all_instances() -> dict[Memory, int]:
+    """All copies of a memory below an L2B, or on the chip, as bits."""
+    machine = chip()
+    counts = zip(INSTANCED, (machine.l1bs_per_l2b, machine.l2bs, machine.groups, machine.groups), strict=True)
+    return {memory: (1 << count) - 1 for memory, count in counts}
 
 
 def _touch(access: Access) -> Touch:
-    found = _touches.get(id(access))
+    touches = _touches()
+    found = touches.get(id(access))
     if found is None:
-        instances = access.instances & ALL_INSTANCES.get(access.memory, 1)
+        instances = access.instances & _all_instances().get(access.memory, 1)
         found = Touch(access, access.memory, access.write, _units(access, _active(access)), instances)
-        if len(_touches) >= _REMEMBERED:
-            _touches.clear()
-        _touches[id(access)] = found
+        if len(touches) >= _REMEMBERED:
+            touches.clear()
+        touches[id(access)] = found
     return found
 
 
-@lru_cache(1 << 15)
+@cached_per_machine(1 << 15)
 def describe(expression: Expression) -> tuple[Needs, tuple[Touch, ...]]:
     """Issue requirements and touches of an expression; latches are left to the chains."""
     touched = accesses(expression)

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from enum import Enum
 
-from mnc.mncore_backend.machine import TAGS
 from mnc.mncore_backend.scheduling.graph import Bundle, Node
 from mnc.mncore_backend.scheduling.steps import StepRecord
 from mnc.mncore_backend.scheduling.timeline import Timeline
+from mnc.mncore_backend.target import TAGS
 
 SPARE_TAGS = 16
 """When fewer tags are free, finished transfers are waited for even if nobody needs them yet."""

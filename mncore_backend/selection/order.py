@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
-from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, BufferOperand, MachineOp, Program
 from mnc.mncore_backend.scheduling.chains import produced_latch
 from mnc.mncore_backend.scheduling.timeline import Port
 from mnc.mncore_backend.selection.kernels import Kernel, Region, apart, kernel_of
 from mnc.mncore_backend.selection.streams import around_exchanges
+from mnc.mncore_backend.target import chip
 
 _ABOVE = (Memory.L1BM, Memory.L2BM)
 _KERNELS = 400  # more than that are left as they are: the simulation takes quadratic time
@@ -45,7 +45,7 @@ def _fit_side_by_side(runs: Sequence[Sequence[MachineOp]]) -> bool:
         if isinstance(operand, BufferOperand) and operand.buffer.choices[0] in LOCAL_MEMORY:
             known = choices.get(operand.buffer, operand.buffer.choices)
             choices[operand.buffer] = (Memory.LM0,) if operand.t_indirect else known  # T addresses LM0 only
-    longs = {memory: MEMORIES[memory].longs for memory in LOCAL_MEMORY}
+    longs = {memory: chip().memories[memory].longs for memory in LOCAL_MEMORY}
     bound = {m: sum(b.size for b, allowed in choices.items() if allowed == (m,)) for m in LOCAL_MEMORY}
     total = sum(buffer.size for buffer in choices)
     return total <= sum(longs.values()) and all(bound[m] <= longs[m] for m in LOCAL_MEMORY)
@@ -65,7 +65,7 @@ def _fits_above(operations: Sequence[MachineOp]) -> bool:
     used = dict.fromkeys((*_ABOVE, *REGISTER_FILE), 0)
     for _, size, buffer in sorted(changes, key=lambda c: c[:2]):
         used[buffer.choices[0]] += size
-        if used[buffer.choices[0]] > MEMORIES[buffer.choices[0]].longs:
+        if used[buffer.choices[0]] > chip().memories[buffer.choices[0]].longs:
             return False
     return True
 

@@ -29,7 +29,6 @@ from mnc.mncore_backend.kernels.matmul import emit_matmul, sums_fit
 from mnc.mncore_backend.kernels.padding import emit_fill_padding, emit_fill_unused
 from mnc.mncore_backend.kernels.vector import ConstantPool, emit_vector
 from mnc.mncore_backend.layout import Axis, Layout, equivalent
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS
 from mnc.mncore_backend.movement import (
     DramImage,
     Plan,
@@ -50,6 +49,7 @@ from mnc.mncore_backend.selection.matmul import going_on, matmul_specs
 from mnc.mncore_backend.selection.nests import NestReader
 from mnc.mncore_backend.selection.order import ordered_kernels
 from mnc.mncore_backend.selection.owners import name_transfers, reader_names
+from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 from mnc.mncore_backend.trips import Slice
 
 SILENT = (
@@ -194,7 +194,9 @@ class _Selector:
             role: Any = ir.StringAttr(ir.DictAttr(ir.ArrayAttr(attributes)[i])["mncore.role"]).value
             if 0 in type_.shape:
                 buffer = self.selection.program.buffer("empty", 0, (Memory.DRAM,), pinned=True)
-                image = DramImage(buffer, tuple(type_.shape), np.zeros((GROUPS, 0, 2), np.int64), tuple(range(GROUPS)))
+                groups = chip().groups
+                none = np.zeros((groups, 0, 2), np.int64)
+                image = DramImage(buffer, tuple(type_.shape), none, tuple(range(groups)))
                 self.selection.tensors.append(HostTensor(self.names[value], role, _dtype(type_), image))
 
     def allocate(self, op: Any) -> None:

@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.machine import GROUPS, L2BS, MV_LATENCY_STEPS
 from mnc.mncore_backend.movement.transfers import MV_UNIT
 from mnc.mncore_backend.program import Buffer, BufferOperand, MachineOp, Program, upper
 from mnc.mncore_backend.selection.kernels import Kernel, kernel_of
-
-HALVES = L2BS // GROUPS
+from mnc.mncore_backend.target import chip
 
 
 @dataclass(eq=False)
@@ -48,7 +46,7 @@ def _streams(kernels: Sequence[Kernel]) -> list[_Stream]:
         for buffer in {o.buffer for op in kernel.operations for o in op.sources if isinstance(o, BufferOperand)}:
             if buffer in found:
                 found[buffer].hops.append(kernel)
-    return [stream for stream in found.values() if len(stream.moves) > HALVES and _is_plain(stream)]
+    return [stream for stream in found.values() if len(stream.moves) > chip().l2bs_per_group and _is_plain(stream)]
 
 
 def _is_plain(stream: _Stream) -> bool:
@@ -71,7 +69,7 @@ def _piece(kernel: Kernel) -> BufferOperand | None:
 def _comes_back_to_all(kernel: Kernel) -> bool:
     """Whether it fills all L2BMs from PDM."""
     written = sum(memory is Memory.L2BM and write for memory, _, write in kernel.ports)
-    return written == L2BS and any(memory is Memory.PDM for memory, _, _ in kernel.ports)
+    return written == chip().l2bs and any(memory is Memory.PDM for memory, _, _ in kernel.ports)
 
 
 def _around(
@@ -128,7 +126,7 @@ class _Moves:
         behind = self.now
         for (kernel, buffer), other in zip(staged, others, strict=True):
             op = kernel.operations[0]
-            begin = max(behind, begin + kernel.data_steps + MV_LATENCY_STEPS)
+            begin = max(behind, begin + kernel.data_steps + chip().mv_latency_steps)
             again = MachineOp("mvp", (upper(buffer),), op.destinations, size=op.size, location=op.location)
             self.kernels.append(_fixed(again, begin))
             self._note(op, begin + kernel.data_steps)
@@ -140,7 +138,7 @@ class _Moves:
         source = op.sources[0]
         assert isinstance(source, BufferOperand)
         buffer = self.program.buffer("ahead", op.size, (Memory.PDM,), alignment=MV_UNIT)
-        for group in range(GROUPS):
+        for group in range(chip().groups):
             ends = (source._replace(group=group),), (upper(buffer, group=group),)
             self.kernels.append(_fixed(MachineOp("mvp", *ends, size=op.size, location=op.location), self.now))
         self.now += kernel.data_steps
@@ -149,7 +147,7 @@ class _Moves:
     def _note(self, op: MachineOp, end: int) -> None:
         target = op.destinations[0]
         assert isinstance(target, BufferOperand)
-        self.arrivals.append((target.offsets[0], target.offsets[0] + op.size, end + MV_LATENCY_STEPS))
+        self.arrivals.append((target.offsets[0], target.offsets[0] + op.size, end + chip().mv_latency_steps))
 
 
 def _half(kernel: Kernel) -> int | None:

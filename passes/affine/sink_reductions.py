@@ -13,9 +13,10 @@ from mnc.core.bindings import ir
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import reduced_axes, summed_axes
 from mnc.dialects.mncore.attributes import placement_of
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, equivalent
+from mnc.mncore_backend.layout import Axis, equivalent
 from mnc.mncore_backend.movement import crosses, plan_relayout
 from mnc.mncore_backend.program import LOCAL_MEMORY, Builder, Program
+from mnc.mncore_backend.target import chip
 from mnc.passes.affine.linear_nest import (
     buffers_of,
     constant_of,
@@ -52,7 +53,7 @@ def _masks(function: Any, axis: Axis) -> set[int]:
     """Coordinate bits of the axis that reductions of the function sum over and a store can."""
     operations = [op.operation for op in function.regions[0].blocks[0].operations]
     masks = {reduced_axes(op).get(axis, 0) for op in operations if op.name == "mncore.reduce"} - {0}
-    return masks if axis is Axis.L1B else masks & {AXIS_SIZE[axis] - 1}
+    return masks if axis is Axis.L1B else masks & {chip().axis_size[axis] - 1}
 
 
 class _Sinking:

@@ -10,7 +10,7 @@ import numpy as np
 from mnc.core.bindings import ir
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.contraction import PRECISION
-from mnc.mncore_backend.machine import LONG_BYTES, WORD_BYTES, peak_multiply_adds
+from mnc.mncore_backend.target import LONG_BYTES, WORD_BYTES, chip
 from mnc.passes.graph.matching import constant_of, producer, shape_of, size_of, splat_of
 from mnc.passes.graph.mixed_precision import CONTRACTIONS, multiply_adds
 
@@ -48,7 +48,7 @@ class CountWork(Pass):
             for op in needed:
                 count = _contraction_work(op)
                 work += count
-                cycles += count / peak_multiply_adds(_LETTERS[self._precision_of(op)])
+                cycles += count / chip().peak_multiply_adds(_LETTERS[self._precision_of(op)])
             words += self._long_words(view.operation, needed)
         with module.context, ir.Location.unknown():
             i64, f64 = ir.IntegerType.get_signless(64), ir.F64Type.get()

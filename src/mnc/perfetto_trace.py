@@ -13,7 +13,7 @@ from mnc.core.files import whole_file
 from mnc.html_report.memory import usage
 from mnc.html_report.timeline import timeline
 from mnc.mncore_backend.assembly import parse_program
-from mnc.mncore_backend.machine import CLOCK_HZ, CYCLES_PER_STEP
+from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 from mnc.record.replay import replay
 
 MOST = 400_000
@@ -26,7 +26,7 @@ Slice = tuple[int, int, str]
 
 
 def _nanoseconds(step: int) -> int:
-    return round(step * CYCLES_PER_STEP * 1e9 / CLOCK_HZ)
+    return round(step * CYCLES_PER_STEP * 1e9 / chip().clock_hz)
 
 
 def tracks(text: str, record: dict[str, Any] | None, most: int = MOST) -> list[tuple[str, list[Slice]]]:

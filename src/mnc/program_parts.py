@@ -12,7 +12,7 @@ from mnc.lowering.linalg_to_spmd.numbered_weights import NumberedWeights
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emit import emit_unit, line_nodes
 from mnc.mncore_backend.program_ir import Image, read_attribute, read_images, read_trips, read_unit
-from mnc.mncore_backend.trips import GAP, Trips, check_dram, shifted
+from mnc.mncore_backend.trips import Trips, check_dram, gap, shifted
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def in_a_row(parts: Sequence[Part]) -> Executable:
     texts, nodes, tensors, base = [], [], [], 0
     for part in (part for part in parts if part.program.text):
         if texts:
-            texts.append(f"nop/{GAP}\n")
+            texts.append(f"nop/{gap()}\n")
             nodes.append("")
         texts.append(shifted(part.program.text, base))
         nodes += part.program.line_nodes

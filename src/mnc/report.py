@@ -13,7 +13,7 @@ from rich.text import Text
 from mnc.core.diagnostics import NODE_SEPARATOR
 from mnc.executable import Executable
 from mnc.mncore_backend.ideal import Ideal
-from mnc.mncore_backend.machine import LONG_BYTES
+from mnc.mncore_backend.target import LONG_BYTES
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.cost import Cost

@@ -22,9 +22,9 @@ from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.cost import cost_of
 from mnc.mncore_backend.distribution import Preference
 from mnc.mncore_backend.emit import emit_module
-from mnc.mncore_backend.machine import L2BS, LONG_BYTES, PES, WORD_BYTES
 from mnc.mncore_backend.schedule import Schedule
 from mnc.mncore_backend.scheduling import TooLongError
+from mnc.mncore_backend.target import LONG_BYTES, WORD_BYTES, chip
 from mnc.options import Options
 from mnc.stages import STAGES, Pipeline, stage_pipeline
 
@@ -54,12 +54,19 @@ LEAST_CYCLES = 1000
 BUSY_CYCLES = 2500
 """Programs of small tensors that take as many do not only wait: they are compiled with all operations placed together,
 too."""
-TINY = 2 * PES // L2BS * LONG_BYTES // WORD_BYTES
-"""Elements of a tensor that gives the PEs of one L2B two long words. To split less than that over L2Bs saves a step or
-two of work, and what has to be exchanged later passes PDM."""
-SMALL = 8 * TINY
-"""Elements of a tensor up to which operations are placed one after the other: what such programs wait for decides about
-them, and their preferences are tried out."""
+
+
+def tiny() -> int:
+    """Elements of a tensor that gives the PEs of one L2B two long words. To split less than that over L2Bs saves a step
+    or two of work, and what has to be exchanged later passes PDM."""
+    return 2 * chip().pes // chip().l2bs * LONG_BYTES // WORD_BYTES
+
+
+def small() -> int:
+    """Elements of a tensor up to which operations are placed one after the other: what such programs wait for decides
+    about them, and their preferences are tried out."""
+    return 8 * tiny()
+
 NOTE = "mnc.preferences"
 
 
@@ -128,7 +135,7 @@ class _Search:
     def starts(self) -> Iterator[tuple[Preference, ...]]:
         """Preferences of which the first with which there is room is compiled first, and alone where the program is
         long."""
-        if largest_tensor(self.module) > SMALL:
+        if largest_tensor(self.module) > small():
             yield (TOGETHER,)
         yield from sorted(STARTS, key=self.price)
 
@@ -206,7 +213,7 @@ def shortest(module: Any, options: Options) -> Compiled:
 
     Raises CompileError as the stages do with the preferences that are tried first.
     """
-    settled: set[Preference] = {ALIKE} if largest_tensor(module) <= TINY else set()
+    settled: set[Preference] = {ALIKE} if largest_tensor(module) <= tiny() else set()
     search, best = _with_regions(module, options, settled)
     if TOGETHER not in best.preferences:
         best = _with_rules(search, best, settled)

@@ -13,7 +13,7 @@ from typing import Any
 from mnc.core.diagnostics import NODE_SEPARATOR
 from mnc.mncore_backend.assembly.records import Expression, Step
 from mnc.mncore_backend.isa import OPCODES, Unit
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, DRAM_PORT_LONGS_PER_CYCLE, GROUPS, LONG_BYTES
+from mnc.mncore_backend.target import CYCLES_PER_STEP, LONG_BYTES, chip
 from mnc.record.replay import ISSUE, Event, Replay
 
 Owner = int | str
@@ -50,7 +50,8 @@ class Share:
         """Plain values; `bound` is the least that the work of the owner takes, of what it took `share_of_bound`."""
         total = CYCLES_PER_STEP * (self.busy + self.idle + self.stalled)
         moved = self.dram_read + self.dram_written
-        limits = {"compute": CYCLES_PER_STEP * self.mau, "DRAM": moved / GROUPS / DRAM_PORT_LONGS_PER_CYCLE}
+        ports = chip().groups * chip().dram_port_longs_per_cycle
+        limits = {"compute": CYCLES_PER_STEP * self.mau, "DRAM": moved / ports}
         bound = max(limits, key=lambda name: limits[name])
         longest = sorted(self.waits.items(), key=lambda pair: -pair[1])[:WAITS]
         return {

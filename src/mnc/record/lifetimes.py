@@ -7,8 +7,8 @@ from mnc.core.diagnostics import NODE_SEPARATOR
 from mnc.mncore_backend.assembly.accesses import Access
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
 from mnc.mncore_backend.assembly.records import Memory, Transfer
-from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import Buffer, BufferOperand, MachineOp
+from mnc.mncore_backend.target import chip
 from mnc.record.replay import Replay
 
 SHOWN = (
@@ -19,7 +19,8 @@ SHOWN = (
 
 def capacities() -> dict[str, dict[str, Any]]:
     """Long words of one copy of every memory of `SHOWN`, and whose copy it is."""
-    return {memory.name: {"longs": MEMORIES[memory].longs, "of": MEMORIES[memory].level} for memory in SHOWN}
+    shown = {memory.name: chip().memories[memory] for memory in SHOWN}
+    return {name: {"longs": facts.longs, "of": facts.level} for name, facts in shown.items()}
 
 
 def buffer_lives(

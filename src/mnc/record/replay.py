@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
 from mnc.mncore_backend.assembly.records import Memory, RepeatedNop, Statement, Step, Transfer
-from mnc.mncore_backend.machine import MV_LATENCY_STEPS
 from mnc.mncore_backend.scheduling.timeline import Timeline, timing_of
+from mnc.mncore_backend.target import chip
 
 ISSUE = -1
 """In place of a line that is waited for: the machine takes an MV only some steps after the last."""
@@ -88,7 +88,7 @@ def _issue(
     finish = timeline.issue(timing)
     if statement.tag is not None:
         running[statement.tag] = finish, line
-    end = finish - MV_LATENCY_STEPS
+    end = finish - chip().mv_latency_steps
     source, destination = statement.source, statement.destination
     assert source is not None and destination is not None  # timing_of has looked
     path = f"{Memory(source.memory).name} to {Memory(destination.memory).name}"

@@ -12,7 +12,6 @@ from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.allocation import CapacityError, allocate
 from mnc.mncore_backend.allocation.lifetimes import AHEAD
 from mnc.mncore_backend.assembly.records import Literal, Memory, Operand
-from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import (
     LOCAL_MEMORY,
     REGISTER_FILE,
@@ -23,6 +22,7 @@ from mnc.mncore_backend.program import (
     local,
     upper,
 )
+from mnc.mncore_backend.target import chip
 
 SHAPES = st.tuples(st.integers(1, 60), st.integers(0, 30), st.sampled_from([1, 2, 4, 16]))
 ANYWHERE = (*REGISTER_FILE, *LOCAL_MEMORY)
@@ -47,7 +47,7 @@ def assert_legal(program: Program) -> None:
     for buffer in lives:
         assert buffer.memory is not None and buffer.memory in buffer.choices
         assert buffer.base is not None and buffer.base % buffer.alignment == 0
-        assert buffer.base >= 0 and buffer.base + buffer.size <= MEMORIES[buffer.memory].longs
+        assert buffer.base >= 0 and buffer.base + buffer.size <= chip().memories[buffer.memory].longs
         placed[buffer] = range(buffer.base, buffer.base + buffer.size)
     known = list(lives)
     for i, a in enumerate(known):
@@ -290,7 +290,7 @@ def test_small_buffers_go_to_register_files_where_ports_allow_it() -> None:
 def test_small_buffers_stay_where_the_register_files_are_full() -> None:
     program = Program()
     builder = Builder(program)
-    longs = MEMORIES[Memory.GRF0].longs
+    longs = chip().memories[Memory.GRF0].longs
     full = [program.buffer(m.name, longs, (m,), pinned=True) for m in REGISTER_FILE]
     small = builder.temporary(4, LOCAL_MEMORY, "small")
     builder.emit("zero", (), [local(small, range(4))])
@@ -303,7 +303,7 @@ def test_a_register_file_holds_as_many_constants_as_it_has_long_words() -> None:
     """Alignment is for accesses to two long words at once, of which a single one has none."""
     made = Program()
     builder = Builder(made)
-    count = MEMORIES[Memory.GRF1].longs
+    count = chip().memories[Memory.GRF1].longs
     constants = [builder.temporary(1, (Memory.GRF1,), f"constant{i}") for i in range(count)]
     result = builder.temporary(1, (Memory.GRF0,), "result")
     for constant in constants:

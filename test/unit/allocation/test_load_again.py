@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from mnc.mncore_backend.allocation import allocate, load_again
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, Program, upper
+from mnc.mncore_backend.target import chip
 
-CAPACITY = MEMORIES[Memory.L2BM].longs
+CAPACITY = chip().memories[Memory.L2BM].longs
 
 
 def load(builder: Builder, size: int) -> tuple[Buffer, Buffer]:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from mnc.mncore_backend.allocation import CapacityError, allocate
 from mnc.mncore_backend.allocation.relieve import relieve
 from mnc.mncore_backend.assembly.records import Literal, Memory, Operand
-from mnc.mncore_backend.machine import MEMORIES
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, BufferOperand, Builder, Program, local
+from mnc.mncore_backend.target import chip
 
-ROOM = MEMORIES[Memory.LM0].longs
+ROOM = chip().memories[Memory.LM0].longs
 FOUR = range(4)
 
 

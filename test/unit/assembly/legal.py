@@ -7,7 +7,6 @@ operands and suffixes that a position does not take replaced, expressions that c
 from dataclasses import replace
 
 from assembly.legal_transfers import WIDE, debug_operand, debug_set, legal_transfer
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.records import (
     FIXED_VALUES,
     DebugGet,
@@ -26,6 +25,7 @@ from mnc.mncore_backend.assembly.records import (
 )
 from mnc.mncore_backend.checker import Severity, check_program
 from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Port, Unit
+from mnc.mncore_backend.target import MATRIX_ROWS, chip
 
 HISTORY = ("latch-idle", "turnaround-empty", "turnaround-kind", "turnaround-shift", "matrix-precision")
 _SIGNED = (Port.VECTOR, Port.PRODUCT, Port.ADDEND, Port.WRITE)
@@ -56,7 +56,7 @@ def legal(statement: Statement) -> Statement:
         repaired = debug_set(statement)
         return repaired if not broken(repaired) else RepeatedNop(1)
     if isinstance(statement, DramPreset):
-        return replace(statement, address=statement.address % machine.MEMORIES[Memory.DRAM].addresses)
+        return replace(statement, address=statement.address % chip().memories[Memory.DRAM].addresses)
     return statement
 
 
@@ -130,7 +130,7 @@ def _shared(expression: Expression, kept: tuple[Expression, ...]) -> Expression:
 
 def _addressed(operand: Operand) -> Operand:
     """A PE memory operand inside its memory, aligned to its width."""
-    size, width = machine.MEMORIES[operand.memory].addresses, operand.width
+    size, width = chip().memories[operand.memory].addresses, operand.width
     indirect = operand.t_indirect and operand.memory is Memory.LM0
     offset = operand.pe_offset
     if operand.flat is not None:
@@ -170,7 +170,7 @@ def _bank(operand: Operand, info: OpcodeInfo) -> Operand:
     width = operand.width if info.precision == "h" else 2
     if info.unit is Unit.MREAD and info.precision == "h":
         width = 4
-    row = operand.address % machine.MATRIX_ROWS[info.precision]
+    row = operand.address % MATRIX_ROWS[info.precision]
     return replace(operand, width=width, address=row // 2 * 2 if width == 4 else row)
 
 
@@ -219,12 +219,12 @@ def _near(operand: Operand, alignment: int, rate: int) -> Operand:
     """An L1BM or L2BM address aligned, with room for four cycles."""
     if operand.memory is Memory.TURNAROUND:
         return operand
-    room = machine.MEMORIES[operand.memory].addresses - 4 * rate
+    room = chip().memories[operand.memory].addresses - 4 * rate
     return replace(operand, address=operand.address % (room + 1) // alignment * alignment)
 
 
 def _l1bm(expression: Expression, info: OpcodeInfo, mask: Mask | None) -> Expression:
-    facts = machine.L1BM_FAMILIES[info.family]
+    facts = chip().l1bm_families[info.family]
     down = expression.sources[0].memory in _NEAR
     port = expression.sources[0] if down else expression.destinations[0]
     narrow = info.family == "d" or (info.reduction and (info.precision != "f" and info.reduction != "bor"))
@@ -247,10 +247,10 @@ def _l1bm(expression: Expression, info: OpcodeInfo, mask: Mask | None) -> Expres
 def _l2bm(expression: Expression, info: OpcodeInfo) -> Expression:
     source, target = expression.sources[0], expression.destinations[0]
     if info.operation == "l2bmdars":
-        staged = machine.DAR_STAGED_LONGS_PER_CYCLE
+        staged = chip().dar_staged_longs_per_cycle
         source = replace(_near(source, 1, staged), l2b=(source.l2b or 0) % 2)
         return replace(expression, sources=(source,), destinations=(replace(target, address=target.address % 1024),))
-    facts = machine.L2BM_FAMILIES[info.family]
+    facts = chip().l2bm_families[info.family]
     sides = []
     for operand in (source, target):
         near = operand.memory is Memory.L1BM

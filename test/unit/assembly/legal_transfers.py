@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly.mv_accesses import mv_form
 from mnc.mncore_backend.assembly.records import DebugOperand, DebugSet, Memory, Operand, Transfer
 from mnc.mncore_backend.isa import OPCODES
+from mnc.mncore_backend.target import Shape, chip
 
 WIDE = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)
 
@@ -15,7 +15,7 @@ def legal_transfer(transfer: Transfer) -> Transfer:
     if transfer.source is None or transfer.destination is None:
         return transfer
     name = OPCODES[transfer.opcode].operation
-    forms = [form for form in machine.MV_FORMS if form.opcode == name]
+    forms = [form for form in chip().mv_forms if form.opcode == name]
     form = mv_form(transfer) or forms[transfer.size % len(forms)]
     size = (transfer.size % 16 + 1) * form.unit
     sides = []
@@ -30,23 +30,23 @@ def legal_transfer(transfer: Transfer) -> Transfer:
     return replace(transfer, size=size, source=sides[0], destination=sides[1], tag=tag, repeat=repeat)
 
 
-def _mv_operand(shape: machine.Shape, operand: Operand, longs: int, takes_indirect: bool) -> Operand:
+def _mv_operand(shape: Shape, operand: Operand, longs: int, takes_indirect: bool) -> Operand:
     memory = {"p": Memory.PDM, "d": Memory.DRAM, "l": Memory.L2BM}[shape.value[1]]
     if memory is Memory.DRAM and operand.memory is Memory.DRAM_INDIRECT and takes_indirect:
         memory = Memory.DRAM_INDIRECT
-    one = shape in (machine.Shape.PDM_ONE, machine.Shape.DRAM_ONE, machine.Shape.L2BM_ONE)
-    each = shape in (machine.Shape.L2BM_ONE, machine.Shape.L2BM_EACH)
+    one = shape in (Shape.PDM_ONE, Shape.DRAM_ONE, Shape.L2BM_ONE)
+    each = shape in (Shape.L2BM_ONE, Shape.L2BM_EACH)
     if memory is Memory.DRAM_INDIRECT:
         address = operand.address % 1024
     else:
-        address = operand.address % (machine.MEMORIES[memory].addresses - longs + 1)
+        address = operand.address % (chip().memories[memory].addresses - longs + 1)
     group, l2b = (operand.group or 0) % 4, (operand.l2b or 0) % 2
     return Operand(memory, 1, address, group=group if one else None, l2b=l2b if each else None)
 
 
 def debug_operand(operand: DebugOperand) -> DebugOperand:
     """Inside the memory, and one instance of it."""
-    size = machine.MEMORIES[operand.memory].addresses - 8
+    size = chip().memories[operand.memory].addresses - 8
     if operand.memory in (Memory.MATRIX_X, Memory.MATRIX_Y, Memory.MASK):
         size = 8
     unit = operand.width if operand.memory in WIDE else 1

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 
 from assembly.strategies import expressions, transfers
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly import parse_line
 from mnc.mncore_backend.assembly.accesses import Access, Agent, accesses, issue_group, mask_cycles, produced_latch
 from mnc.mncore_backend.assembly.modifiers import is_legal_set, l1b_set
 from mnc.mncore_backend.assembly.mv_accesses import mv_form, transfer_accesses
 from mnc.mncore_backend.assembly.records import Expression, Mask, Memory, Step, Transfer
 from mnc.mncore_backend.isa import Unit
+from mnc.mncore_backend.target import chip
 
 
 def expression(text: str) -> Expression:
@@ -174,15 +174,15 @@ def test_indirect_dram_reads_the_table() -> None:
 
 
 def test_every_form_has_a_legal_example() -> None:
-    identifiers = {f.identifier for f in machine.MV_FORMS}
-    assert len(identifiers) == len(machine.MV_FORMS) == 25
+    identifiers = {f.identifier for f in chip().mv_forms}
+    assert len(identifiers) == len(chip().mv_forms) == 25
 
 
 @settings(max_examples=300, deadline=None)
 @given(expressions())
 def test_accesses_stay_inside_the_memories(expr: Expression) -> None:
     for access in accesses(expr):
-        facts = machine.MEMORIES.get(access.memory)
+        facts = chip().memories.get(access.memory)
         limit = facts.addresses if facts else 4
         for cycle in access.cycles:
             for first, last in cycle:
@@ -195,4 +195,4 @@ def test_accesses_stay_inside_the_memories(expr: Expression) -> None:
 def test_transfer_accesses_stay_inside_the_memories(transfer: Transfer) -> None:
     for access in transfer_accesses(transfer):
         for first, last in access.cycles[0]:
-            assert 0 <= first <= last <= machine.MEMORIES[access.memory].addresses
+            assert 0 <= first <= last <= chip().memories[access.memory].addresses

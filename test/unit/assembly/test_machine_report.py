@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 from project.tree import script
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.machine_drawing import hierarchy_svg
 from mnc.mncore_backend.machine_report import SECTIONS
+from mnc.mncore_backend.target import chip
 from mnc.tools.commands.machine import command
 
 
@@ -24,7 +24,7 @@ def test_the_drawing_names_every_level_and_stays_inside_its_frame() -> None:
     root = ElementTree.fromstring(hierarchy_svg())
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     texts = [e.text or "" for e in root.iter("{http://www.w3.org/2000/svg}text")]
-    for level in machine.LEVELS:
+    for level in chip().levels:
         assert any(text.startswith(f"{level.name}  x{level.count}") for text in texts)
     for box in root.iter("{http://www.w3.org/2000/svg}rect"):
         x, y = float(box.attrib.get("x", 0)), float(box.attrib.get("y", 0))
@@ -43,7 +43,7 @@ def test_sections_print_in_every_format(name: str) -> None:
 
 def test_every_assumption_is_listed() -> None:
     output = CliRunner().invoke(command, ["assumptions"]).output
-    assert all(a.constant in output and a.identifier in output for a in machine.ASSUMPTIONS)
+    assert all(a.constant in output and a.identifier in output for a in chip().assumptions)
 
 
 def test_an_unknown_section_is_refused() -> None:

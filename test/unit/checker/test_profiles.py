@@ -9,12 +9,12 @@ from assembly.strategies import ALL_HEALTH_CHECKS, EXECUTED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnc.mncore_backend import machine
 from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.assembly.records import Operand, Statement, Step
 from mnc.mncore_backend.assembly.shapes import form_of
 from mnc.mncore_backend.checker import CheckOptions, Finding, check, check_program
 from mnc.mncore_backend.checker.findings import Report
+from mnc.mncore_backend.target import chip
 
 OPTIONS = (CheckOptions(), CheckOptions(vendor=True), CheckOptions(strict=frozenset(["all"])))
 
@@ -28,7 +28,7 @@ def by_the_rules(statements: list[Statement], options: CheckOptions) -> list[Fin
 
 def address(operand: Operand, rng: random.Random) -> int:
     """Mostly small and aligned, so that statements meet; or at the end of the memory, beyond it, or off alignment."""
-    size = machine.MEMORIES[operand.memory].addresses
+    size = chip().memories[operand.memory].addresses
     return rng.choice(
         [
             *(8 * rng.randrange(4) for _ in range(6)),

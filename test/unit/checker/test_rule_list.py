@@ -5,7 +5,7 @@ import pytest
 
 from mnc.mncore_backend.checker import RULES, CheckOptions, check_text
 from mnc.mncore_backend.checker.examples import EXAMPLES
-from mnc.mncore_backend.machine import HAZARDS
+from mnc.mncore_backend.target import chip
 
 STATEMENTS = {
     "unknown mnemonic, wrong operand count, malformed literal, tag or payload": ("syntax",),
@@ -53,7 +53,7 @@ HISTORY = {
     "turnaround: empty, another kind, another shift": ("turnaround-empty", "turnaround-kind", "turnaround-shift"),
     "what a program leaves behind": ("tag-balance", "masks-left"),
     "cycles of one step": ("same-step-read",),
-    "distances": tuple(f"hazard-{row}" for row in HAZARDS if row not in ("8t", "9d", "10", "11")),
+    "distances": tuple(f"hazard-{row}" for row in chip().hazards if row not in ("8t", "9d", "10", "11")),
 }
 LISTS = {**STATEMENTS, **STEPS, **TRANSFERS, **HISTORY}
 CASES = EXAMPLES

@@ -20,13 +20,13 @@ from mnc.report import report
 from mnc.several_layouts import (
     PREFERENCES,
     PRICE,
-    TINY,
     Compiled,
     _Search,
     copy_module,
     largest_tensor,
     preferences_of,
     shortest,
+    tiny,
 )
 from mnc.stages import stage_pipeline
 from mnc.tools.commands.shared import parse_layouts
@@ -102,7 +102,7 @@ def test_what_is_asked_for_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(("rows", "settled"), [(SHORT, ["alike"]), (LONG, [])])
 def test_tiny_tensors_settle_one_preference(rows: int, settled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     module = before_layouts(rows, Options())
-    assert (largest_tensor(module) <= TINY) == bool(settled)
+    assert (largest_tensor(module) <= tiny()) == bool(settled)
     monkeypatch.setattr("mnc.several_layouts.LEAST_CYCLES", 10**9)  # no search
     assert list(shortest(module, Options()).preferences) == settled
 

@@ -13,7 +13,8 @@ from mnc.mncore_backend.distribution import (
 from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.distribution.tiles import aligned_digits, possible_tiles, straddling_steps
 from mnc.mncore_backend.distribution.windows import follow
-from mnc.mncore_backend.layout import AXIS_SIZE, Axis, Digit, Layout, parse
+from mnc.mncore_backend.layout import Axis, Digit, Layout, parse
+from mnc.mncore_backend.target import chip
 
 PLACES = (Digit(8, Axis.L2B), Digit(4, Axis.L1B))
 
@@ -86,4 +87,4 @@ def test_tiles_of_a_large_image_fill_the_chip() -> None:
     windows = (Window(0), Window(1, 1, 3, 1, 1), Window(2, 1, 4, 1, 1))
     digits = possible_tiles((32, 112, 112, 3, 3), (True, True, True, False, False), [(windows, None)])[0]
     spread = [d.size for own in digits for d in own if d.axis is not Axis.ADDRESS]
-    assert prod(spread) == prod(AXIS_SIZE.values())
+    assert prod(spread) == prod(chip().axis_size.values())

@@ -13,7 +13,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.emulator.snapshot import Snapshot
 from mnc.mncore_backend.emulator.state import longs_of, words_of
-from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
+from mnc.mncore_backend.target import chip
 
 from .harness import random_longs, run
 
@@ -111,12 +111,12 @@ def test_time_of_one_transfer():
     machine = Machine("strict")
     machine.write_pdm(0, 0, np.arange(2048))
     machine.run("mvp/n1024i01 $p0@0 $lc0@0.0\nnop/10\nnop; wait i01")
-    assert machine.statistics.cycles == 4 * (MV_LATENCY_STEPS + 1024 // 64 + 1)
-    assert machine.statistics.stall_cycles == 4 * (MV_LATENCY_STEPS + 16 - 10)
+    assert machine.statistics.cycles == 4 * (chip().mv_latency_steps + 1024 // 64 + 1)
+    assert machine.statistics.stall_cycles == 4 * (chip().mv_latency_steps + 16 - 10)
     slow = Machine("strict")
     slow.write_pdm(0, 0, np.arange(2048))
     slow.run("mvp/n1024i01 $p0@0 $lc0@1.0\nnop; wait i01")
-    assert slow.statistics.cycles == 4 * (MV_LATENCY_STEPS + 1024 // 32 + 1)
+    assert slow.statistics.cycles == 4 * (chip().mv_latency_steps + 1024 // 32 + 1)
 
 
 def test_transfers_share_ports_and_the_issue_interval():
@@ -124,17 +124,17 @@ def test_transfers_share_ports_and_the_issue_interval():
     machine.write_pdm(0, 0, np.arange(2048))
     machine.write_pdm(1, 0, np.arange(2048))
     machine.run("mvp/n1024i01 $p0@0 $lc0@0.0\nmvp/n1024i02 $p0@0 $lc0@0.1\nmvp/n1024i03 $p0@1 $lc0@1.0\nnop; wait i02")
-    issue = MV_ISSUE_INTERVAL_STEPS
-    second = 16 + 16 + MV_LATENCY_STEPS
+    issue = chip().mv_issue_interval_steps
+    second = 16 + 16 + chip().mv_latency_steps
     assert machine.engine.timeline.in_flight[0].tag == 1 or machine.engine.timeline.in_flight[0].tag == 3
-    assert machine.statistics.cycles == 4 * max(second + 1, 2 * issue + 16 + MV_LATENCY_STEPS)
+    assert machine.statistics.cycles == 4 * max(second + 1, 2 * issue + 16 + chip().mv_latency_steps)
 
 
 def test_time_covers_transfers_nobody_waits_for():
     machine = Machine("strict")
     machine.write_pdm(0, 0, np.arange(64))
     machine.run("mvp/n64 $p0@0 $d0@0\nnop/3")
-    assert machine.statistics.cycles == 4 * (MV_LATENCY_STEPS + 1)
+    assert machine.statistics.cycles == 4 * (chip().mv_latency_steps + 1)
     assert run("nop/3\nnop").statistics.cycles == 16
 
 

@@ -5,7 +5,6 @@ import struct
 import numpy as np
 import pytest
 
-from mnc.mncore_backend import machine as hardware
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.checker import Severity, check_text
 from mnc.mncore_backend.emulator import Machine, debug_format
@@ -13,6 +12,7 @@ from mnc.mncore_backend.emulator.debug_format import format_element
 from mnc.mncore_backend.emulator.numerics import alu_float
 from mnc.mncore_backend.emulator.numerics.block_float import block_normalise
 from mnc.mncore_backend.emulator.numerics.formats import DOUBLE, FORMATS, HALF, SINGLE
+from mnc.mncore_backend.target import chip
 
 from .harness import singles
 
@@ -176,12 +176,12 @@ def test_the_largest_legal_mix_of_a_step_is_accepted():
 
 def test_bandwidth_per_step():
     """Long words per step: l1bmd 256 per L1B, l1bmm 2-long 32, l1bmp 2-long 8; l2bmd 256 per L2B and 32 per L1B."""
-    families, upper = hardware.L1BM_FAMILIES, hardware.L2BM_FAMILIES
+    families, upper = chip().l1bm_families, chip().l2bm_families
     assert 4 * families["d"].rate == 256
     assert (4 * (families["m"].rate_two_long or 0), 4 * (families["p"].rate_two_long or 0)) == (32, 8)
     assert (4 * upper["l2bmd"].l2bm_rate, 4 * upper["l2bmd"].l1bm_rate) == (256, 32)
     assert 4 * upper["l2bmb"].l2bm_rate == 64
-    linear = next(form for form in hardware.MV_FORMS if form.identifier == "P10")
+    linear = next(form for form in chip().mv_forms if form.identifier == "P10")
     assert 4 * linear.source_rate == 64
 
 

@@ -8,7 +8,7 @@ import pytest
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.checker import CheckOptions, check_text
 from mnc.mncore_backend.emulator import EmulationError, Machine
-from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
+from mnc.mncore_backend.target import chip
 
 from .harness import random_longs, refused
 
@@ -155,7 +155,8 @@ def test_transfers_in_flight_share_memories_data_movement_1_1(text: str):
     count = text.count("mv")
     machine.run(text + "".join(f"nop; wait i0{i + 1}\n" for i in range(count)))
     data = -(-64 // 8 // 4)  # steps of a transfer between groups, the longest
-    assert machine.statistics.cycles <= 4 * (MV_LATENCY_STEPS + count * max(data, MV_ISSUE_INTERVAL_STEPS))
+    each = max(data, chip().mv_issue_interval_steps)
+    assert machine.statistics.cycles <= 4 * (chip().mv_latency_steps + count * each)
 
 
 STATIC = [

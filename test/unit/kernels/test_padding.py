@@ -9,9 +9,10 @@ from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.kernels.padding import emit_fill_padding
-from mnc.mncore_backend.layout import CHIP_SHAPE, Layout, pack, parse, place
+from mnc.mncore_backend.layout import Layout, pack, parse, place
 from mnc.mncore_backend.program import Builder, Program
 from mnc.mncore_backend.scheduling import schedule
+from mnc.mncore_backend.target import chip
 
 
 def check(layout: Layout) -> Program:
@@ -24,7 +25,7 @@ def check(layout: Layout) -> Program:
     machine = Machine()
     machine.poke_words(buffer.memory, 2 * buffer.base, pack(data, layout, padding=0xBAD))
     machine.run("\n".join(print_statement(s) for s in schedule(program).statements))
-    held = machine.peek_words(buffer.memory, 2 * buffer.base, 2 * buffer.size).reshape(*CHIP_SHAPE, -1)
+    held = machine.peek_words(buffer.memory, 2 * buffer.base, 2 * buffer.size).reshape(*chip().shape, -1)
     used = pack(np.zeros(layout.shape, np.uint32), layout, padding=1)
     assert (held[place(layout) >= 0] == pack(data, layout)[place(layout) >= 0]).all()
     assert (held[(place(layout) < 0) & (used == 1)] == 77).all()

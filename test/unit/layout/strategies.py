@@ -2,7 +2,8 @@
 
 from hypothesis import strategies as st
 
-from mnc.mncore_backend.layout import AXIS_SIZE, HARDWARE_AXES, Axis, Digit, Layout
+from mnc.mncore_backend.layout import HARDWARE_AXES, Axis, Digit, Layout
+from mnc.mncore_backend.target import chip
 
 
 @st.composite
@@ -20,7 +21,7 @@ def layouts(
     strings: list[list[Digit]] = [[] for _ in range(count)]
     for axis in axes:
         stride = 1
-        while stride < AXIS_SIZE[axis]:
+        while stride < chip().axis_size[axis]:
             target = draw(st.integers(-1, count - 1))
             if target >= 0:
                 strings[target].append(Digit(2, axis, stride))

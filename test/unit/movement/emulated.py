@@ -6,9 +6,9 @@ import numpy as np
 
 from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.emulator import Machine
-from mnc.mncore_backend.layout import CHIP_SHAPE
 from mnc.mncore_backend.program import Buffer, Program
 from mnc.mncore_backend.scheduling import Schedule, schedule
+from mnc.mncore_backend.target import chip
 
 
 class Emulated:
@@ -25,7 +25,7 @@ class Emulated:
 
     def peek(self, buffer: Buffer) -> np.ndarray:
         assert buffer.memory is not None and buffer.base is not None
-        return self.machine.peek_words(buffer.memory, 2 * buffer.base, 2 * buffer.size).reshape(*CHIP_SHAPE, -1)
+        return self.machine.peek_words(buffer.memory, 2 * buffer.base, 2 * buffer.size).reshape(*chip().shape, -1)
 
     def write_dram(self, buffer: Buffer, contents: dict[int, np.ndarray]) -> None:
         assert buffer.base is not None

@@ -6,10 +6,10 @@ from mnc.mncore_backend.allocation import allocate
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.layout import parse
-from mnc.mncore_backend.machine import CYCLES_PER_STEP, GROUPS, MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
 from mnc.mncore_backend.movement import estimate, plan_load, plan_store
 from mnc.mncore_backend.program import Builder, Program, upper
 from mnc.mncore_backend.scheduling import schedule
+from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
 LAYOUT = parse("((8_L2B:1, 16:2, 8_L1B:1), (2:1, 4_PE:1, 2_W:1))")
 
@@ -55,9 +55,9 @@ def test_data_phases_of_one_memory_add_up_data_movement_5_2() -> None:
         builder.emit("mvp", [upper(buffers[1], l2b=0)], [upper(buffers[0])], size=64)
 
     apart, together = (estimate(lambda builder, h=halves: moved(builder, h)) for halves in ((0, 1), (0, 0)))
-    assert apart.total_steps == MV_LATENCY_STEPS + apart.mv_cycles // CYCLES_PER_STEP // 2
-    assert together.total_steps == MV_LATENCY_STEPS + together.mv_cycles // CYCLES_PER_STEP
-    assert estimate(in_turn).total_steps == 2 * MV_LATENCY_STEPS + 2 * MV_ISSUE_INTERVAL_STEPS
+    assert apart.total_steps == chip().mv_latency_steps + apart.mv_cycles // CYCLES_PER_STEP // 2
+    assert together.total_steps == chip().mv_latency_steps + together.mv_cycles // CYCLES_PER_STEP
+    assert estimate(in_turn).total_steps == 2 * chip().mv_latency_steps + 2 * chip().mv_issue_interval_steps
 
 
 def test_transfers_of_different_groups_overlap() -> None:
@@ -65,11 +65,11 @@ def test_transfers_of_different_groups_overlap() -> None:
 
     def moved(builder: Builder, source: int) -> None:
         parts = builder.program.buffer("parts", 4096, (Memory.PDM,), alignment=64)
-        for group in range(GROUPS):
+        for group in range(chip().groups):
             shared = builder.program.buffer("shared", 4096, (Memory.L2BM,))
             origin = upper(parts, group=group if source < 0 else source)
             builder.emit("mvp", [origin], [upper(shared, group=group, l2b=0)], size=4096)
 
     apart, queued = (estimate(lambda builder, g=g: moved(builder, g)) for g in (-1, 0))
-    assert apart.total_steps == MV_LATENCY_STEPS + apart.mv_cycles // CYCLES_PER_STEP // GROUPS
-    assert queued.total_steps == MV_LATENCY_STEPS + queued.mv_cycles // CYCLES_PER_STEP
+    assert apart.total_steps == chip().mv_latency_steps + apart.mv_cycles // CYCLES_PER_STEP // chip().groups
+    assert queued.total_steps == chip().mv_latency_steps + queued.mv_cycles // CYCLES_PER_STEP

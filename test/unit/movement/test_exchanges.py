@@ -5,10 +5,10 @@ import pytest
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import parse
-from mnc.mncore_backend.machine import GROUPS
 from mnc.mncore_backend.movement import crossing
 from mnc.mncore_backend.movement.exchange_orders import unique_rows
 from mnc.mncore_backend.scheduling.chains import memory_of
+from mnc.mncore_backend.target import chip
 
 from .test_gather import check_gather
 from .test_relayout import check as check_relayout
@@ -49,7 +49,7 @@ def test_all_groups_raise_at_once() -> None:
     moved = [(op.sources[0], op.destinations[0]) for op in program.operations if op.is_transfer]
     raised = [(origin, target) for origin, target in moved if memory_of(target) is Memory.PDM]
     assert {(origin.l2b, target.group) for origin, target in raised} == {(0, None), (1, None)}
-    assert {origin.group for origin, _ in moved if memory_of(origin) is Memory.PDM} == set(range(GROUPS))
+    assert {origin.group for origin, _ in moved if memory_of(origin) is Memory.PDM} == set(range(chip().groups))
 
 
 def test_halves_of_groups_change_places() -> None:

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from layout.strategies import layouts
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.layout import AXIS_SIZE, HARDWARE_AXES, Axis, Layout, pack, parse, place
+from mnc.mncore_backend.layout import HARDWARE_AXES, Axis, Layout, pack, parse, place
 from mnc.mncore_backend.movement.load import plan_load
 from mnc.mncore_backend.movement.store import plan_store, plan_stores
 from mnc.mncore_backend.program import Buffer, Builder, Program
+from mnc.mncore_backend.target import MN_CORE_2
 
 from .chips import ready
 
@@ -101,7 +102,7 @@ def test_sums_at_every_level(sums: dict[Axis, int]) -> None:
     image = plan_store(Builder(program), layout, source, sums)
     chip = ready(program, emulated=True)
     data = np.arange(layout.size, dtype=np.float32)
-    index = np.meshgrid(*(np.arange(AXIS_SIZE[axis]) for axis in HARDWARE_AXES[:4]), indexing="ij")
+    index = np.meshgrid(*(np.arange(MN_CORE_2.axis_size[axis]) for axis in HARDWARE_AXES[:4]), indexing="ij")
     factor = np.ones_like(index[0])
     for axis, own in zip(HARDWARE_AXES, index, strict=False):
         factor *= 1 + (own & sums.get(axis, 0))
@@ -110,7 +111,7 @@ def test_sums_at_every_level(sums: dict[Axis, int]) -> None:
     chip.run(program)
     count = 1
     for axis, bits in sums.items():
-        count *= sum(1 + own for own in {i & bits for i in range(AXIS_SIZE[axis])})
+        count *= sum(1 + own for own in {i & bits for i in range(MN_CORE_2.axis_size[axis])})
     assert (image.unpack(chip.read_dram(image.buffer), np.float32) == data * count).all()
 
 

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnc.mncore_backend.layout import CHIP_SHAPE, parse
+from mnc.mncore_backend.layout import parse
 from mnc.mncore_backend.movement.patterns import ABSENT, OFFSET, PADDED, in_fours, patterns
+from mnc.mncore_backend.target import chip
 
 from .test_gather import check_gather
 
@@ -22,8 +23,8 @@ def test_patterns_say_what_was_asked_for(seed: int, count: int, kinds: int) -> N
     made = np.where(rng.random((kinds, 4096)) < 0.3, -1, rng.integers(0, 900, (kinds, 4096)))
     made[:, 0] = 0  # so that what is added to all is where the word begins
     kind, begin = rng.integers(0, kinds, count), rng.integers(0, 100, count)
-    index = np.where(made[kind] < 0, -1, made[kind] + begin[:, None]).T.reshape(*CHIP_SHAPE, count)
-    padded = (index < 0) & (rng.random(CHIP_SHAPE) < 0.5)[..., None]
+    index = np.where(made[kind] < 0, -1, made[kind] + begin[:, None]).T.reshape(*chip().shape, count)
+    padded = (index < 0) & (rng.random(chip().shape) < 0.5)[..., None]
     codes, which, begins = patterns(index, padded)
     assert len(codes) == len(set(kind.tolist()))
     own = np.moveaxis(codes[which], 0, -1)

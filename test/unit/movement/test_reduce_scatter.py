@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.layout import AXIS_SIZE, HARDWARE_AXES, Axis, Layout, parse, place
+from mnc.mncore_backend.layout import HARDWARE_AXES, Axis, Layout, parse, place
 from mnc.mncore_backend.movement import estimate, plan_reduce, plan_reduce_scatter, plan_relayout
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, Program
+from mnc.mncore_backend.target import MN_CORE_2
 
 from .chips import ready
 
@@ -26,7 +27,7 @@ def parts_of(layout: Layout, axes: dict[Axis, int]) -> np.ndarray:
     tensor = np.random.default_rng(1).integers(-999, 999, layout.size).astype(np.float32)
     held = place(layout)
     values = np.where(held >= 0, tensor[held], 0)
-    shape = [AXIS_SIZE[a] if a in axes else 1 for a in HARDWARE_AXES[:4]]
+    shape = [MN_CORE_2.axis_size[a] if a in axes else 1 for a in HARDWARE_AXES[:4]]
     weights = np.arange(1, 1 + int(np.prod(shape)), dtype=np.float32).reshape(*shape, 1)
     return values * weights
 
@@ -46,7 +47,7 @@ def test_shares_of_a_sum(case: str, over: str, emulated: bool) -> None:
     parts = parts_of(layout, axes)
     chip.poke(source, parts.astype(np.float32).view(np.uint32))
     chip.run(program)
-    count = int(np.prod([AXIS_SIZE[a] for a in axes]))
+    count = int(np.prod([MN_CORE_2.axis_size[a] for a in axes]))
     tensor = np.zeros(layout.size, np.float32)
     held = place(layout)
     tensor[held[held >= 0]] = np.broadcast_to(parts[:, :1, :1], held.shape)[held >= 0]

@@ -12,13 +12,13 @@ from layout.strategies import layouts
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, pack, parse, place
-from mnc.mncore_backend.machine import CYCLES_PER_STEP
 from mnc.mncore_backend.movement.compose import NoWay
 from mnc.mncore_backend.movement.estimate import count, move_steps
 from mnc.mncore_backend.movement.gather import single_move
 from mnc.mncore_backend.movement.hop import hop
 from mnc.mncore_backend.movement.relayout import find_chain, least_steps, plan_relayout
 from mnc.mncore_backend.program import Builder, Program
+from mnc.mncore_backend.target import CYCLES_PER_STEP
 
 from .chips import ready
 

@@ -5,20 +5,20 @@ import pytest
 from .tree import PACKAGES, Source, sources
 
 BACKEND = "mncore_backend"
-_BASE = ("assembly", "assembly.records", "hazards", "isa", "machine", "opcode_info")
+_BASE = ("assembly", "assembly.records", "hazards", "isa", "target", "opcode_info")
 LEAVES: dict[str, tuple[str, ...]] = {
     "assembly.records": (),
-    "machine": ("assembly.records",),
+    "target": ("assembly.records",),
     "opcode_info": (),
-    "isa": ("machine", "opcode_info"),
-    "opcode_reference": ("isa", "machine", "opcode_info"),
-    "assembly": ("assembly.records", "isa", "machine", "opcode_info"),
-    "hazards": ("assembly", "assembly.records", "machine"),
-    "machine_drawing": ("assembly.records", "machine"),
-    "machine_report": ("machine",),
-    "layout": ("machine",),
-    "pricing": ("layout", "machine"),
-    "distribution": ("layout", "machine", "preferences", "pricing"),
+    "isa": ("target", "opcode_info"),
+    "opcode_reference": ("isa", "target", "opcode_info"),
+    "assembly": ("assembly.records", "isa", "target", "opcode_info"),
+    "hazards": ("assembly", "assembly.records", "target"),
+    "machine_drawing": ("assembly.records", "target"),
+    "machine_report": ("target",),
+    "layout": ("target",),
+    "pricing": ("layout", "target"),
+    "distribution": ("layout", "target", "preferences", "pricing"),
     "placement": (*_BASE, "distribution", "layout", "movement", "pricing", "program"),
     "program": _BASE,
     "program_text": (*_BASE, "program"),
@@ -26,8 +26,8 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "kernels": (*_BASE, "layout", "program"),
     "scheduling": (*_BASE, "program"),
     "allocation": (*_BASE, "program", "scheduling"),
-    "attribution": ("machine", "assembly.records"),
-    "ideal": ("machine",),
+    "attribution": ("target", "assembly.records"),
+    "ideal": ("target",),
     "preferences": (),
     "dram_image": (*_BASE, "layout", "program"),
     "cost": (*_BASE, "attribution", "ideal", "scheduling"),

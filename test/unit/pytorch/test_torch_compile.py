@@ -12,7 +12,7 @@ import pytest
 import mnc
 from mnc.core.context import make_context
 from mnc.lowering.onnx_to_graph.importer import import_model
-from mnc.mncore_backend.machine import CYCLES_PER_STEP
+from mnc.mncore_backend.target import CYCLES_PER_STEP
 from mnc.options import Options
 from mnc.report import report
 from mnc.stages import stage_pipeline

@@ -14,7 +14,7 @@ from mnc.executable import Executable
 from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.assembly.records import Step, Transfer
 from mnc.mncore_backend.cost import cost_of
-from mnc.mncore_backend.machine import CYCLES_PER_STEP
+from mnc.mncore_backend.target import CYCLES_PER_STEP
 from mnc.options import Options
 from mnc.record.compiling import compile_recorded
 from mnc.record.origins import operations_of_lines

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.cost import cost_of
-from mnc.mncore_backend.machine import CLOCK_HZ, CYCLES_PER_STEP
+from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 from mnc.perfetto_trace import tracks, write_trace
 from mnc.record.replay import replay
 from mnc.tools.mnc import cli
@@ -69,7 +69,7 @@ def test_a_trace_is_read_back(tmp_path: Path, made: tuple[Any, dict]) -> None:
     assert len(transfers) == len(replay(statements).movements)
     assert all("mv" in name for _, _, name in transfers)
     assert any(name.startswith("layer0: ") for _, _, name in slices["MAU"])
-    end = replay(statements).end * CYCLES_PER_STEP * 1e9 / CLOCK_HZ
+    end = replay(statements).end * CYCLES_PER_STEP * 1e9 / chip().clock_hz
     assert all(0 <= start < stop <= end + 1 for own in slices.values() for start, stop, _ in own)
     assert all(a[1] <= b[0] for own in slices.values() for a, b in pairwise(own))
     assert "DRAM long words" in counters and max(counters["L2BM long words"]) > 0

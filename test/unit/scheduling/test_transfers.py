@@ -9,10 +9,10 @@ from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.assembly.records import Memory, Operand, Statement, Step, Transfer
 from mnc.mncore_backend.checker import check_program
 from mnc.mncore_backend.cost import cost_of
-from mnc.mncore_backend.machine import MV_ISSUE_INTERVAL_STEPS, MV_LATENCY_STEPS
 from mnc.mncore_backend.program import Buffer, Builder, Program, local, upper
 from mnc.mncore_backend.scheduling import Schedule, ScheduleOptions, TransferOrder, best_schedule, orders, schedule
 from mnc.mncore_backend.scheduling.reading import Reading
+from mnc.mncore_backend.target import chip
 
 SIZE = 256
 
@@ -56,13 +56,13 @@ def test_work_hides_a_transfer() -> None:
 def test_without_work_issue_stalls_and_no_nops_are_added() -> None:
     cost = cost_of(statements(with_work(1, 0)))
     assert cost.steps == 1
-    assert cost.stall_cycles == 4 * (MV_LATENCY_STEPS + SIZE // 64)
+    assert cost.stall_cycles == 4 * (chip().mv_latency_steps + SIZE // 64)
 
 
 def test_short_work_goes_before_the_stall() -> None:
     found = statements(with_work(1, 20))
     assert positions(found, "wait")[0] == 21
-    assert cost_of(found).cycles == 4 * (MV_LATENCY_STEPS + SIZE // 64 + 1)
+    assert cost_of(found).cycles == 4 * (chip().mv_latency_steps + SIZE // 64 + 1)
 
 
 def test_more_transfers_than_tags() -> None:
@@ -81,7 +81,8 @@ def test_issue_interval_is_kept_while_there_is_work() -> None:
 def test_same_memory_in_flight_data_movement_5_2() -> None:
     """Data phases of MVs into the same L2BM follow each other, latencies overlap (OPEN-38)."""
     data = 4 * SIZE // 64
-    assert cost_of(statements(with_work(4, 0))).cycles <= 4 * (MV_LATENCY_STEPS + data + MV_ISSUE_INTERVAL_STEPS)
+    once = chip().mv_latency_steps + data + chip().mv_issue_interval_steps
+    assert cost_of(statements(with_work(4, 0))).cycles <= 4 * once
 
 
 def test_the_program_ends_when_its_transfers_have_finished() -> None:
@@ -130,7 +131,7 @@ def test_an_urgent_mv_gets_a_gap_in_a_stream_of_upward_transfers() -> None:
     found = statements(made)
     first = next(i for i, s in enumerate(found) if isinstance(s, Transfer))
     assert first < len(found) - 50
-    assert cost_of(found).stall_cycles < 4 * MV_LATENCY_STEPS - 200
+    assert cost_of(found).stall_cycles < 4 * chip().mv_latency_steps - 200
 
 
 def turnaround(builder: Builder, value: Buffer) -> Buffer:
@@ -183,7 +184,7 @@ def test_a_stream_into_the_halves_does_not_keep_out_what_fills_all() -> None:
         builder.emit("mvp", [upper(image, 64 + 1024 * i)], [upper(stage, l2b=i % 2)], size=1024 if i else 512)
     allocate(made)
     issued = [print_statement(s) for s in statements(made) if isinstance(s, Transfer)]
-    passed = MV_LATENCY_STEPS // (1024 // 64)  # pieces whose data phases begin before the sums are there
+    passed = chip().mv_latency_steps // (1024 // 64)  # pieces whose data phases begin before the sums are there
     assert 0 < next(i for i, text in enumerate(issued) if text.startswith("mvb")) <= passed + 3
 
 
@@ -217,7 +218,7 @@ def test_a_transfer_that_much_depends_on_goes_before_a_prefetch() -> None:
     made = exchange_beside_prefetch(6, 150)
     in_order, urgent = (schedule(made, ScheduleOptions(order=o)) for o in (TransferOrder.READY, TransferOrder.URGENT))
     assert check_program(urgent.statements) == []
-    assert urgent.cycles < in_order.cycles - 4 * MV_LATENCY_STEPS
+    assert urgent.cycles < in_order.cycles - 4 * chip().mv_latency_steps
     assert best_schedule(made).cycles <= urgent.cycles
 
 

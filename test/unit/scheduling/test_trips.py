@@ -9,7 +9,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.program import Buffer
-from mnc.mncore_backend.trips import GAP, Slice, Trips
+from mnc.mncore_backend.trips import Slice, Trips, gap
 
 
 def buffer(name: str, base: int, size: int) -> Buffer:
@@ -56,7 +56,7 @@ def test_every_trip_finds_its_part(given_parts: tuple[Slice, tuple[int, ...]]) -
     for offset, place in made.parts:
         dram[made.buffer.base + offset :][: place.stop - place.start] = longs[place]
     texts = list(trips.lines(["mvp/n64i01 $d64 $lc0", "nop; wait i01", "mvp/n64i02 $d0 $lc0"]))
-    assert texts[3::4] == [f"nop/{GAP}"] * (len(part.starts) - 1)
+    assert texts[3::4] == [f"nop/{gap()}"] * (len(part.starts) - 1)
     assert set(texts[2::4]) == {"mvp/n64i02 $d0 $lc0"}
     for trip, (text, starts) in enumerate(zip(texts[::4], part.starts, strict=True)):
         address = int(text.removeprefix("mvp/n64i01 $d").split()[0])

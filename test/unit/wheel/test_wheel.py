@@ -53,7 +53,7 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_holds_what_belongs_in_it(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {"mnc/py.typed", "mnc/core/pipeline.py", "mnc/tools/mnc.py", "mnc/mncore_backend/machine.py"} <= names
+    assert {"mnc/py.typed", "mnc/core/pipeline.py", "mnc/tools/mnc.py", "mnc/mncore_backend/target/machine.py"} <= names
     assert any(name.endswith("/LICENSE") for name in names)
     assert not [name for name in names if name.startswith(("core/", "tools/", "test"))]
 
