@@ -4,8 +4,7 @@ dimensions, restriction to a slice, composition."""
 from collections.abc import Sequence
 from math import prod
 
-from mnc.mncore_backend.layout.layout import Axis, Digit, Layout, LayoutError
-from mnc.mncore_backend.target import chip
+from mnc.mncore_backend.layout.layout import HARDWARE_AXES, Axis, Digit, Layout, LayoutError
 
 
 def canonical(layout: Layout) -> Layout:
@@ -135,7 +134,7 @@ def restrict(layout: Layout, dim: int, start: int, extent: int) -> tuple[Layout,
     outer, inner = split_digits(layout.dims[dim], extent)
     if start % extent or start + extent > layout.shape[dim]:
         raise LayoutError(f"slice {start}..{start + extent} is not a block of dimension {dim} of {layout}")
-    offset = dict.fromkeys((*chip().axis_size, Axis.ADDRESS), 0)
+    offset = dict.fromkeys((*HARDWARE_AXES, Axis.ADDRESS), 0)
     value = start // extent
     for digit in reversed(outer):
         offset[digit.axis] += value % digit.size * digit.stride

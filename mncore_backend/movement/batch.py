@@ -15,39 +15,58 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.movement.load import (
-    DRAM_PER_L2BM,
     Arrival,
     Load,
     dram_index,
+    dram_per_l2bm,
     emit_arrived,
     emit_mv,
     prepare,
     segments,
 )
+from mnc.mncore_backend.movement.room import mv_slice, room
 from mnc.mncore_backend.movement.staging import staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT
 from mnc.mncore_backend.program import Buffer, Builder
-from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
+from mnc.mncore_backend.target import CYCLES_PER_STEP, Shape, cached_per_machine, chip
 
 Finish = Callable[[], DramImage]
 """Emits what remains of a load and says how the tensor lies in DRAM."""
 
-LARGEST = 8192  # long words of one L2BM: larger tensors keep transfers of their own
-BATCH = 12288  # long words of one L2BM that the only shared transfer of a program fills at most
-SEVERAL = 4096  # of each of several, which wait in L2BM while other tensors pass
 _FINER = {
     "mvb": ("mvb", "mvb4", "mvb2", "mvp"),
     "mvb4": ("mvb4", "mvp"),
     "mvb2": ("mvb2", "mvp"),
     "mvp": ("mvp",),
 }
-_LONGS_PER_CYCLE = {"mvb": 32, "mvb4": 16, "mvb2": 16, "mvp": 8}  # of one L2BM; mvp moves two halves (OPEN-48)
+
+
+def _largest() -> int:
+    """Long words of one L2BM: larger tensors keep transfers of their own."""
+    return room(Memory.L2BM, 1, 4)
+
+
+def _several() -> int:
+    """Long words of one L2BM that each of several shared transfers fills at most, which wait there while other tensors
+    pass. The only one of a program may fill `mv_slice`."""
+    return room(Memory.L2BM, 1, 8)
+
+
+@cached_per_machine()
+def _longs_per_cycle() -> dict[str, float]:
+    """Of one L2BM, by the form of the MV; mvp moves the L2Bs of a group one after the other (OPEN-48)."""
+    found = {}
+    for form in chip().mv_forms:
+        if form.source is Shape.DRAM_ALL and form.opcode in _FINER:
+            found[form.opcode] = MV_UNIT / form.data_cycles(MV_UNIT)
+    return found | {"mvp": found["mvp"] / chip().l2bs_per_group}
 
 
 def choose_forms(loads: Sequence[tuple[str, int]], rides: Sequence[tuple[str, int] | None] = ()) -> list[str | None]:
     """MV form of each load, given the coarsest form that serves it and its size in one L2BM (long words); None for one
     that rides in a transfer that happens anyway, whose form and its size there are those of `rides`."""
     options = [(_FINER[load[0]], load, ride) for load, ride in zip_longest(loads, rides)]
+    rate, longs = _longs_per_cycle(), dram_per_l2bm()
     best: tuple[tuple[float, int], list[str | None]] | None = None
     for count in range(len(_FINER["mvb"]) + 1):
         for allowed in combinations(_FINER["mvb"], count):
@@ -60,8 +79,8 @@ def choose_forms(loads: Sequence[tuple[str, int]], rides: Sequence[tuple[str, in
                 continue
             cycles = chip().mv_issue_interval_steps * CYCLES_PER_STEP * len({own for own in chosen if own})
             cost = (
-                cycles + sum(size / _LONGS_PER_CYCLE[form] for form, size in parts),
-                sum(size * DRAM_PER_L2BM[form] for form, size in parts),
+                cycles + sum(size / rate[form] for form, size in parts),
+                sum(size * longs[form] for form, size in parts),
             )
             if best is None or cost < best[0]:
                 best = cost, chosen
@@ -71,8 +90,8 @@ def choose_forms(loads: Sequence[tuple[str, int]], rides: Sequence[tuple[str, in
 
 def _groups(arrivals: Sequence[Arrival]) -> list[list[int]]:
     """Numbers of loads that come together: in order, as many as a batch holds."""
-    groups = list(_cut(arrivals, LARGEST, BATCH))
-    return groups if len(groups) < 2 else list(_cut(arrivals, SEVERAL, SEVERAL))
+    groups = list(_cut(arrivals, _largest(), mv_slice()))
+    return groups if len(groups) < 2 else list(_cut(arrivals, _several(), _several()))
 
 
 def _cut(arrivals: Sequence[Arrival], largest: int, batch: int) -> Iterator[list[int]]:
@@ -130,9 +149,9 @@ def _hosts(arrivals: Sequence[Arrival], group: Sequence[int]) -> list[int | None
     used: dict[int, int] = {}
     hosts: list[int | None] = []
     for i in group:
-        large = (j for j in reversed(range(i)) if arrivals[j].l2bm_total > LARGEST)
+        large = (j for j in reversed(range(i)) if arrivals[j].l2bm_total > _largest())
         host = next((j for j in large if arrivals[j].spread in _FINER[arrivals[i].spread]), None)
-        if host is not None and used.get(host, 0) + arrivals[i].l2bm_needed > SEVERAL:
+        if host is not None and used.get(host, 0) + arrivals[i].l2bm_needed > _several():
             host = None
         hosts.append(host)
         if host is not None:
@@ -186,7 +205,7 @@ class _Transfer:
     """An MV of `total` long words of each L2BM that several tensors share."""
 
     def __init__(self, builder: Builder, form: str, total: int) -> None:
-        size = total * DRAM_PER_L2BM[form] // chip().groups
+        size = total * dram_per_l2bm()[form] // chip().groups
         self.form, self.total = form, total
         self.dram = builder.program.buffer("images", size, (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
         self._builder = builder

@@ -27,7 +27,7 @@ def taking_turns(source: Layout, held: Index, addresses: list[int]) -> list[int]
     """Target addresses such that the L1Bs they come from take turns as in a block of l2bmd, which collects from all at
     once: two granules of each L1B, the same of all. None where they do not give alike."""
     first = held.reshape(-1, held.shape[-1] // 2, 2)[0, addresses, 0]
-    if source.replicated_bits(Axis.L1B) or len(addresses) % 16 or (first < 0).any():
+    if source.replicated_bits(Axis.L1B) or len(addresses) % (2 * chip().l1bs_per_l2b) or (first < 0).any():
         return None
     where = locate(source)
     given: list[list[tuple[int, int, int]]] = [[] for _ in range(chip().axis_size[Axis.L1B])]

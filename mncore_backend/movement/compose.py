@@ -14,14 +14,13 @@ from mnc.mncore_backend.layout import Axis, Layout, PlaceCode, place_codes
 from mnc.mncore_backend.movement.agreement import NOBODY, agreed
 from mnc.mncore_backend.movement.estimate import counted
 from mnc.mncore_backend.movement.local import LONG, access
-from mnc.mncore_backend.movement.transfers import CYCLES
+from mnc.mncore_backend.movement.transfers import CYCLES, alignment
 from mnc.mncore_backend.program import Buffer, Builder, upper
 from mnc.mncore_backend.target import PES_PER_MAB, chip
 
 Index = NDArray[np.integer]
 ANY = NOBODY  # a granule whose content does not matter
 PES = PES_PER_MAB
-QUAD = 4
 
 
 class NoWay(Exception):
@@ -86,7 +85,7 @@ def origins(source: Layout, longs: Index, *, l1b_axis: bool) -> Origin:
 
 
 def _along(position: int, ndim: int) -> Index:
-    return np.arange(8).reshape(tuple(-1 if i == position else 1 for i in range(ndim)))
+    return np.arange(chip().shape[position]).reshape(tuple(-1 if i == position else 1 for i in range(ndim)))
 
 
 def granules(origin: Origin, codes: Index, shared: tuple[int, ...]) -> NDArray[np.int64]:
@@ -110,7 +109,7 @@ def fill(
 ) -> None:
     """Write an L1BM image. `wanted[i]` is mab * size + address of granule i (or ANY), `size` the granule numbers of
     one MAB; MABs that differ in bits of `copied` only are alike, and the first is meant. The buffer must be as long as
-    the image rounded up to 256 long words."""
+    the image rounded up to blocks of `alignment` long words."""
     if _rows(wanted, size, copied):
         _fill_rows(builder, source, l1bm, wanted, size)
         return
@@ -128,7 +127,7 @@ def fill(
 
 def slack(granule_count: int) -> int:
     """Long words of L1BM to reserve for an image: surplus cycles of the last step write beyond it."""
-    return -(-granule_count * PES // 256) * 256 + QUAD * PES
+    return -(-granule_count * PES // alignment()) * alignment() + CYCLES * PES
 
 
 def _without_gaps(wanted: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -141,7 +140,7 @@ def _without_gaps(wanted: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _rows(wanted: NDArray[np.int64], size: int, copied: int) -> bool:
-    """Whether the image consists of whole l1bmd rows: granule i from MAB i mod 16, one address per row."""
+    """Whether the image consists of whole l1bmd rows: granule i from MAB i modulo their number, one address a row."""
     if len(wanted) % chip().mabs_per_l1b:
         return False
     table = wanted.reshape(-1, chip().mabs_per_l1b)

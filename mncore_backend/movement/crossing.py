@@ -6,15 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.movement.room import half_of_l1bm, half_of_l2bm, room, scratch
 from mnc.mncore_backend.movement.scope import LEVELS, Need, distinct
-from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, Family
-
-SCRATCH = 512  # long words of LM0 for arriving data
-STAGED_L1BM = 4096  # long words for one chunk: half of the memory
-STAGED_L2BM = 8192
-MOST_GRANULES = 8  # MABs whose words travel one by one, on the average of all addresses: half of those that there are
-ARRIVING_L2BM = 16384  # what one exchange between L2Bs may bring: half of the memory
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, Family, pe_families
+from mnc.mncore_backend.target import PES_PER_MAB, chip
 
 
 @dataclass(slots=True)
@@ -32,7 +29,7 @@ class Crossing:
     @property
     def native(self) -> int:
         """Long words of L1BM per source address."""
-        return 4 if self.mabs_alike else 64
+        return PES_PER_MAB * (1 if self.mabs_alike else chip().mabs_per_l1b)
 
     @property
     def granule(self) -> int:
@@ -48,28 +45,29 @@ class Crossing:
     @property
     def room(self) -> int:
         """Long words that may arrive in a PE at a time."""
-        return SCRATCH // (CYCLES if self.rotate else 1)
+        return scratch() // (CYCLES if self.rotate else 1)
 
     @property
     def l1bs_differ(self) -> bool:
         """L1Bs are kept apart although they hold different data."""
-        return not self.blocks and self.layout.replicated_bits(Axis.L1B) != 7
+        return not self.blocks and self.layout.replicated_bits(Axis.L1B) != chip().l1bs_per_l2b - 1
 
     @property
     def unit(self) -> int:
         """Long words of L1BM that are chosen together: what an MV unit brings, or a row of l1bmd, in which the place of
         a long word says for which MAB it is."""
-        return MV_UNIT // 8 if self.l1bs_differ and self.family is not PE_FAMILIES[0] else MV_UNIT
+        by_l1b = self.l1bs_differ and self.family is not pe_families().distinct
+        return MV_UNIT // chip().l1bs_per_l2b if by_l1b else MV_UNIT
 
     @property
     def mv_units(self) -> int:
         """MV units of L2BM that such a choice takes."""
-        return self.unit * (8 if self.l1bs_differ else 1) // MV_UNIT
+        return self.unit * (chip().l1bs_per_l2b if self.l1bs_differ else 1) // MV_UNIT
 
     @property
     def room_of_arrivals(self) -> int:
         """Long words of L1BM that may arrive at a time: half of L1BM, and not more than half of L2BM holds."""
-        return min(STAGED_L1BM, ARRIVING_L2BM // (8 if self.l1bs_differ else 1))
+        return min(half_of_l1bm(), half_of_l2bm() // (chip().l1bs_per_l2b if self.l1bs_differ else 1))
 
     def chunk(self) -> int:
         """Source addresses per chunk: what the staging memories hold on the way up, and on the way down if everything
@@ -77,8 +75,8 @@ class Crossing:
         if self.family is None:
             return self.room
         native = max(self.native, MV_UNIT // CYCLES)
-        wide = native * (8 if self.l1bs_differ else max(1, len(self.blocks)))
-        return max(1, min(STAGED_L1BM // native, STAGED_L2BM // wide))
+        wide = native * (chip().l1bs_per_l2b if self.l1bs_differ else max(1, len(self.blocks)))
+        return max(1, min(half_of_l1bm() // native, room(Memory.L2BM, 1, 4) // wide))
 
 
 def crossing(source: Layout, need: Need) -> Crossing:
@@ -86,13 +84,13 @@ def crossing(source: Layout, need: Need) -> Crossing:
     kept = {axis: need.keeps(axis) for axis in LEVELS}
     lefts = [] if kept[Axis.L2B] else _giving(source, need, Axis.L2B)
     blocks = [] if kept[Axis.L1B] else _giving(source, need, Axis.L1B)
-    alike = source.replicated_bits(Axis.MAB) == 15
+    alike = source.replicated_bits(Axis.MAB) == chip().mabs_per_l1b - 1
     inside = kept[Axis.MAB] and not alike
     if not lefts and not blocks and kept[Axis.MAB]:
         return Crossing(source, [], [], None, alike, rotate=not kept[Axis.PE])
     if inside:
-        return Crossing(source, lefts, blocks, PE_FAMILIES[0], alike, rotate=not kept[Axis.PE])
-    family = PE_FAMILIES[2] if kept[Axis.PE] else PE_FAMILIES[3]
+        return Crossing(source, lefts, blocks, pe_families().distinct, alike, rotate=not kept[Axis.PE])
+    family = pe_families().mabs if kept[Axis.PE] else pe_families().every
     return Crossing(source, lefts, blocks, family, alike, rotate=False)
 
 
@@ -100,12 +98,13 @@ def narrowed(source: Layout, need: Need) -> tuple[Crossing, Need]:
     """The cheapest way for a need, and the need in its terms: by granules where few of the MABs have something that
     goes to others."""
     way = crossing(source, need)
-    if way.family is None or way.family is PE_FAMILIES[0] or way.mabs_alike:
+    if way.family is None or way.family is pe_families().distinct or way.mabs_alike:
         return way, need
     granules, bits = need.granules(), need.code.address_bits
     addresses = np.zeros(1 << bits, np.bool_)
     addresses[granules & len(addresses) - 1] = True
-    if len(granules) > MOST_GRANULES * np.count_nonzero(addresses):
+    # MABs whose words travel one by one, on the average of all addresses: half of those that there are.
+    if len(granules) > chip().mabs_per_l1b // 2 * np.count_nonzero(addresses):
         return way, need
     return replace(way, mabs_alike=True, row=len(addresses)), need.by_granules()
 

@@ -184,8 +184,8 @@ def _instances(end: End, *, written: bool) -> list[Side]:
     groups = range(chip().groups) if group is None else (group,)
     if memory is not Memory.L2BM:
         return [(memory, own, written) for own in groups]
-    halves = range(chip().l2bs // chip().groups) if l2b is None else (l2b,)
-    return [(Memory.L2BM, chip().l2bs // chip().groups * own + half, written) for own in groups for half in halves]
+    halves = range(chip().l2bs_per_group) if l2b is None else (l2b,)
+    return [(Memory.L2BM, chip().l2bs_per_group * own + half, written) for own in groups for half in halves]
 
 
 _CROSSING = {Axis.L2B: ("mv",), Axis.L1B: ("mv", "l2bm"), Axis.MAB: ("mv", "l2bm", "l1bm")}
@@ -218,4 +218,4 @@ def _form(opcode: str, source: End, target: End) -> MvForm:
 
 
 def _drams(shape: Shape) -> int:
-    return {Shape.DRAM_ONE: 1, Shape.DRAM_ALL: 4}.get(shape, 0)
+    return {Shape.DRAM_ONE: 1, Shape.DRAM_ALL: chip().groups}.get(shape, 0)

@@ -24,16 +24,16 @@ from mnc.mncore_backend.movement.paths import (
     paths,
     slices,
 )
+from mnc.mncore_backend.movement.room import half_of_l1bm, half_of_l2bm
 from mnc.mncore_backend.movement.scope import LEVELS, Index, filled_addresses, mapped
 from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, exchange, staging
-from mnc.mncore_backend.movement.transfers import MV_UNIT, PeStep, placed
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, SHARE_UNIT, PeStep, distinct_unit, placed
 from mnc.mncore_backend.program import Buffer, Builder, upper
 from mnc.mncore_backend.target import chip
 
 BLOCK = MV_UNIT // PES  # granules of one l2bm@k and of one MV unit
-CHUNK = 4  # granules of one cycle of l2bm@k
+CHUNK = BLOCK // CYCLES  # granules of one cycle of l2bm@k
 ORDERS = 4  # in which L2Bs may exchange, at most
-MOST_L1BM, MOST_L2BM = 4096, 16384  # long words of one staging buffer: half of the memory
 
 Granules = NDArray[np.int64]
 Emit = Callable[[Builder, Buffer, Buffer], None]
@@ -159,8 +159,9 @@ def _slice(own: _Hop, longs: Index) -> list[Emit]:
     size = l1bm_size(own.path, own.part)
     l1bm = l1bm_index(longs, own.part, size, words=1)
     origin = origins(own.source, l1bm[..., 0], l1b_axis=True)
-    same_l2b = not (origin.wanted & (origin.at(Axis.L2B) != np.arange(8).reshape(8, 1, 1))).any()
-    same_l1b = not (origin.wanted & (origin.at(Axis.L1B) != np.arange(8).reshape(1, 8, 1))).any()
+    l2bs, l1bs = chip().shape[:2]
+    same_l2b = not (origin.wanted & (origin.at(Axis.L2B) != np.arange(l2bs).reshape(-1, 1, 1))).any()
+    same_l1b = not (origin.wanted & (origin.at(Axis.L1B) != np.arange(l1bs).reshape(1, -1, 1))).any()
     if same_l2b and same_l1b:
         # Also fails when L1Bs take different parts of a replicated source: then they part in L2BM.
         with suppress(NoWay):
@@ -171,7 +172,7 @@ def _slice(own: _Hop, longs: Index) -> list[Emit]:
     origin = origins(own.source, image, l1b_axis=False)
     if same_l2b:
         with suppress(NoWay):
-            return [_within_l2b(own, granules(origin, origin.granule % (own.span * 8), (0,)), size)]
+            return [_within_l2b(own, granules(origin, origin.granule % (own.span * l1bs), (0,)), size)]
     return _across_l2b(own, granules(origin, origin.granule, ()), size)
 
 
@@ -214,7 +215,9 @@ def _within_l2b(own: _Hop, wanted: Granules, size: int) -> Emit:
 
 def _collect_l2bm(own: _Hop, wanted: Granules) -> Callable[[Builder, Buffer], Buffer]:
     """PE -> L1BM -> L2BM for an L2BM image in granules (codes with the L1B on top)."""
-    spread = wanted.reshape(-1, 4, 8, 2) if len(wanted) % 64 == 0 else None
+    l1bs, share = chip().l1bs_per_l2b, SHARE_UNIT // PES  # granules of each L1B in a block of l2bmd
+    whole = len(wanted) % (share * l1bs) == 0
+    spread = wanted.reshape(-1, CYCLES, l1bs, share // CYCLES) if whole else None
     if spread is not None and _is_distributed(spread, own.span):
         inner = np.where(spread == ANY, ANY, spread % own.span).max(axis=2).reshape(-1)
         moves = None
@@ -222,18 +225,18 @@ def _collect_l2bm(own: _Hop, wanted: Granules) -> Callable[[Builder, Buffer], Bu
         unit = _unit(wanted, own.span)
         inner, moves = _slots(wanted, own.span, unit)
 
-    if slack(len(inner)) > MOST_L1BM or len(wanted) * PES > MOST_L2BM:
+    if slack(len(inner)) > half_of_l1bm() or len(wanted) * PES > half_of_l2bm():
         raise NoRoom("more data than the staging memories hold")
 
     def emit(builder: Builder, source: Buffer) -> Buffer:
         l1bm = staging(builder, Memory.L1BM, slack(len(inner)) + MV_UNIT, "hop")
         fill(builder, source, l1bm, inner, own.longs, own.source.replicated_bits(Axis.MAB))
         l2bm = staging(builder, Memory.L2BM, len(wanted) * PES + MV_UNIT, "hop")
-        if counted(builder, len(inner) // 8 if moves is None else len(moves)):
+        if counted(builder, len(inner) // share if moves is None else len(moves)):
             return l2bm
         if moves is None:
-            for block in range(len(inner) // 8):
-                builder.emit("l2bmd", [upper(l1bm, 32 * block)], [upper(l2bm, 256 * block)])
+            for block in range(len(inner) // share):
+                builder.emit("l2bmd", [upper(l1bm, SHARE_UNIT * block)], [upper(l2bm, distinct_unit() * block)])
             return l2bm
         for target, (k, slot) in moves:
             builder.emit("l2bm", [upper(l1bm, slot)], [upper(l2bm, target)], modifier=f"@{k}")
@@ -244,7 +247,7 @@ def _collect_l2bm(own: _Hop, wanted: Granules) -> Callable[[Builder, Buffer], Bu
 
 def _is_distributed(spread: Granules, span: int) -> bool:
     """Whether every L1B fills its own place of l2bmd blocks [block, cycle, L1B, granule] in the same way."""
-    fits = (spread == ANY) | (spread // span == np.arange(8).reshape(1, 1, 8, 1))
+    fits = (spread == ANY) | (spread // span == np.arange(spread.shape[2]).reshape(1, 1, -1, 1))
     inner = np.where(spread == ANY, ANY, spread % span)
     return bool(fits.all() and ((inner == inner.max(axis=2, keepdims=True)) | (inner == ANY)).all())
 
@@ -278,19 +281,20 @@ def _slots(wanted: Granules, span: int, unit: int) -> tuple[Granules, list[tuple
 def _across_l2b(own: _Hop, wanted: Granules, size: int) -> list[Emit]:
     """`wanted` is [L2B, granule]. Every L2B collects all blocks that anybody wants from an L2B; PDM exchanges them, in
     the order in which they lie, or in that in which they are wanted. Raises NoWay."""
-    span = own.span * 8
+    span = own.span * chip().l1bs_per_l2b
     blocks = wanted.reshape(chip().l2bs, -1, BLOCK)
     owners = np.where(blocks == ANY, ANY, blocks // span)
     top = owners.max(axis=2, keepdims=True)
     if not ((owners == top) | (owners == ANY)).all():
         raise NoWay("L2Bs alternate faster than a transfer can follow")
     top = top[:, :, 0]
-    if own.source.replicated_bits(Axis.L2B) & 1:
-        top = top & ~1  # both L2Bs of a group have it: one of them brings it to PDM
+    halves = chip().l2bs_per_group - 1
+    if halves and own.source.replicated_bits(Axis.L2B) & halves == halves:
+        top = top & ~halves  # both L2Bs of a group have it: one of them brings it to PDM
     distinct, slot = merged(np.where(blocks == ANY, ANY, blocks % span).reshape(-1, BLOCK))
     lefts, rank = np.unique(np.maximum(0, top), return_inverse=True)
     wanted_at_all = (blocks != ANY).any(axis=(0, 2))
-    together = 4 if own.path.sets is None else 1
+    together = distinct_unit() // MV_UNIT if own.path.sets is None else 1
 
     def way(brought: NDArray[np.int64], places: list[int] | None, collect: Callable[[Builder, Buffer], Buffer]) -> Emit:
         def emit(builder: Builder, source: Buffer, target: Buffer) -> None:

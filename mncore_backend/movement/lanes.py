@@ -10,13 +10,13 @@ from mnc.mncore_backend.layout import Axis, Digit, Layout, LayoutError, canonica
 from mnc.mncore_backend.movement.agreement import agreed
 from mnc.mncore_backend.movement.feasible import Bit, atoms, places
 from mnc.mncore_backend.movement.local import LONG, WORD, access, copy
+from mnc.mncore_backend.movement.room import scratch
 from mnc.mncore_backend.movement.scope import LEVELS, Index, analyse, filled_addresses
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import Buffer, Builder
 from mnc.mncore_backend.target import chip
 
 LANES = ((Axis.PE, 2), (Axis.PE, 1), (Axis.W, 1))  # coordinate bits, most significant lane bit first
-MOST_LONGS = 512  # of an intermediate layout: a quarter of an LM
 BANKS = (Memory.MATRIX_X, Memory.MATRIX_Y)
 Emit = Callable[[Builder, Buffer, Buffer], None]
 
@@ -159,7 +159,7 @@ def variants(layout: Layout, other: Layout) -> list[Layout]:
     found = []
     for bits in (kept, fit, away):
         made = with_lanes(layout, bits) if len({b for b in bits if b}) == sum(b is not None for b in bits) else None
-        if made is not None and made.local_size <= MOST_LONGS:
+        if made is not None and made.local_size <= scratch():  # a quarter of an LM
             found.append(canonical(made))
     return found
 
@@ -178,6 +178,6 @@ def collected(layout: Layout) -> list[Layout]:
                 made.append(Digit(digit.size, Axis.ADDRESS, stride) if digit.axis is axis else digit)
                 stride *= digit.size if digit.axis is axis else 1
             dims.append(tuple(made))
-        if stride <= MOST_LONGS // 2:  # large ones take long to work out and to carry out
+        if stride <= scratch() // 2:  # large ones take long to work out and to carry out
             found.append(canonical(replace(layout, dims=tuple(dims))))
     return found

@@ -24,10 +24,11 @@ from mnc.mncore_backend.movement.paths import (
     slices,
     used_addresses,
 )
+from mnc.mncore_backend.movement.room import room
 from mnc.mncore_backend.movement.staging import alternating, emit_down, emit_l2bm_down
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_GRANULE, MV_UNIT, PeStep, placed
 from mnc.mncore_backend.program import Buffer, Builder, upper
-from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
+from mnc.mncore_backend.target import CYCLES_PER_STEP, cached_per_machine, chip
 
 
 def plan_load(builder: Builder, layout: Layout, destination: Buffer, *, padding: int = 0) -> DramImage:
@@ -113,7 +114,7 @@ def _direct(layout: Layout, destination: Buffer, *, two_long: bool) -> Arrival:
 
 def _price(arrival: Arrival) -> float:
     """Steps of DRAM at full rate and of the PEs."""
-    longs = arrival.l2bm_needed * DRAM_PER_L2BM[arrival.spread]
+    longs = arrival.l2bm_needed * dram_per_l2bm()[arrival.spread]
     return longs / (chip().dram_port_longs_per_cycle * CYCLES_PER_STEP * chip().groups) + arrival.hop_steps
 
 
@@ -131,36 +132,52 @@ def emit_from_l2bm(builder: Builder, arrival: Arrival, part: int, l2bm: Buffer, 
 def spread_of(layout: Layout) -> str:
     """The MV form: which L2Bs may share their data."""
     free = layout.replicated_bits(Axis.L2B)
-    if free == 7:
+    inside = chip().l2bs_per_group - 1
+    across = chip().l2bs - 1 & ~inside
+    if free == inside | across:
         return "mvb"
-    if free & 6 == 6:
+    if across and free & across == across:
         return "mvb4"
-    return "mvb2" if free & 1 else "mvp"
+    return "mvb2" if inside and free & inside else "mvp"
 
 
 _LARGEST_PICKED = 64  # long words that a PE shares with others: more would take longer to consider than to bring
 
-SMALLEST, LARGEST = 1024, 4096
-"""Long words of one L2BM that an MV of a large tensor brings."""
-ROUND = 8192
-"""Long words of one L2BM that come at a time of a tensor that is too large to be there twice as much."""
 
-# DRAM long words (all groups) per long word of one L2BM.
-DRAM_PER_L2BM = {"mvb": 1, "mvb4": 2, "mvb2": 4, "mvp": 8}
+def smallest_piece() -> int:
+    """Long words of one L2BM that an MV of a large tensor brings, at least."""
+    return room(Memory.L2BM, 1, 32)
+
+
+def largest_piece() -> int:
+    """Long words of one L2BM that an MV of a large tensor brings, at most."""
+    return room(Memory.L2BM, 1, 8)
+
+
+def one_round() -> int:
+    """Long words of one L2BM that come at a time of a tensor that is too large to be there twice as much."""
+    return room(Memory.L2BM, 1, 4)
+
+
+@cached_per_machine()
+def dram_per_l2bm() -> dict[str, int]:
+    """DRAM long words (all groups) per long word of one L2BM, by the form of the MV."""
+    machine = chip()
+    return {"mvb": 1, "mvb4": machine.l2bs_per_group, "mvb2": machine.groups, "mvp": machine.l2bs}
 
 
 def dram_index(l2bm: Index, spread: str) -> Index:
     """[L2B, k, word] as [group, DRAM long word, word]."""
-    size = l2bm.shape[1]
-    by_group = l2bm.reshape(chip().groups, 2, size, 2)
+    size, groups, halves = l2bm.shape[1], chip().groups, chip().l2bs_per_group
+    by_group = l2bm.reshape(groups, halves, size, 2)
     if spread == "mvp":
-        return by_group.reshape(chip().groups, 2 * size, 2)
+        return by_group.reshape(groups, halves * size, 2)
     if spread == "mvb2":
         return by_group[:, 0]
-    units = by_group[0].reshape(2, size // MV_UNIT, chip().groups, MV_GRANULE, 2)  # l u s j w
+    units = by_group[0].reshape(halves, size // (groups * MV_GRANULE), groups, MV_GRANULE, 2)  # l u s j w
     if spread == "mvb":
-        return units[0].transpose(1, 0, 2, 3).reshape(chip().groups, size // chip().groups, 2)
-    return units.transpose(2, 1, 0, 3, 4).reshape(chip().groups, size // 2, 2)
+        return units[0].transpose(1, 0, 2, 3).reshape(groups, size // groups, 2)
+    return units.transpose(2, 1, 0, 3, 4).reshape(groups, halves * size // groups, 2)
 
 
 class Load:
@@ -183,10 +200,10 @@ class Load:
         ends = np.cumsum([0, *(rider.l2bm_needed for rider in riders)])
         self._places, self._in_front = ends[:-1].tolist(), int(ends[-1])
         total = sum(self._sizes)
-        self._groups = mv_groups(self._sizes, total if total <= 2 * ROUND else ROUND)
+        self._groups = mv_groups(self._sizes, total if total <= 2 * one_round() else one_round())
         wide = [sum(self._sizes[i] for i in group) for group in self._groups]
         wide[-1] += self._in_front
-        starts = np.cumsum([0, *(size * DRAM_PER_L2BM[arrival.spread] // chip().groups for size in wide)]).tolist()
+        starts = np.cumsum([0, *(size * dram_per_l2bm()[arrival.spread] // chip().groups for size in wide)]).tolist()
         self._wide, self._starts = wide, starts
         self._dram = builder.program.buffer("image", starts[-1], (Memory.DRAM,), alignment=MV_UNIT, pinned=True)
         self._image: DramImage | None = None
@@ -247,20 +264,22 @@ def emit_arrived(builder: Builder, arrival: Arrival, l2bm: Buffer, start: int) -
 def segments(form: str, total: int, start: int, size: int) -> tuple[tuple[int, int], ...]:
     """Where `size` long words from `start` on of an MV of `total` long words of each L2BM lie in its DRAM image."""
     if form == "mvp":  # the halves lie behind each other
-        return ((start, size), (total + start, size))
-    return ((start * DRAM_PER_L2BM[form] // chip().groups, size * DRAM_PER_L2BM[form] // chip().groups),)
+        return tuple((half * total + start, size) for half in range(chip().l2bs_per_group))
+    each = dram_per_l2bm()[form]
+    return ((start * each // chip().groups, size * each // chip().groups),)
 
 
 def pieces(size: int) -> list[int]:
     """Sizes of the pieces in which `size` long words come: small ones at first, so that the PEs can begin, and at the
     end, so that little is left to do when the last has come; between, none is larger than what came before it and what
     follows it, because many pieces make many gaps in the work of the PEs."""
+    smallest, largest = smallest_piece(), largest_piece()
     front: list[int] = []
     back: list[int] = []
     while size > 0:
         side, other = (front, back) if len(front) <= len(back) else (back, front)
-        part = min(size, LARGEST, max(SMALLEST, sum(side)))
-        if part < SMALLEST and other:
+        part = min(size, largest, max(smallest, sum(side)))
+        if part < smallest and other:
             other[-1] += part
         else:
             side.append(part)
@@ -274,9 +293,9 @@ def emit_mv(builder: Builder, spread: str, dram: Buffer, start: int, l2bm: Buffe
     at = 0
     for part in pieces(size):
         if spread == "mvp":  # the halves lie behind each other
-            for half in range(2):
+            for half in range(chip().l2bs_per_group):
                 builder.emit("mvp", [upper(dram, start + half * size + at)], [upper(l2bm, at, l2b=half)], size=part)
         else:
-            there = start + at * DRAM_PER_L2BM[spread] // chip().groups
+            there = start + at * dram_per_l2bm()[spread] // chip().groups
             builder.emit(spread, [upper(dram, there)], [upper(l2bm, at)], size=part)
         at += part

@@ -33,7 +33,7 @@ class Shift:
 
     Attributes:
         behind: whether they are read from the target, where they have been brought to, and not from the source.
-        chosen: the PEs, [8, 8, 16, 4].
+        chosen: the PEs, [L2B, L1B, MAB, PE].
         pairs: addresses of long words, where from and where to.
     """
 
@@ -44,9 +44,9 @@ class Shift:
 
 
 class Neighbours:
-    """What MABs have that others of their L1B want. `_near`: for every long word [8, 8, 16, 4, longs] of the target the
-    address that it comes from, and above these bits the number of MABs that it passes; NONE if no shift of the source
-    brings it."""
+    """What MABs have that others of their L1B want. `_near`: for every long word [L2B, L1B, MAB, PE, longs] of the
+    target the address that it comes from, and above these bits the number of MABs that it passes; NONE if no shift of
+    the source brings it."""
 
     def __init__(self, need: Need) -> None:
         self.need = need

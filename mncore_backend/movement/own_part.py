@@ -63,7 +63,8 @@ def _moved(builder: Builder, source: Buffer, reach: int) -> Buffer:
 
 
 def _long_words(words: Index) -> NDArray[np.int64] | None:
-    """The long word [8, 8, 16, 4, n] from which both words come, -1 where none is wanted; None if words come apart."""
+    """The long word [L2B, L1B, MAB, PE, n] from which both words come, -1 where none is wanted; None if words come
+    apart."""
     first, second = words[..., 0], words[..., 1]
     together = (first < 0) | (second < 0) | (second == first + 1)
     in_place = ((first < 0) | (first % 2 == 0)) & ((second < 0) | (second % 2 == 1))

@@ -8,13 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.layout import Axis, Layout
-from mnc.mncore_backend.movement.transfers import CYCLES, PE_FAMILIES, Family, Form, PeStep, pe_steps, placed
-
-# Long words of L1BM that one slice of a large tensor takes; in L2BM a slice takes up to eight times that.
-SLICE = 512
-# Long words of one L2BM that one MV of a large tensor fills: every MV costs its latency, and two such transfers leave a
-# quarter of L2BM to others.
-MV_SLICE = 3 * 4096
+from mnc.mncore_backend.movement.room import mv_slice, slice_of_l1bm
+from mnc.mncore_backend.movement.transfers import (
+    CYCLES,
+    L2BM_UNIT,
+    SHARE_UNIT,
+    Family,
+    Form,
+    PeStep,
+    pe_families,
+    pe_steps,
+    placed,
+)
+from mnc.mncore_backend.target import MABS_PER_QUAD, PES_PER_MAB, chip
 
 Index = NDArray[np.integer]
 
@@ -31,46 +37,49 @@ class Path:
     @property
     def unit(self) -> int:
         """Long words of L1BM that one L2BM instruction moves."""
-        return 32 if self.sets is None else 64
+        return SHARE_UNIT if self.sets is None else L2BM_UNIT
 
     @property
     def widening(self) -> int:
         """Long words of L2BM per long word of L1BM."""
-        return 8 if self.sets is None else len(self.sets)
+        return chip().l1bs_per_l2b if self.sets is None else len(self.sets)
 
     def set_modifier(self, representative: int) -> str:
         """The ``@b0/i`` suffix (OPEN-07), empty for all L1Bs."""
-        if self.free_bits == 7:
+        if self.free_bits == chip().l1bs_per_l2b - 1:
             return ""
         return f"@{representative}/{self.free_bits}" if self.free_bits else f"@{representative}"
 
 
 def paths(layout: Layout, *, upward: bool) -> list[Path]:
     """Every combination of inner hops that the replicas of the layout admit."""
-    copied_bits = {"r": (Axis.MAB, 3), "q": (Axis.MAB, 12), "p": (Axis.PE, 3)}
+    inside = MABS_PER_QUAD - 1
+    quads = chip().mabs_per_l1b - 1 & ~inside
+    copied_bits = {"r": (Axis.MAB, inside), "q": (Axis.MAB, quads), "p": (Axis.PE, PES_PER_MAB - 1)}
 
     def admits(family: Family) -> bool:
         needed = (copied_bits[name] for name in family.copied)
         return all(layout.replicated_bits(axis) & bits == bits for axis, bits in needed)
 
     free = layout.replicated_bits(Axis.L1B)
-    sets = tuple(b for b in range(8) if b & free == 0)
-    families = [f for f in PE_FAMILIES if admits(f) and not (upward and f.short.up is None)]
+    sets = tuple(b for b in range(chip().l1bs_per_l2b) if b & free == 0)
+    families = [f for f in pe_families() if admits(f) and not (upward and f.short.up is None)]
     return [path for f in families for path in (Path(f, None), Path(f, sets, free))]
 
 
 def used_addresses(held: Index) -> list[int]:
-    """Long-word addresses that hold an element in some PE. `held` is a placement [8, 8, 16, 4, words]."""
+    """Long-word addresses that hold an element in some PE. `held` is a placement [L2B, L1B, MAB, PE, words]."""
     return [int(a) for a in np.flatnonzero((held >= 0).any(axis=(0, 1, 2, 3)).reshape(-1, 2).any(axis=1))]
 
 
 def slices(path: Path, addresses: list[int], *, two_long: bool) -> list[list[PeStep]]:
     """Steps of the PE hop, cut into slices that fit the staging memory."""
     steps = pe_steps(addresses, path.family, two_long=two_long)
+    most = slice_of_l1bm()
     result: list[list[PeStep]] = [[]]
     filled = 0
     for step in steps:
-        if filled + step.form.block > SLICE:
+        if filled + step.form.block > most:
             result.append([])
             filled = 0
         result[-1].append(step)
@@ -78,12 +87,14 @@ def slices(path: Path, addresses: list[int], *, two_long: bool) -> list[list[PeS
     return result
 
 
-def mv_groups(sizes: list[int], limit: int = MV_SLICE) -> list[range]:
-    """Slices that share an MV of at most `limit` long words, given the long words of L2BM that each takes."""
+def mv_groups(sizes: list[int], limit: int | None = None) -> list[range]:
+    """Slices that share an MV of at most `limit` long words (None: `mv_slice`), given the long words of L2BM that each
+    takes."""
+    most = mv_slice() if limit is None else limit
     groups: list[range] = []
     first, filled = 0, 0
     for i, size in enumerate(sizes):
-        if i > first and filled + size > limit:
+        if i > first and filled + size > most:
             groups.append(range(first, i))
             first, filled = i, 0
         filled += size
@@ -104,7 +115,7 @@ def l1bm_extent(path: Path, steps: list[PeStep]) -> int:
 
 def l1bm_index(held: Index, steps: list[PeStep], size: int, words: int = 2) -> Index:
     """What a slice holds in each L1BM: [L2B, L1B, long word, word]. `words`: numbers that `held` has per long word."""
-    result = np.full((8, 8, size, words), -1, held.dtype)
+    result = np.full((*chip().shape[:2], size, words), -1, held.dtype)
     for form, run in groupby(placed(steps), key=lambda item: item[1].form):
         alike = list(run)
         blocks = _blocks(held, form, [step for _, step in alike], words)
@@ -115,7 +126,8 @@ def l1bm_index(held: Index, steps: list[PeStep], size: int, words: int = 2) -> I
 
 def _blocks(held: Index, form: Form, steps: list[PeStep], words: int) -> Index:
     """Blocks of steps of one form [L2B, L1B, step, long word, word]: lower axes renamed into the fields of the form."""
-    longs = held.reshape(8, 8, 4, 4, 4, -1, words)
+    l2bs, l1bs, mabs, pes = chip().shape
+    longs = held.reshape(l2bs, l1bs, mabs // MABS_PER_QUAD, MABS_PER_QUAD, pes, -1, words)
     names = [name for name in ("q", "r", "p") if name in form.names]
     first = tuple(slice(None) if name in names else 0 for name in ("q", "r", "p"))
     halves = range(2 if form.two_long else 1)
@@ -129,16 +141,16 @@ def _blocks(held: Index, form: Form, steps: list[PeStep], words: int) -> Index:
         picked = picked[..., 0, :]
         names.remove("h")
     order = ["L", "B", "step", *form.names, "w"]
-    return np.transpose(picked, [names.index(n) for n in order]).reshape(8, 8, len(steps), -1, words)
+    return np.transpose(picked, [names.index(n) for n in order]).reshape(l2bs, l1bs, len(steps), -1, words)
 
 
 def l2bm_index(path: Path, l1bm: Index) -> Index:
     """What a slice holds in each L2BM: [L2B, long word, word], before rounding to MV units."""
-    size, words = l1bm.shape[2:]
+    l2bs, l1bs, size, words = l1bm.shape
     if path.sets is None:
-        blocks = l1bm.reshape(8, 8, size // 32, CYCLES, 8, words).transpose(0, 2, 3, 1, 4, 5)
-        return blocks.reshape(8, size * 8, words)
-    return l1bm[:, list(path.sets)].reshape(8, -1, words)
+        blocks = l1bm.reshape(l2bs, l1bs, size // SHARE_UNIT, CYCLES, -1, words).transpose(0, 2, 3, 1, 4, 5)
+        return blocks.reshape(l2bs, size * l1bs, words)
+    return l1bm[:, list(path.sets)].reshape(l2bs, -1, words)
 
 
 def l2bm_size(path: Path, steps: list[PeStep]) -> int:

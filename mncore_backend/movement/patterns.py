@@ -25,8 +25,8 @@ K = TypeVar("K", bound=Hashable)
 def patterns(
     index: Index, padded: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint16], NDArray[np.int64], NDArray[np.int64]]:
-    """Of words to pick, `index` [8, 8, 16, 4, n], -1 for nothing, and whether they take the padding: the patterns
-    [number, 8, 8, 16, 4], the pattern of each word and the address where it begins, [n]."""
+    """Of words to pick, `index` [L2B, L1B, MAB, PE, n], -1 for nothing, and whether they take the padding: the patterns
+    [number, L2B, L1B, MAB, PE], the pattern of each word and the address where it begins, [n]."""
     count = index.shape[-1]
     flat = index.reshape(-1, count).T
     present = flat >= 0

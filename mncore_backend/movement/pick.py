@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
-from mnc.mncore_backend.movement.crossing import SCRATCH
 from mnc.mncore_backend.movement.local import LONG, WORD, T, access, constant, copy
 from mnc.mncore_backend.movement.patterns import ABSENT, OFFSET, PADDED, batched, in_fours, patterns
+from mnc.mncore_backend.movement.room import room, scratch
 from mnc.mncore_backend.movement.scope import Index, uniform
 from mnc.mncore_backend.movement.tables import Constants, Kept, load_words
 from mnc.mncore_backend.movement.transfers import CYCLES
@@ -26,7 +26,8 @@ _ABSENT, _UNPADDED = 31, 29  # flags of the first entry: bits of the MSB word, o
 
 MASK_ENTRY = WRITABLE_MASKS[-2]  # set right before the step that uses it; the last one is for padding
 
-MOST_TABLES = 256
+def _most_tables() -> int:
+    return room(Memory.LM1, 1, 8)
 """Long words of the tables that are kept for what comes later."""
 
 Entry = tuple[Buffer, int]
@@ -59,12 +60,12 @@ class Picker:
     @cached_property
     def scratch(self) -> Buffer:
         """Where portions arrive."""
-        return self.builder.temporary(SCRATCH, (Memory.LM0,), "scratch")
+        return self.builder.temporary(scratch(), (Memory.LM0,), "scratch")
 
     def portion(self, index: Index, padded: NDArray[np.bool_], longs: list[int]) -> None:
-        """Take what `index` (scratch words [8, 8, 16, 4, words of `longs`], -1: not there) offers for the given target
-        long words. Words of `padded`, of all long words, take the padding when their long word is written first, zeros
-        complete the rest."""
+        """Take what `index` (scratch words [L2B, L1B, MAB, PE, words of `longs`], -1: not there) offers for the given
+        target long words. Words of `padded`, of all long words, take the padding when their long word is written
+        first, zeros complete the rest."""
         for fresh in (True, False):
             numbers = [i for i, a in enumerate(longs) if (a not in self.touched) is fresh]
             if numbers:
@@ -75,7 +76,7 @@ class Picker:
         self.touched.update(longs)
 
     def _pick(self, index: Index, padded: NDArray[np.bool_], longs: list[int], fresh: bool) -> None:
-        """`index` and `padded` are [8, 8, 16, 4, long word, word] restricted to `longs`."""
+        """`index` and `padded` are [L2B, L1B, MAB, PE, long word, word] restricted to `longs`."""
         first, second = index[..., 0], index[..., 1]
         together = (first % 2 == 0) & (second == first + 1)
         neither = (first < 0) & (second < 0) & (padded[..., 0] == padded[..., 1])
@@ -113,7 +114,7 @@ class Picker:
 
     def _indirect(self, index: Index, padded: NDArray[np.bool_], longs: list[int], fresh: bool) -> None:
         """Groups of four target long words, each picked whole or, with two lanes, word by word; `index` and `padded`
-        are [8, 8, 16, 4, long word, lane]."""
+        are [L2B, L1B, MAB, PE, long word, lane]."""
         lanes = index.shape[-1]
         shape = (*chip().shape, -1)
         codes, which, begins = patterns(index.reshape(shape), padded.reshape(shape))
@@ -133,14 +134,14 @@ class Picker:
             self._deliver(held, [longs[k] for k in group], fresh)
 
     def _entries(self, wanted: list[NDArray[np.uint16]]) -> list[Entry]:
-        """Where the codes [cycle, 8, 8, 16, 4] of each entry are; tables serve later portions, too."""
+        """Where the codes [cycle, L2B, L1B, MAB, PE] of each entry are; tables serve later portions, too."""
         keys = [codes.tobytes() for codes in wanted]
         fresh = {key: codes for key, codes in zip(keys, wanted, strict=True) if key not in self._tables}
         if fresh:
             table = self._load(np.stack(list(fresh.values())))
             made: dict[bytes, Entry] = {key: (table, number) for number, key in enumerate(fresh)}
             own = {**self._tables, **made}
-            if sum(buffer.size for buffer in {entry[0] for entry in own.values()}) <= MOST_TABLES:
+            if sum(buffer.size for buffer in {entry[0] for entry in own.values()}) <= _most_tables():
                 self._tables = own
             return [own[key] for key in keys]
         return [self._tables[key] for key in keys]
@@ -182,7 +183,7 @@ class Picker:
         return self._held[value]
 
     def _load(self, codes: NDArray[np.uint16]) -> Buffer:
-        """Bring a table of codes [entry, cycle, 8, 8, 16, 4] into every PE."""
+        """Bring a table of codes [entry, cycle, L2B, L1B, MAB, PE] into every PE."""
         count = -(-len(codes) // ENTRIES)
         slots = np.zeros((count * ENTRIES, *codes.shape[1:]), np.uint32)
         slots[: len(codes)] = codes
@@ -192,7 +193,7 @@ class Picker:
             lsb |= (own & OFFSET) << np.uint32(16 * slot)
             msb |= ((own & ABSENT) != 0).astype(np.uint32) << np.uint32(_ABSENT - slot)
             msb |= ((own & PADDED) == 0).astype(np.uint32) << np.uint32(_UNPADDED - slot)
-        words = np.stack([msb, lsb], axis=-1)  # [block, cycle, 8, 8, 16, 4, word]
+        words = np.stack([msb, lsb], axis=-1)  # [block, cycle, L2B, L1B, MAB, PE, word]
         return load_words(
             self.builder, np.moveaxis(words, (0, 1), (4, 5)).reshape(*chip().shape, -1), self.constants, self.kept
         )

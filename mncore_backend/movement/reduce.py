@@ -12,21 +12,31 @@ from functools import partial
 import numpy as np
 
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
-from mnc.mncore_backend.layout import Axis, Layout, addresses_in_use
+from mnc.mncore_backend.layout import HARDWARE_AXES, Axis, Layout, addresses_in_use
 from mnc.mncore_backend.movement.local import LONG, access, constant, copy
 from mnc.mncore_backend.movement.paths import Path
+from mnc.mncore_backend.movement.room import half_of_l2bm, room
 from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, emit_l2bm_up, exchange, pe_operand, staging
-from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, Family, PeStep, pe_steps, placed
+from mnc.mncore_backend.movement.transfers import (
+    CYCLES,
+    L2BM_UNIT,
+    MV_UNIT,
+    SHARE_UNIT,
+    Family,
+    PeStep,
+    distinct_unit,
+    pe_families,
+    pe_steps,
+    placed,
+)
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, spare_lanes, upper, with_mask
-from mnc.mncore_backend.target import chip
+from mnc.mncore_backend.target import MABS_PER_QUAD, chip
 
 # kind -> (reduction of the transfers, operation of the PE). The sum runs on the MAU, which normalises its result.
 KINDS = {"sum": ("ffadd", "fvadd"), "max": ("fmax", "fmax"), "min": ("fmin", "fmin")}
 
-_APART = Path(PE_FAMILIES[0], None)  # every L1B keeps data of its own
-L2BM_PER_L1BM = _APART.widening
+QUAD = MABS_PER_QUAD - 1  # bits of the MABs of a quad
 MOST_BY_PDM = 4096  # long words up to which a sum over all L2Bs passes PDM, which disturbs no load from DRAM
-MOST_EXCHANGED = 16384  # long words of L2BM that one exchange takes: half of it, the other half receives
 
 
 def plan_reduce(
@@ -44,7 +54,7 @@ def plan_reduce(
     """
     if kind not in KINDS:
         raise ValueError(f"unknown reduction {kind}; known: {', '.join(KINDS)}")
-    bits = {axis: axes.get(axis, 0) for axis in chip().axis_size}
+    bits = {axis: axes.get(axis, 0) for axis in HARDWARE_AXES}
     for axis, mask in bits.items():
         if mask & ~layout.replicated_bits(axis):
             raise ValueError(f"{layout} distributes data along bits {mask:#x} of {axis.value}: nothing to reduce there")
@@ -58,20 +68,35 @@ def plan_reduce(
 
 
 def climbing_form(kind: str, layout: Layout, mabs: int) -> tuple[Family, str]:
-    """Rates, and the upward opcode of a step, for a reduction over these MAB bits (0, 3 or 15)."""
+    """Rates, and the upward opcode of a step, for a reduction over these MAB bits (none, those in quads, or all)."""
     reduction = KINDS[kind][0]
     if mabs == _all_mabs():
-        return PE_FAMILIES[2], f"l1bmr{reduction}"
-    if mabs == 3:
-        return PE_FAMILIES[1], f"l1bmr4{reduction}"
+        return pe_families().mabs, f"l1bmr{reduction}"
+    if mabs == QUAD:
+        return pe_families().quads, f"l1bmr4{reduction}"
     if layout.replicated_bits(Axis.MAB) == _all_mabs():
-        return PE_FAMILIES[2], "l1bmm"
-    return PE_FAMILIES[0], "l1bmd"
+        return pe_families().mabs, "l1bmm"
+    return pe_families().distinct, "l1bmd"
 
 
 def _all_mabs() -> int:
     """All bits of the coordinate of a MAB."""
     return chip().mabs_per_l1b - 1
+
+
+def _all_l2bs() -> int:
+    """All bits of the coordinate of an L2B."""
+    return chip().l2bs - 1
+
+
+def _bits_of(mask: int) -> list[int]:
+    """Single bits, the most significant first."""
+    return [1 << i for i in reversed(range(mask.bit_length())) if mask >> i & 1]
+
+
+def _apart() -> Path:
+    """Every L1B keeps data of its own."""
+    return Path(pe_families().distinct, None)
 
 
 @dataclass(slots=True)
@@ -119,7 +144,7 @@ class _Reduction:
 
     def _shifted_mabs(self) -> list[int]:
         mask = self.bits[Axis.MAB]
-        return [] if mask in (0, 3, _all_mabs()) else [bit for bit in (8, 4, 2, 1) if mask & bit]
+        return [] if mask in (0, QUAD, _all_mabs()) else _bits_of(mask)
 
     def _temporary(self, memory: Memory = Memory.GRF0) -> BufferOperand:
         return local(self.builder.temporary(CYCLES, (memory,), "partial"), range(CYCLES))
@@ -148,7 +173,7 @@ class _Reduction:
         other side."""
         result = self._temporary(Memory.GRF1)
         self._shift(value, f"+{bit}", result)
-        higher = sum(b for b in (8, 4, 2, 1) if b > bit)
+        higher = _all_mabs() & -2 * bit
         if mask & higher != higher:
             self._select(Memory.MABID, bit)
             self._shift(value, f"-{bit}", self._masked(result))
@@ -173,8 +198,8 @@ class _Reduction:
 
     def climb(self) -> None:
         """MABs (all or inside quads), L1Bs, and all L2Bs."""
-        mabs = self.bits[Axis.MAB] if self.bits[Axis.MAB] in (3, _all_mabs()) else 0
-        everywhere = self.bits[Axis.L2B] == 7
+        mabs = self.bits[Axis.MAB] if self.bits[Axis.MAB] in (QUAD, _all_mabs()) else 0
+        everywhere = self.bits[Axis.L2B] == _all_l2bs()
         if mabs or self.bits[Axis.L1B] or everywhere:
             self._climb(mabs, everywhere, self.target)
             self.current = self.target
@@ -186,9 +211,13 @@ class _Reduction:
         if not self.bits[Axis.L1B] and not everywhere:
             self._turn_around(steps, opcode, target)
             return
-        per_slice = max(1, 1024 // max(step.form.block for step in steps))
+        per_slice = max(1, self._slice() // max(step.form.block for step in steps))
         for first in range(0, len(steps), per_slice):
             self._climb_slice(steps[first : first + per_slice], opcode, everywhere, target)
+
+    def _slice(self) -> int:
+        """Long words of an L1BM that climb at a time."""
+        return min(room(Memory.L1BM, 1, 8), room(Memory.L2BM, 1, 4) // chip().l1bs_per_l2b)
 
     def _turn_around(self, steps: list[PeStep], opcode: str, target: Buffer) -> None:
         """Reduce in the L1B, down again from the turnaround register in the next step."""
@@ -227,34 +256,35 @@ class _Reduction:
         """L1BM -> L2BM (-> PDM -> L2BM) -> L1BM, reducing on the way up."""
         free = self.layout.replicated_bits(Axis.L1B)
         reduced = self.bits[Axis.L1B]
-        sets = [b for b in range(8) if b & free == 0]
+        l1bs = chip().l1bs_per_l2b
+        sets = [b for b in range(l1bs) if b & free == 0]
         apart = not reduced and len(sets) > 2  # nothing to reduce: l2bmd moves four times as much
-        l2bm = staging(self.builder, Memory.L2BM, size * (8 if apart else len(sets)), "reduce")
-        for block in range(size // (32 if apart else 64)):
+        l2bm = staging(self.builder, Memory.L2BM, size * (l1bs if apart else len(sets)), "reduce")
+        for block in range(size // (SHARE_UNIT if apart else L2BM_UNIT)):
             if apart:
-                self.builder.emit("l2bmd", [upper(l1bm, 32 * block)], [upper(l2bm, 256 * block)])
+                self.builder.emit("l2bmd", [upper(l1bm, SHARE_UNIT * block)], [upper(l2bm, distinct_unit() * block)])
                 continue
             for i, b in enumerate(sets):
                 opcode, modifier = self._l2bm_up(b, reduced)
-                target = upper(l2bm, i * size + 64 * block)
-                self.builder.emit(opcode, [upper(l1bm, 64 * block)], [target], modifier=modifier)
+                target = upper(l2bm, i * size + L2BM_UNIT * block)
+                self.builder.emit(opcode, [upper(l1bm, L2BM_UNIT * block)], [target], modifier=modifier)
         if everywhere:
             l2bm = self._all_l2b(l2bm)
         down = staging(self.builder, Memory.L1BM, l1bm.size, "reduced")
-        for block in range(size // (32 if apart else 64)):
+        for block in range(size // (SHARE_UNIT if apart else L2BM_UNIT)):
             if apart:
-                self.builder.emit("l2bmd", [upper(l2bm, 256 * block)], [upper(down, 32 * block)])
+                self.builder.emit("l2bmd", [upper(l2bm, distinct_unit() * block)], [upper(down, SHARE_UNIT * block)])
                 continue
             for i, b in enumerate(sets):
-                origin = upper(l2bm, i * size + 64 * block)
-                modifier = "" if free == 7 else f"@{b}/{free}"
-                self.builder.emit("l2bmb", [origin], [upper(down, 64 * block)], modifier=modifier)
+                origin = upper(l2bm, i * size + L2BM_UNIT * block)
+                modifier = "" if free == l1bs - 1 else f"@{b}/{free}"
+                self.builder.emit("l2bmb", [origin], [upper(down, L2BM_UNIT * block)], modifier=modifier)
         return down
 
     def _l2bm_up(self, b: int, reduced: int) -> tuple[str, str]:
         if not reduced:
             return "l2bm", f"@{b}"
-        return f"l2bmr{KINDS[self.kind][0]}", "" if reduced == 7 else f"@{b}/{reduced}"
+        return f"l2bmr{KINDS[self.kind][0]}", "" if reduced == chip().l1bs_per_l2b - 1 else f"@{b}/{reduced}"
 
     def _all_l2b(self, l2bm: Buffer) -> Buffer:
         """By way of PDM, or of the DRAMs, which take and give four times as much per cycle but are often busy."""
@@ -275,21 +305,20 @@ class _Reduction:
     def pairs_of_l2b(self) -> None:
         """Exchange with the L2B that differs in one bit, through PDM, and combine in the PEs."""
         mask = self.bits[Axis.L2B]
-        for bit in (4, 2, 1) if mask != 7 else ():
-            if mask & bit:
-                other = self.builder.temporary(self.target.size, self.target.choices, "exchanged")
-                self._exchange(bit, other)
-                self._add(other)
-                self.current = self.target
+        for bit in _bits_of(mask) if mask != _all_l2bs() else ():
+            other = self.builder.temporary(self.target.size, self.target.choices, "exchanged")
+            self._exchange(bit, other)
+            self._add(other)
+            self.current = self.target
 
     def _exchange(self, bit: int, other: Buffer) -> None:
-        family = PE_FAMILIES[0]
+        family = pe_families().distinct
         steps = [
             step
             for first in range(0, len(self.addresses), CYCLES)
             for step in pe_steps(self.addresses[first : first + CYCLES], family, two_long=False)
         ]
-        most = MOST_EXCHANGED // (L2BM_PER_L1BM * steps[0].form.block)
+        most = max(1, half_of_l2bm() // (chip().l1bs_per_l2b * steps[0].form.block))  # the other half receives
         for first in range(0, len(steps), most):
             self._exchange_part(bit, steps[first : first + most], other)
 
@@ -298,12 +327,13 @@ class _Reduction:
         l1bm = staging(self.builder, Memory.L1BM, size, "exchange")
         for offset, step in placed(steps):
             self._up(step, l1bm, offset, "l1bmd", "")
-        l2bm, back = (staging(self.builder, Memory.L2BM, L2BM_PER_L1BM * size, name) for name in ("exchange", "back"))
-        emit_l2bm_up(self.builder, _APART, l1bm, l2bm, size)
-        lefts, units = np.arange(chip().axis_size[Axis.L2B]), np.arange(l2bm.size // MV_UNIT)
+        wide = chip().l1bs_per_l2b * size
+        l2bm, back = (staging(self.builder, Memory.L2BM, wide, name) for name in ("exchange", "back"))
+        emit_l2bm_up(self.builder, _apart(), l1bm, l2bm, size)
+        lefts, units = np.arange(chip().l2bs), np.arange(l2bm.size // MV_UNIT)
         exchange(self.builder, l2bm, l2bm.size, lefts.tolist(), (lefts[:, np.newaxis] ^ bit) * len(units) + units, back)
         down = staging(self.builder, Memory.L1BM, size, "exchanged")
-        emit_l2bm_down(self.builder, _APART, back, down, size, size)
+        emit_l2bm_down(self.builder, _apart(), back, down, size, size)
         for offset, step in placed(steps):
             emit_down(self.builder, step, down, offset, other)
 

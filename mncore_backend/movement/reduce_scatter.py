@@ -16,12 +16,13 @@ from mnc.mncore_backend.movement.paths import Path, l1bm_extent, l1bm_index, l1b
 from mnc.mncore_backend.movement.pick import Plan
 from mnc.mncore_backend.movement.reduce import KINDS, climbing_form, plan_reduce
 from mnc.mncore_backend.movement.relayout import plan_relayout
+from mnc.mncore_backend.movement.room import half_of_l1bm
 from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, pe_operand, staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT, PeStep, pe_steps, placed
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, upper
+from mnc.mncore_backend.target import chip
 
 Emit = Callable[[Builder, Buffer, Buffer], None]
-MOST = 4096  # long words of L1BM for one image: half of the memory
 
 
 def plan_reduce_scatter(
@@ -49,12 +50,15 @@ def plan_reduce_scatter(
 def may_go_at_once(axes: Mapping[Axis, int]) -> bool:
     """Whether a sum over these axes may come down like a load: over all L1Bs, and all MABs or none."""
     own = {axis: bits for axis, bits in axes.items() if bits}
-    return own.get(Axis.L1B) == 7 and own.get(Axis.MAB, 15) == 15 and not own.keys() - {Axis.L1B, Axis.MAB}
+    all_l1bs, all_mabs = chip().l1bs_per_l2b - 1, chip().mabs_per_l1b - 1
+    whole = own.get(Axis.L1B) == all_l1bs and own.get(Axis.MAB, all_mabs) == all_mabs
+    return whole and not own.keys() - {Axis.L1B, Axis.MAB}
 
 
 def _ways(kind: str, layout: Layout, mabs: int, target: Layout, two_long: bool) -> list[tuple[int, list[Emit]]]:
     """Steps, and one emitter per slice, for each path that can be fed."""
-    if layout.replicated_bits(Axis.MAB) != 15 or target.selected_bits(Axis.L2B) != layout.selected_bits(Axis.L2B):
+    own = layout.replicated_bits(Axis.MAB), layout.selected_bits(Axis.L2B)
+    if own != (chip().mabs_per_l1b - 1, target.selected_bits(Axis.L2B)):
         return []
     held = place(target)
     addresses = addresses_in_use(target)
@@ -76,7 +80,7 @@ def _slice(kind: str, layout: Layout, mabs: int, path: Path, part: list[PeStep],
     image = np.concatenate([image, np.full((len(image), -image.shape[1] % MV_UNIT, 2), -1, image.dtype)], axis=1)
     origin = origins(layout, long_words(layout, image.reshape(len(image), -1)), l1b_axis=False)
     wanted = granules(origin, origin.at(Axis.ADDRESS), (0,))
-    if len(wanted) * PES > MOST:
+    if len(wanted) * PES > half_of_l1bm():
         raise NoWay("more data than the staging memory holds")
     order = [int(a) for a in np.where(wanted == ANY, max(wanted), wanted)]
     family, opcode = climbing_form(kind, layout, mabs)

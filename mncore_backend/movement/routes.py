@@ -11,8 +11,8 @@ from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.movement.compose import ANY
 from mnc.mncore_backend.movement.crossing import Crossing
 from mnc.mncore_backend.movement.scope import LEVELS, Index, Need
-from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT
-from mnc.mncore_backend.target import chip
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, distinct_unit
+from mnc.mncore_backend.target import PES_PER_MAB, chip
 
 IN_L1BM = 2  # steps for a unit of L1BM on its way into the PEs, beside the one that brings it there
 ABSENT = -1  # no source address, or none of those looked at
@@ -22,7 +22,7 @@ ABSENT = -1  # no source address, or none of those looked at
 class Wanted:
     """The target words that come from one chunk of source addresses.
 
-    words   their numbers in the flat [8, 8, 16, 4, words] of the target
+    words   their numbers in the flat [L2B, L1B, MAB, PE, words] of the target
     number  of their source address in the chunk
     """
 
@@ -98,7 +98,8 @@ class Route:
         held = np.zeros((chip().axis_size[Axis.L2B], len(way.lefts) * width), np.bool_)
         held[own, key] = True
         most = max(1, int(held.sum(axis=1).max()))
-        whole = CYCLES // way.mv_units if way.l1bs_differ and way.mv_units < CYCLES else 1  # an l2bmd moves four units
+        at_once = distinct_unit() // MV_UNIT if way.l1bs_differ else 1  # an l2bmd moves as many
+        whole = max(1, at_once // way.mv_units)
         most = -(-most // whole) * whole
         rank = held.cumsum(axis=1) - 1
         self.position, self.arriving = rank[own, key] * unit + place % unit, most * unit
@@ -138,7 +139,7 @@ class Route:
         """Offset of the wanted long word in L1BM, or in L2BM if L1Bs exchange."""
         native = self.wanted.number.astype(np.int64) * self.way.native + self.wanted.at(Axis.PE)
         if not self.way.mabs_alike:
-            native = native + 4 * self.wanted.at(Axis.MAB)
+            native = native + PES_PER_MAB * self.wanted.at(Axis.MAB)
         return native + self.size * _rank(self.way.blocks, self.wanted.at(Axis.L1B)) if self.way.blocks else native
 
 

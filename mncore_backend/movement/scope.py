@@ -23,7 +23,7 @@ LEVELS = (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE)
 
 @dataclass
 class Need:
-    """Per target word [8, 8, 16, 4, words]: `wanted` marks words that hold a source element (the others take the
+    """Per target word [L2B, L1B, MAB, PE, words]: `wanted` marks words that hold a source element (the others take the
     padding), `place` is the place of the source word, the nearest replica."""
 
     wanted: NDArray[np.bool_]
@@ -151,6 +151,6 @@ def distinct(layout: Layout, axis: Axis) -> list[int]:
 
 
 def uniform(values: Index) -> NDArray[np.bool_]:
-    """Per trailing index: whether all PEs agree. `values` is [8, 8, 16, 4, n]."""
+    """Per trailing index: whether all PEs agree. `values` is [L2B, L1B, MAB, PE, n]."""
     flat = values.reshape(int(np.prod(chip().shape)), -1)
     return (flat == flat[0]).all(axis=0)

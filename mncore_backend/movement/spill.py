@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Layout, place
-from mnc.mncore_backend.movement.load import DRAM_PER_L2BM, Arrival, emit_from_l2bm, emit_mv, spread_of
+from mnc.mncore_backend.movement.load import Arrival, dram_per_l2bm, emit_from_l2bm, emit_mv, spread_of
 from mnc.mncore_backend.movement.paths import (
     hop_steps,
     l1bm_extent,
@@ -44,7 +44,7 @@ def plan_spill(builder: Builder, layout: Layout, source: Buffer) -> Spilled:
     """Emit the transfers that bring the share of every PE in `source` to DRAM; returns where it is."""
     arrival = _way(layout, source)
     total = sum(arrival.l2bm_size(i) for i in range(len(arrival.parts)))
-    size = total * DRAM_PER_L2BM[arrival.spread] // chip().groups
+    size = total * dram_per_l2bm()[arrival.spread] // chip().groups
     spilled = Spilled(builder.program.buffer("spilled", size, (Memory.DRAM,), alignment=MV_UNIT, pinned=True), arrival)
     departure = Departure(layout, source, arrival.path, arrival.parts, arrival.data, Spread((0,)), place(layout))
     groups = mv_groups(spilled.sizes)
@@ -58,7 +58,7 @@ def plan_spill(builder: Builder, layout: Layout, source: Buffer) -> Spilled:
             emit_slice(builder, departure, i, l1bm[i], l2bm[g], filled)
             filled += spilled.sizes[i]
         _emit_up(builder, arrival.spread, l2bm[g], spilled.dram, start, filled)
-        start += filled * DRAM_PER_L2BM[arrival.spread] // chip().groups
+        start += filled * dram_per_l2bm()[arrival.spread] // chip().groups
     return spilled
 
 
@@ -75,7 +75,7 @@ def plan_fetch(builder: Builder, spilled: Spilled, target: Buffer) -> None:
     start = 0
     for g, group in enumerate(groups):
         emit_mv(builder, arrival.spread, spilled.dram, start, l2bm[g], wide[g])
-        start += wide[g] * DRAM_PER_L2BM[arrival.spread] // chip().groups
+        start += wide[g] * dram_per_l2bm()[arrival.spread] // chip().groups
         filled = 0
         for i in group:
             emit_from_l2bm(builder, arrival, i, l2bm[g], filled, l1bm[i])
@@ -96,7 +96,7 @@ def _way(layout: Layout, buffer: Buffer) -> Arrival:
 def _emit_up(builder: Builder, spread: str, l2bm: Buffer, dram: Buffer, start: int, size: int) -> None:
     """The inverse of `emit_mv`."""
     if spread == "mvp":
-        for half in range(2):
+        for half in range(chip().l2bs_per_group):
             builder.emit("mvp", [upper(l2bm, 0, l2b=half)], [upper(dram, start + half * size)], size=size)
         return
     builder.emit(_REDUCED[spread], [upper(l2bm)], [upper(dram, start)], size=size)

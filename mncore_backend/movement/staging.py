@@ -10,16 +10,16 @@ from mnc.mncore_backend.assembly.records import Mask, Memory
 from mnc.mncore_backend.movement.compose import ANY
 from mnc.mncore_backend.movement.estimate import counted
 from mnc.mncore_backend.movement.paths import Path
-from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, Form, PeStep
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, Form, PeStep, alignment, distinct_unit
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, upper
+from mnc.mncore_backend.target import chip
 
 MOST_SINGLE = 3  # L2Bs from which on what all of them want is broadcast
-ALIGNMENT = 256  # long words: the largest block of an L1BM or L2BM instruction
 
 
 def staging(builder: Builder, memory: Memory, size: int, name: str) -> Buffer:
     """A temporary of an upper memory, aligned so that every instruction may address its blocks."""
-    return builder.temporary(size, (memory,), name, alignment=ALIGNMENT)
+    return builder.temporary(size, (memory,), name, alignment=alignment())
 
 
 def alternating(builder: Builder, memory: Memory, sizes: Sequence[int], name: str) -> list[Buffer]:
@@ -86,7 +86,7 @@ def emit_l2bm_down(
         taken = min(block, last)
         target = upper(destination, block * path.unit)
         if path.sets is None:
-            builder.emit("l2bmd", [upper(source, start + block_at(taken) * 256)], [target])
+            builder.emit("l2bmd", [upper(source, start + block_at(taken) * distinct_unit())], [target])
             continue
         for number, representative in enumerate(path.sets):
             origin = start + block_at(number * data // MV_UNIT + taken) * MV_UNIT
@@ -101,12 +101,12 @@ def emit_l2bm_up(
     for block in range(data // path.unit):
         origin = upper(source, block * path.unit)
         if path.sets is None:
-            builder.emit("l2bmd", [origin], [upper(destination, start + block * 256)])
+            builder.emit("l2bmd", [origin], [upper(destination, start + block * distinct_unit())])
             continue
         for number, representative in enumerate(path.sets):
-            target = upper(destination, start + number * data + block * 64)
+            target = upper(destination, start + number * data + block * path.unit)
             if summed:
-                modifier = "" if summed == 7 else f"@{representative}/{summed}"
+                modifier = "" if summed == chip().l1bs_per_l2b - 1 else f"@{representative}/{summed}"
                 builder.emit("l2bmrffadd", [origin], [target], modifier=modifier)
             else:
                 builder.emit("l2bm", [origin], [target], modifier=f"@{representative}")
@@ -120,14 +120,16 @@ def exchange(
 
     Every group brings what its L2Bs hold into its own PDM: all groups do so at once, and none reads what the others
     read."""
-    halves = sorted({left & 1 for left in lefts})
+    per_group = chip().l2bs_per_group
+    halves = sorted({left % per_group for left in lefts})
     pdm = builder.temporary(width * len(halves), (Memory.PDM,), f"{into.name}_pdm", alignment=MV_UNIT)
     for i, half in enumerate(halves):
         builder.emit("mvp", [upper(l2bm, l2b=half)], [upper(pdm, i * width)], size=width)
     rank, unit = np.divmod(wanted, width // MV_UNIT)
     left = np.asarray(lefts)[rank]
-    address = np.searchsorted(halves, left & 1) * width + unit * MV_UNIT
-    _bring_back(builder, pdm, into, np.where(wanted == ANY, ANY, left >> 1), np.where(wanted == ANY, ANY, address))
+    address = np.searchsorted(halves, left % per_group) * width + unit * MV_UNIT
+    group = np.where(wanted == ANY, ANY, left // per_group)
+    _bring_back(builder, pdm, into, group, np.where(wanted == ANY, ANY, address))
 
 
 def _bring_back(
@@ -143,8 +145,9 @@ def _bring_back(
         origin = upper(pdm, int(common[first]), group=int(common_group[first]))
         builder.emit("mvb", [origin], [upper(back, first * MV_UNIT)], size=(end - first) * MV_UNIT)
     group = np.where(shared, ANY, group)
-    own = np.arange(len(group)).reshape(-1, 1) >> 1
-    halves = [_agreed(np.where(group[half::2] == ANY, ANY, address[half::2])) for half in range(2)]
+    each = chip().l2bs_per_group
+    own = np.arange(len(group)).reshape(-1, 1) // each
+    halves = [_agreed(np.where(group[half::each] == ANY, ANY, address[half::each])) for half in range(each)]
     if ((group == own) | (group == ANY)).all() and all(agree.all() for _, agree in halves):
         for half, (found, _) in enumerate(halves):
             for first, end in _runs(found, found):
@@ -154,7 +157,7 @@ def _bring_back(
     for left in range(len(group)):
         for first, end in _runs(group[left], address[left]):
             origin = upper(pdm, int(address[left, first]), group=int(group[left, first]))
-            target = upper(back, first * MV_UNIT, group=left >> 1, l2b=left & 1)
+            target = upper(back, first * MV_UNIT, group=left // each, l2b=left % each)
             builder.emit("mvp", [origin], [target], size=(end - first) * MV_UNIT)
 
 

@@ -9,9 +9,8 @@ import numpy as np
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import Axis, Layout, place
-from mnc.mncore_backend.movement.load import DRAM_PER_L2BM, dram_index, pieces
+from mnc.mncore_backend.movement.load import dram_index, dram_per_l2bm, pieces
 from mnc.mncore_backend.movement.paths import (
-    MV_SLICE,
     Index,
     Path,
     hop_steps,
@@ -24,8 +23,9 @@ from mnc.mncore_backend.movement.paths import (
     slices,
     used_addresses,
 )
+from mnc.mncore_backend.movement.room import mv_slice, room
 from mnc.mncore_backend.movement.staging import alternating, emit_l2bm_up, emit_up, staging
-from mnc.mncore_backend.movement.transfers import MV_UNIT, PE_FAMILIES, PeStep, placed
+from mnc.mncore_backend.movement.transfers import MV_UNIT, PeStep, pe_families, placed
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, upper
 from mnc.mncore_backend.target import chip
 
@@ -53,7 +53,7 @@ def plan_stores(builder: Builder, requests: Sequence[tuple[Layout, Buffer, Sums]
     shared: dict[Spread, list[int]] = {}
     for number, departure in enumerate(departures):
         members = shared.setdefault(departure.spread, [])
-        if sum(departures[i].l2bm_total for i in members) + departure.l2bm_total <= MV_SLICE:
+        if sum(departures[i].l2bm_total for i in members) + departure.l2bm_total <= mv_slice():
             members.append(number)
     for spread, members in shared.items():
         if len(members) > 1:
@@ -107,22 +107,23 @@ def prepare_store(layout: Layout, source: Buffer, sums: Sums) -> Departure:
     adding = [path for path in paths(layout, upward=True) if _adds(path, sums)]
     candidates = [(path, slices(path, addresses, two_long=two_long)) for path in adding]
     path, parts = min(candidates, key=lambda c: _cost(c[0], c[1]))
-    keep = tuple(L for L in range(8) if L & layout.replicated_bits(Axis.L2B) == 0)
-    spread = Spread(tuple(range(8)), reduced=True) if sums.get(Axis.L2B) else Spread(keep)
+    keep = tuple(L for L in range(chip().l2bs) if L & layout.replicated_bits(Axis.L2B) == 0)
+    spread = Spread(tuple(range(chip().l2bs)), reduced=True) if sums.get(Axis.L2B) else Spread(keep)
     data = [l1bm_size(path, part) for part in parts]
     return Departure(layout, source, path, parts, data, spread, held, sums.get(Axis.L1B, 0), sums.get(Axis.MAB, 0))
 
 
 def _adds(path: Path, sums: Sums) -> bool:
     """Whether the hops of a path have forms that add: l1bmr over all MABs, l2bmr over the L1Bs of a set."""
-    if sums.get(Axis.MAB) and path.family is not PE_FAMILIES[2]:
+    if sums.get(Axis.MAB) and path.family is not pe_families().mabs:
         return False
     return not sums.get(Axis.L1B) or path.sets is not None
 
 
-STAGED = 4096
-"""Long words of one L2BM that leave at a time of a tensor that would take much room there: what is loaded meanwhile for
-later work needs some, too."""
+def staged() -> int:
+    """Long words of one L2BM that leave at a time of a tensor that would take much room there: what is loaded meanwhile
+    for later work needs some, too."""
+    return room(Memory.L2BM, 1, 8)
 
 
 def _store(builder: Builder, departure: Departure) -> DramImage:
@@ -140,7 +141,7 @@ class StoreInParts:
     def __init__(self, builder: Builder, departure: Departure) -> None:
         self._builder, self._departure, self._sizes = builder, departure, departure.l2bm_sizes
         sizes = self._sizes
-        self._groups = mv_groups(sizes, STAGED if departure.l2bm_total > 2 * STAGED else MV_SLICE)
+        self._groups = mv_groups(sizes, staged() if departure.l2bm_total > 2 * staged() else mv_slice())
         indices = [departure.l2bm_index(i) for i in range(len(sizes))]
         images = [
             departure.spread.dram_index(np.concatenate([indices[i] for i in group], axis=1)) for group in self._groups
@@ -202,12 +203,14 @@ class Spread:
     @property
     def halves(self) -> list[int]:
         """The L2Bs inside a group that take part (the same in every group that does)."""
-        return sorted({L & 1 for L in self.keep})
+        return sorted({L % chip().l2bs_per_group for L in self.keep})
 
     @property
     def groups(self) -> tuple[int, ...]:
         """Groups whose DRAM is written."""
-        return tuple(range(chip().groups)) if self.reduced else tuple(sorted({L >> 1 for L in self.keep}))
+        if self.reduced:
+            return tuple(range(chip().groups))
+        return tuple(sorted({L // chip().l2bs_per_group for L in self.keep}))
 
     def dram_index(self, l2bm: Index) -> Index:
         """[L2B, k, word] as [group, DRAM long word, word]; groups that take no part hold nothing."""
@@ -216,8 +219,9 @@ class Spread:
         size = l2bm.shape[1]
         result = np.full((chip().groups, len(self.halves) * size, 2), -1, np.int64)
         for L in self.keep:
-            at = self.halves.index(L & 1) * size
-            result[L >> 1, at : at + size] = l2bm[L]
+            group, half = divmod(L, chip().l2bs_per_group)
+            at = self.halves.index(half) * size
+            result[group, at : at + size] = l2bm[L]
         return result
 
     def emit_mv(self, builder: Builder, l2bm: Buffer, dram: Buffer, start: int, size: int) -> None:
@@ -226,7 +230,7 @@ class Spread:
         at = 0
         for part in pieces(size):
             if self.reduced:
-                target = upper(dram, start + at * DRAM_PER_L2BM["mvb"] // chip().groups)
+                target = upper(dram, start + at * dram_per_l2bm()["mvb"] // chip().groups)
                 builder.emit("mvrffadd", [upper(l2bm, at)], [target], size=part)
             else:
                 self._emit_copies(builder, upper(l2bm, at), upper(dram, start + at), size, part)

@@ -14,7 +14,7 @@ Kept = list[tuple[Buffer, Layout, NDArray[np.uint32]]]
 
 
 def load_words(builder: Builder, words: NDArray[np.uint32], constants: Constants, kept: Kept) -> Buffer:
-    """Words [8, 8, 16, 4, two per long word] in a buffer of LM1; axes along which they do not change are left to
+    """Words [L2B, L1B, MAB, PE, two per long word] in a buffer of LM1; axes along which they do not change are left to
     replication. What the host must pack is added to `constants`, or to `kept` in a program that keeps it."""
     shape, dims = [], []
     for position, axis in enumerate((Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE)):

@@ -8,12 +8,22 @@ copies after a downward transfer; an upward transfer selects one copy of it (SDM
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
-CYCLES = 4
+from mnc.mncore_backend.target import CYCLES_PER_STEP, MABS_PER_QUAD, PES_PER_MAB, cached_per_machine, chip
+from mnc.mncore_backend.target.transfers import L2BM_PORT_LONGS, L2BM_SHARE_LONGS
 
-# Fields of a block: name -> number of values. Lower coordinates: c cycle, h long word of a 2-long, q MAB quad, r MAB
-# inside the quad, p PE, b L1B, g group, l L2B in the group; j and u are offsets kept on both sides.
-FIELD_SIZE = {"c": CYCLES, "h": 2, "q": 4, "r": 4, "p": 4, "b": 8, "g": 4, "l": 2}
+CYCLES = CYCLES_PER_STEP
+
+
+@cached_per_machine()
+def _field_sizes() -> dict[str, int]:
+    """Fields of a block: name -> number of values. Lower coordinates: c cycle, h long word of a 2-long, q MAB quad, r
+    MAB inside the quad, p PE, b L1B, g group, l L2B in the group; j and u are offsets kept on both sides."""
+    machine = chip()
+    quads, own = machine.mabs_per_l1b // MABS_PER_QUAD, MABS_PER_QUAD
+    lower = {"c": CYCLES, "h": 2, "q": quads, "r": own, "p": PES_PER_MAB}
+    return lower | {"b": machine.l1bs_per_l2b, "g": machine.groups, "l": machine.l2bs_per_group}
 
 
 @dataclass(frozen=True)
@@ -45,23 +55,10 @@ def _fields(text: str) -> tuple[tuple[str, int], ...]:
     """``c q r p`` or ``c b j8`` as fields."""
     result = []
     for part in text.split():
-        size = int(part[1:]) if len(part) > 1 else FIELD_SIZE[part[0]]
+        size = int(part[1:]) if len(part) > 1 else _field_sizes()[part[0]]
         result.append((part[0], size))
     return tuple(result)
 
-
-# L1BM <-> PE. Alignment of the L1BM address = the long words of one cycle (OPEN-43).
-DISTINCT_PE = Form("l1bmd", "l1bmd", _fields("c q r p"))
-QUADS = Form("l1bmm4", "l1bmm4@", _fields("c q p"))
-QUADS_LONG = Form("l1bmm4", "l1bmm4@", _fields("c q h p"), two_long=True)
-MABS = Form("l1bmm", "l1bmm@", _fields("c p"))
-MABS_LONG = Form("l1bmm", "l1bmm@", _fields("c h p"), two_long=True)
-EVERY_PE = Form("l1bmp", None, _fields("c"))
-EVERY_PE_LONG = Form("l1bmp", None, _fields("h c"), two_long=True)
-
-# L2BM <-> L1BM.
-DISTINCT_L1B = Form("l2bmd", "l2bmd", _fields("c b j8"))
-EVERY_L1B = Form("l2bmb", "l2bm@", _fields("c j16"))
 
 # The unit of the size of an MV, in long words, and its interleave granule.
 MV_UNIT = 64
@@ -80,12 +77,55 @@ class Family:
         return self.short.copied
 
 
-PE_FAMILIES = (
-    Family(DISTINCT_PE, None),
-    Family(QUADS, QUADS_LONG),
-    Family(MABS, MABS_LONG),
-    Family(EVERY_PE, EVERY_PE_LONG),
-)
+class PeFamilies(NamedTuple):
+    """L1BM <-> PE, the widest first: PEs that get different long words are those of the L1B, those of a quad's MAB, of
+    a MAB, or none. Alignment of the L1BM address = the long words of one cycle (OPEN-43)."""
+
+    distinct: Family
+    quads: Family
+    mabs: Family
+    every: Family
+
+
+@cached_per_machine()
+def pe_families() -> PeFamilies:
+    """The forms on this machine."""
+    return PeFamilies(
+        Family(Form("l1bmd", "l1bmd", _fields("c q r p")), None),
+        Family(
+            Form("l1bmm4", "l1bmm4@", _fields("c q p")), Form("l1bmm4", "l1bmm4@", _fields("c q h p"), two_long=True)
+        ),
+        Family(Form("l1bmm", "l1bmm@", _fields("c p")), Form("l1bmm", "l1bmm@", _fields("c h p"), two_long=True)),
+        Family(Form("l1bmp", None, _fields("c")), Form("l1bmp", None, _fields("h c"), two_long=True)),
+    )
+
+
+def distinct_l1bs() -> Form:
+    """L2BM <-> L1BM, of each L1B its own."""
+    return Form("l2bmd", "l2bmd", _fields(f"c b j{L2BM_SHARE_LONGS}"))
+
+
+def every_l1b() -> Form:
+    """L2BM <-> L1BM, the same of all L1Bs down, of one of them up."""
+    return Form("l2bmb", "l2bm@", _fields(f"c j{L2BM_PORT_LONGS}"))
+
+
+L2BM_UNIT = CYCLES * L2BM_PORT_LONGS
+"""Long words of L2BM and of L1BM that l2bmb, l2bm@ and l2bmr move."""
+SHARE_UNIT = CYCLES * L2BM_SHARE_LONGS
+"""Long words of each L1BM that l2bmd moves."""
+
+
+@cached_per_machine()
+def distinct_unit() -> int:
+    """Long words of L2BM that l2bmd moves: a multiple of `MV_UNIT`."""
+    return SHARE_UNIT * chip().l1bs_per_l2b
+
+
+@cached_per_machine()
+def alignment() -> int:
+    """Long words: the largest block of an L1BM or L2BM instruction."""
+    return max(pe_families().distinct.short.block, distinct_unit(), L2BM_UNIT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,14 +27,15 @@ from mnc.mncore_backend.movement.staging import (
     exchange,
     staging,
 )
-from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PE_FAMILIES, pe_steps
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, pe_families, pe_steps
 from mnc.mncore_backend.program import Buffer, Builder, upper
+from mnc.mncore_backend.target import chip
 
 
 @dataclass(slots=True)
 class Portion:
     """What is in the scratch buffer at a time: `longs` are the long words of the target of which some PE finds a word
-    there, ascending, and `index` [8, 8, 16, 4, words of these] is the word in it, -1 where the needed one is not
+    there, ascending, and `index` [L2B, L1B, MAB, PE, words of these] is the word in it, -1 where the needed one is not
     there."""
 
     longs: list[int]
@@ -81,7 +82,7 @@ def _arrivals(builder: Builder, route: Route, source: Buffer, scratch: Buffer, c
     for inside, places, first, count in _deliveries(route, total):
         _deliver(builder, way, l1bm, first, count, scratch)
         arrived = places - first
-        if way.family is PE_FAMILIES[3]:  # the second long words of a 2-long l1bmp follow those of all four cycles
+        if way.family is pe_families().every:  # the second long words of a 2-long l1bmp follow those of all four cycles
             arrived = arrived // 8 * 8 + 2 * (arrived % 4) + arrived // 4 % 2
         yield _finish(builder, way, route.wanted.only(inside), arrived, count, scratch)
 
@@ -90,7 +91,7 @@ def _deliveries(route: Route, total: int) -> Iterator[tuple[NDArray[np.bool_], I
     """What comes down at a time of `total` long words of L1BM: which positions, their places in the view of a PE, the
     first place and the number of places."""
     way, position = route.way, route.position
-    whole = 1 if way.family is PE_FAMILIES[0] else 8  # 2-long steps
+    whole = 1 if way.family is pe_families().distinct else 8  # 2-long steps
     for start in range(0, total, way.room * way.granule):
         inside = (position >= start) & (position < min(total, start + way.room * way.granule))
         if inside.any():
@@ -113,7 +114,7 @@ def _collect(builder: Builder, route: Route, source: Buffer, chunk: list[int]) -
         up = staging(builder, Memory.L1BM, max(size, slack(len(chunk))), "gather")
         fill(builder, source, up, np.array(chunk + chunk[-1:] * (size // way.native - len(chunk))), way.row)
         return _exchange(builder, route, up) if way.blocks or way.lefts else (up, size)
-    family = PE_FAMILIES[2] if way.mabs_alike else PE_FAMILIES[0]
+    family = pe_families().mabs if way.mabs_alike else pe_families().distinct
     block = family.short.block
     up = staging(builder, Memory.L1BM, max(size, -(-len(chunk) // CYCLES) * block), "gather")
     parts = [chunk[i : i + CYCLES] for i in range(0, len(chunk), CYCLES)]
@@ -133,8 +134,8 @@ def _collect(builder: Builder, route: Route, source: Buffer, chunk: list[int]) -
 def _exchange(builder: Builder, route: Route, up: Buffer) -> tuple[Buffer, int]:
     """Through L2BM: all L1Bs (or the own one) of the own L2B, or the wanted units of all L2Bs, in every L1BM."""
     way, size = route.way, route.size
-    kept_distinct = way.l1bs_differ
-    ascent = Path(PE_FAMILIES[0], None if kept_distinct else tuple(way.blocks or [0]), 7)
+    kept_distinct, all_l1bs = way.l1bs_differ, chip().l1bs_per_l2b - 1
+    ascent = Path(pe_families().distinct, None if kept_distinct else tuple(way.blocks or [0]), all_l1bs)
     wide = size * ascent.widening
     l2bm = staging(builder, Memory.L2BM, wide, "gather")
     if route.shares:
@@ -151,8 +152,8 @@ def _exchange(builder: Builder, route: Route, up: Buffer) -> tuple[Buffer, int]:
         gathered = staging(builder, Memory.L2BM, len(route.units[0]) * MV_UNIT, "gathered")
         exchange(builder, l2bm, wide, way.lefts, np.array(route.units), gathered)
         l2bm, wide = gathered, gathered.size
-    descent = Path(PE_FAMILIES[0], None if kept_distinct else (0,), 7)
-    total = wide // 8 if kept_distinct else wide
+    descent = Path(pe_families().distinct, None if kept_distinct else (0,), all_l1bs)
+    total = wide // chip().l1bs_per_l2b if kept_distinct else wide
     extent = _extent(route, total)
     down = staging(builder, Memory.L1BM, extent, "gathered")
     emit_l2bm_down(builder, descent, l2bm, down, total, extent)
@@ -195,12 +196,12 @@ def _finish(builder: Builder, way: Crossing, wanted: Wanted, number: Index, coun
                 builder.emit("msl", [access(scratch, read, LONG)], [held])
                 builder.emit("lpassa", [held], [access(scratch, write, LONG)])
         number = number + (wanted.own(Axis.PE) - wanted.at(Axis.PE)) % CYCLES * count
-    *chip, size = wanted.need.wanted.shape
+    *places_of, size = wanted.need.wanted.shape
     places, words = np.divmod(wanted.words, size)
     present = np.zeros(size // 2, np.bool_)
     present[words // 2] = True
     longs = np.flatnonzero(present)
     rank = np.cumsum(present) - 1
-    index = np.full((*chip, 2 * len(longs)), ABSENT, np.int32)
+    index = np.full((*places_of, 2 * len(longs)), ABSENT, np.int32)
     index.reshape(-1, 2 * len(longs))[places, 2 * rank[words // 2] + words % 2] = LONG * number + wanted.at(Axis.W)
     return Portion(longs.tolist(), index)

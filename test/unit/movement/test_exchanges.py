@@ -64,7 +64,7 @@ def test_halves_of_groups_change_places() -> None:
 @pytest.mark.parametrize("arriving", [1024, 4096])
 def test_exchanges_in_parts(arriving: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What L2BM does not hold at once arrives in several exchanges, even if it is of one source address."""
-    monkeypatch.setattr(crossing, "ARRIVING_L2BM", arriving)
+    monkeypatch.setattr(crossing, "half_of_l2bm", lambda: arriving)
     source, target = parse(APART, PARTS), parse(JOINED, WHOLE)
     program = check_gather(source, target, np.arange(int(np.prod(PARTS))))
     sizes = [b.size for b in program.buffers if b.name.startswith("gathered") and b.choices == (Memory.L2BM,)]

@@ -5,7 +5,7 @@ import pytest
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, pack, parse, place
-from mnc.mncore_backend.movement.load import LARGEST, SMALLEST, pieces, plan_load
+from mnc.mncore_backend.movement.load import largest_piece, pieces, plan_load, smallest_piece
 from mnc.mncore_backend.movement.store import plan_store
 from mnc.mncore_backend.program import Builder, Program
 
@@ -50,8 +50,9 @@ def test_sum_of_all_l2bs() -> None:
 
 
 def test_sizes() -> None:
+    smallest, largest = smallest_piece(), largest_piece()
     for size in range(64, 40_000, 64):
         found = pieces(size)
         assert sum(found) == size and all(part % 64 == 0 for part in found)
-        assert max(found) < LARGEST + SMALLEST
-        assert found[0] <= 2 * SMALLEST and found[-1] <= 2 * SMALLEST
+        assert max(found) < largest + smallest
+        assert found[0] <= 2 * smallest and found[-1] <= 2 * smallest

@@ -9,19 +9,13 @@ import pytest
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.movement.transfers import (
-    DISTINCT_L1B,
-    DISTINCT_PE,
-    EVERY_L1B,
-    EVERY_PE,
-    EVERY_PE_LONG,
-    MABS,
-    MABS_LONG,
-    QUADS,
-    QUADS_LONG,
     Form,
+    distinct_l1bs,
+    every_l1b,
+    pe_families,
 )
 
-PE_FORMS = (DISTINCT_PE, QUADS, QUADS_LONG, MABS, MABS_LONG, EVERY_PE, EVERY_PE_LONG)
+PE_FORMS = [form for family in pe_families() for form in (family.short, family.long) if form is not None]
 
 
 def offset(form: Form, coordinates: Mapping[Any, np.ndarray]) -> np.ndarray:
@@ -72,7 +66,7 @@ def test_l2bm_down() -> None:
     machine.poke(Memory.L2BM, 256, np.arange(8)[:, None] * 1000 + np.arange(256))
     machine.run("l2bmd $lc256 $lb0\nnop/4\nl2bmb $lc256 $lb256")
     names = dict(zip(("b", "c", "j"), np.ogrid[:8, :4, :8], strict=True))
-    expected = np.arange(8).reshape(8, 1, 1, 1) * 1000 + offset(DISTINCT_L1B, names)
+    expected = np.arange(8).reshape(8, 1, 1, 1) * 1000 + offset(distinct_l1bs(), names)
     assert (machine.peek(Memory.L1BM, 0, 32).reshape(8, 8, 4, 8) == expected).all()
-    plain = np.arange(8).reshape(8, 1, 1) * 1000 + np.arange(EVERY_L1B.block)
+    plain = np.arange(8).reshape(8, 1, 1) * 1000 + np.arange(every_l1b().block)
     assert (machine.peek(Memory.L1BM, 256, 64) == plain).all()
