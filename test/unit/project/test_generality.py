@@ -71,7 +71,6 @@ ALLOWED = {
     ("mncore_backend.kernels.matmul.spec", 192): "long words of GRF0, which has 256",
     ("mncore_backend.kernels.vector.emit", 144): "long words of a register file for temporaries, of 256",
     ("mncore_backend.kernels.vector.place", 10): "instructions of a body that keep the ports of a GRF busy",
-    ("mncore_backend.movement.paths", 12): "the two bits of an index of a MAB that are copied",
     ("mncore_backend.movement.relayout", 40): "layouts that the search of a movement looks at",
     ("mncore_backend.scheduling.scheduler", 12): "schedules to try",
 }
@@ -127,7 +126,7 @@ def _innocent(tree: ast.AST) -> Iterator[ast.AST]:
                 yield from sides
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in ("get_signless", "get_unsigned", "lru_cache"):
+            if name in ("get_signless", "get_unsigned", "lru_cache", "cached_per_machine"):
                 yield from (inner for argument in node.args for inner in ast.walk(argument))
                 yield from (keyword.value for keyword in node.keywords)
 
