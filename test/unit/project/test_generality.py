@@ -21,7 +21,7 @@ from .tree import ROOT, Source, python_files, sources
 COMPILER = ("passes", "lowering", "mncore_backend", "dialects")
 NOT_COMPILER = (
     "mncore_backend.emulator", "mncore_backend.assembly", "mncore_backend.checker",  # read programs, know no tensors
-    "mncore_backend.machine", "mncore_backend.isa", "mncore_backend.opcode_info",  # tables of the machine
+    "mncore_backend.target", "mncore_backend.isa", "mncore_backend.opcode_info",  # tables of the machine
     "mncore_backend.machine_report", "mncore_backend.machine_drawing",
     "lowering.onnx_to_graph.support",  # the table of operators and their versions
 )  # fmt: skip
