@@ -9,7 +9,7 @@ from mnc.core.bindings import ir
 from mnc.core.pass_base import Pass
 from mnc.core.rewrite import Pattern, apply_greedily, refuse
 from mnc.dialects import graph
-from mnc.mncore_backend.machine import WORD_BYTES
+from mnc.mncore_backend.target import WORD_BYTES
 from mnc.passes.graph.evaluate import evaluate_operation, is_defined
 from mnc.passes.graph.matching import constant, constant_of, is_constant, name_after_weight
 
