@@ -10,16 +10,13 @@ import numpy as np
 import onnx
 import onnx.numpy_helper
 
-from mnc.lowering.onnx_to_graph.known_values import KnownValues
-from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
+from mnc.lowering.onnx_to_graph.graph_rewriter import GraphRewriter, renamed
 from mnc.lowering.onnx_to_graph.onnx_file import infer_shapes
-from mnc.lowering.onnx_to_graph.shape_inference import sample_of, static_shape, value_types
+from mnc.lowering.onnx_to_graph.shape_inference import static_shape
 from mnc.lowering.onnx_to_graph.size_limits import check_node_count
 
 CONTROL_FLOW = frozenset(["If", "Loop", "Scan"])
 _BRANCHES = ("then_branch", "else_branch")
-_AXES_ARE_AN_INPUT = 13
-"""Operator set since which Unsqueeze takes its axes as an operand."""
 
 
 def resolve_control_flow(model: onnx.ModelProto, opset: int, file_name: str) -> onnx.ModelProto | None:
@@ -30,47 +27,12 @@ def resolve_control_flow(model: onnx.ModelProto, opset: int, file_name: str) -> 
     return model if _Resolver(model, opset, file_name).run() else None
 
 
-class _Resolver:
-    def __init__(self, model: onnx.ModelProto, opset: int, file_name: str) -> None:
-        self._graph = model.graph
-        self._types = value_types(model.graph)
-        self._known = KnownValues(LoadedModel(model, file_name, opset), lambda name: sample_of(self._types, name))
-        self._file_name = file_name
-        self._nodes: list[onnx.NodeProto] = []
-        self._opset = opset
-        self._count = 0
-
+class _Resolver(GraphRewriter):
     def run(self) -> bool:
         """Rewrite the graph in place; False if nothing could be done."""
-        handlers = {"If": self._if, "Loop": self._loop, "Scan": self._scan}
-        changed = False
-        for node in self._graph.node:
-            handler = handlers.get(node.op_type) if node.domain in ("", "ai.onnx") else None
-            start = len(self._nodes)
-            if handler is not None and handler(node):
-                changed = True
-                continue
-            del self._nodes[start:]
-            self._nodes.append(node)
-        kept = [_renamed(node, {}) for node in self._nodes]  # copies: deleting the nodes ends the life of the old ones
-        del self._graph.node[:]
-        self._graph.node.extend(kept)
+        changed = self._rewrite({"If": self._if, "Loop": self._loop, "Scan": self._scan})
+        self._replace_nodes()
         return changed
-
-    def _shape(self, name: str) -> list[int] | None:
-        return static_shape(self._types[name]) if name in self._types else None
-
-    def _emit(self, node: onnx.NodeProto) -> None:
-        self._nodes.append(node)
-        self._known.add(node)
-
-    def _constant(self, value: np.ndarray, name: str) -> str:
-        self._emit(onnx.helper.make_node("Constant", [], [name], value=onnx.numpy_helper.from_array(value)))
-        return name
-
-    def _unique(self, what: str) -> str:
-        self._count += 1
-        return f"{what}#{self._count}"
 
     def _inline(self, owner: onnx.NodeProto, body: onnx.GraphProto, bindings: Mapping[str, str]) -> list[str]:
         """Emit the nodes of `body` under fresh names; returns the names of its outputs.
@@ -84,30 +46,10 @@ class _Resolver:
         for node in body.node:
             names.update({output: prefix + output for output in node.output if output})
         for node in body.node:
-            renamed = _renamed(node, names)
-            renamed.name = prefix + (node.name or node.op_type)
-            self._emit(renamed)
+            copy = renamed(node, names)
+            copy.name = prefix + (node.name or node.op_type)
+            self._emit(copy)
         return [names.get(output.name, output.name) for output in body.output]
-
-    def _give(self, outputs: list[str], values: list[str]) -> None:
-        """The values under the names of the node's outputs."""
-        for output, value in zip(outputs, values, strict=False):
-            if output:
-                self._emit(onnx.helper.make_node("Identity", [value], [output]))
-
-    def _stack(self, owner: onnx.NodeProto, values: list[str], axis: int) -> str:
-        """One value per iteration as one tensor."""
-        wide = [self._unique(value) for value in values]
-        for value, name in zip(values, wide, strict=True):
-            if self._opset >= _AXES_ARE_AN_INPUT:
-                axes = self._constant(np.array([axis], np.int64), self._unique("axes"))
-                node = onnx.helper.make_node("Unsqueeze", [value, axes], [name], name=f"{owner.name}/stack")
-            else:
-                node = onnx.helper.make_node("Unsqueeze", [value], [name], name=f"{owner.name}/stack", axes=[axis])
-            self._emit(node)
-        result = self._unique(owner.name or owner.op_type)
-        self._emit(onnx.helper.make_node("Concat", wide, [result], axis=axis, name=f"{owner.name}/stack"))
-        return result
 
     def _if(self, node: onnx.NodeProto) -> bool:
         condition = self._known.get(node.input[0])
@@ -208,21 +150,3 @@ def _goes_on(body: onnx.GraphProto) -> bool:
     for _ in range(len(copied)):
         name = copied.get(name, name)
     return name == body.input[1].name
-
-
-def _renamed(node: onnx.NodeProto, names: Mapping[str, str]) -> onnx.NodeProto:
-    """A copy with its values renamed, those that its subgraphs take from outside included."""
-    copy = onnx.NodeProto()
-    copy.CopyFrom(node)
-    for field in (copy.input, copy.output):
-        field[:] = [names.get(name, name) for name in field]
-    for attribute in copy.attribute:
-        for graph in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
-            inner = {t.name for t in graph.initializer} | {v.name for v in graph.input}
-            outside = {name: new for name, new in names.items() if name not in inner}
-            nodes = [_renamed(entry, outside) for entry in graph.node]
-            del graph.node[:]
-            graph.node.extend(nodes)
-            for value in graph.output:
-                value.name = outside.get(value.name, value.name)
-    return copy

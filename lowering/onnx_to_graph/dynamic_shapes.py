@@ -154,6 +154,10 @@ def bind_shapes(
     for value in (*graph.input, *graph.output, *graph.value_info):
         _substitute(value, bound)
     _drop_unread(graph)
+    for value in graph.output:
+        if value.type.WhichOneof("value") not in (None, "tensor_type"):
+            hint = "give its elements as outputs of their own"
+            raise CompileError(f"output '{value.name}' is not a tensor", location=file_name, hint=hint)
     for name, value in {value.name: value for value in graph.input if value.name in inputs}.items():
         if not value.type.HasField("tensor_type"):
             raise CompileError(f"input '{name}' is not a tensor", location=file_name, hint="pass tensors one by one")

@@ -22,8 +22,8 @@ from mnc.lowering.onnx_to_graph.support import (
     expand_functions,
     find_operator,
     operator_version,
-    unsupported_hint,
 )
+from mnc.lowering.onnx_to_graph.unsupported_hints import unsupported_hint
 
 ENTRY = "main"
 
@@ -125,7 +125,9 @@ class GraphImporter:
         except (ValueError, KeyError):
             name = onnx.TensorProto.DataType.Name(tensor.elem_type)
             message = f"input '{value.name}' has element type {name}, which is not supported"
-            raise CompileError(message, location=self._model.file_name, hint="use FLOAT") from None
+            text = tensor.elem_type == onnx.TensorProto.STRING
+            hint = "map strings to numbers outside the model" if text else "use FLOAT"
+            raise CompileError(message, location=self._model.file_name, hint=hint) from None
         return graph.tensor([dim.dim_value for dim in tensor.shape.dim], element_type)
 
     def _operand(self, name: str) -> Any:
@@ -179,7 +181,7 @@ class GraphImporter:
             message = f"operator {node.op_type}{domain} is not supported"
             if node.op_type in OPERATORS and not domain:
                 message = f"version {node.version} of operator {node.op_type} is not supported"
-            raise node.error(message, hint=unsupported_hint(node.op_type, node.proto.domain))
+            raise node.error(message, hint=unsupported_hint(node.op_type, OPERATORS, node.proto.domain))
         return [None if array is None else self._constant(node.name, array) for array in arrays]
 
     def _check_declared(self, node: Node, output: str, value: Any) -> None:

@@ -15,11 +15,9 @@ from mnc.lowering.onnx_to_graph.evaluator import evaluator
 from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
 from mnc.lowering.onnx_to_graph.shape_inference import result_types, static_shape
 from mnc.lowering.onnx_to_graph.size_limits import LARGEST_VALUE, check_constant_size, check_work
+from mnc.lowering.onnx_to_graph.unsupported_hints import RANDOM
 
-_RANDOM = frozenset(
-    ["Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Dropout"]
-)
-_TYPE_ONLY = {"Shape": (0,), "Size": (0,), "CastLike": (1,)}
+_TYPE_ONLY = {"Shape": (0,), "Size": (0,), "CastLike": (1,), "RandomNormalLike": (0,), "RandomUniformLike": (0,)}
 """Operands of which an operator only looks at the type."""
 
 _NO_LARGER = frozenset(
@@ -78,7 +76,8 @@ class KnownValues:
     @staticmethod
     def _is_evaluable(node: onnx.NodeProto) -> bool:
         has_subgraph = any(a.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS) for a in node.attribute)
-        return not has_subgraph and node.op_type not in _RANDOM
+        draws = node.op_type in RANDOM and not any(attribute.name == "seed" for attribute in node.attribute)
+        return not has_subgraph and not draws and node.op_type != "Dropout"
 
     def _compute(self, name: str) -> np.ndarray | None:
         if name in self._initializers:

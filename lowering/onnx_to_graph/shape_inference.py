@@ -80,7 +80,8 @@ def result_types(
     own: Any = {name: types[name] for name in operands}
     try:
         return onnx.shape_inference.infer_node_outputs(schema, node, own, data, opset_imports=imports)
-    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError, MemoryError, KeyError, TypeError):
+    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, RuntimeError, ValueError, MemoryError,
+            KeyError, TypeError):  # fmt: skip
         return {}  # whoever handles the node says what is wrong with it
 
 

@@ -4,7 +4,6 @@ Operators outside the table are still accepted where ONNX itself defines them by
 made of other operators, or where all their operands are known at compile time.
 """
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +40,8 @@ from mnc.lowering.onnx_to_graph.ops import (
 from mnc.lowering.onnx_to_graph.ops.elementwise import binary, unary, variadic, with_floats
 from mnc.lowering.onnx_to_graph.ops.grid_sample import grid_sample
 from mnc.lowering.onnx_to_graph.ops.reduction import arg_reduce, global_pool, reduce, softmax
+from mnc.lowering.onnx_to_graph.sequences import resolve_sequences
+from mnc.lowering.onnx_to_graph.unsupported_hints import RANDOM
 
 
 @dataclass(frozen=True)
@@ -216,31 +217,6 @@ TRAINING_OPERATORS: dict[str, Operator] = {
 }
 """The operators of the training domain, whose versions are counted by themselves."""
 
-_HINTS = {
-    "If": "its condition must be known when compiling; fix it when exporting the model",
-    "Loop": "its trip count and condition must be known when compiling; unroll it when exporting the model",
-    "Scan": "its length must be known when compiling; unroll it when exporting the model",
-    "Gradient": "give the forward model to mnc train or to the pass graph-autodiff, which differentiate it themselves",
-    "NonZero": "its result has a dynamic shape; use Where with a mask instead",
-    "Unique": "its result has a dynamic shape",
-}
-
-
-VIEWER_DOMAIN = "mnc.graph"
-"""The domain of the operators in what `mnc compile --dump-onnx` writes."""
-
-
-def unsupported_hint(op_type: str, domain: str = "") -> str:
-    """The nearest thing that works."""
-    if domain == VIEWER_DOMAIN:
-        return "mnc compile --dump-onnx wrote this file for viewers; give the model that it was made from"
-    if op_type in _HINTS:
-        return _HINTS[op_type]
-    close = difflib.get_close_matches(op_type, OPERATORS, 1)
-    nearest = f"the nearest supported operator is {close[0]}; " if close else ""
-    return f"{nearest}docs/supported-ops.md lists all of them"
-
-
 def find_operator(node: onnx.NodeProto) -> Operator | None:
     """Row of the tables for this node, or None."""
     if node.domain == TRAINING_DOMAIN:
@@ -262,6 +238,8 @@ def _schema_to_expand(node: onnx.NodeProto, opsets: dict[str, int]) -> Any:
     domain = "" if node.domain == "ai.onnx" else node.domain
     if domain == TRAINING_DOMAIN or not onnx.defs.has(node.op_type, opsets.get(domain, 0), domain):
         return None
+    if node.op_type in RANDOM:  # the reference draws other numbers than the body would
+        return None
     schema: Any = onnx.defs.get_schema(node.op_type, opsets[domain], domain)
     operator = find_operator(node)
     if operator is not None and schema.since_version in operator.versions:
@@ -270,14 +248,16 @@ def _schema_to_expand(node: onnx.NodeProto, opsets: dict[str, int]) -> Any:
 
 
 def expand_functions(model: onnx.ModelProto, opset: int, file_name: str) -> onnx.ModelProto:
-    """Replace operators without a handler by the bodies of the ONNX standard, and control flow by what it does."""
+    """Replace operators without a handler by the bodies of the ONNX standard, control flow by what it does, and
+    sequences by their elements."""
     opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
     for _ in range(_EXPANSION_ROUNDS):
         expanded = expand_bodies(model, opset, file_name, lambda node: _schema_to_expand(node, opsets))
         resolved = resolve_control_flow(expanded or model, opset, file_name)
-        if expanded is None and resolved is None:
+        listed = resolve_sequences(resolved or expanded or model, opset, file_name)
+        if expanded is None and resolved is None and listed is None:
             break
-        model = resolved or expanded or model
+        model = listed or resolved or expanded or model
     return model
 
 

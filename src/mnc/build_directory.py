@@ -60,6 +60,7 @@ def memory_map(executable: Executable) -> dict[str, Any]:
         "tensors": [_entry(i, tensor) for i, tensor in enumerate(executable.tensors)],
         "line_nodes": list(executable.line_nodes),
         "unread": list(executable.unread),
+        "may_hold_nan": list(executable.may_hold_nan),
         "preferences": list(executable.preferences),
         "ideal": None if executable.ideal is None else asdict(executable.ideal),
         "companions": [name for name in COMPANIONS if getattr(executable, name) is not None],
@@ -188,7 +189,7 @@ def _read(source: Path) -> Executable:
     preferences = tuple(described.get("preferences", ()))
     ideal = None if described.get("ideal") is None else Ideal(**described["ideal"])
     read = Executable(text, tensors, nodes, str(source / PROGRAM), unread=unread, preferences=preferences, ideal=ideal)
-    return replace(read, **companions)
+    return replace(read, may_hold_nan=tuple(described.get("may_hold_nan", ())), **companions)
 
 
 def _tensor(entry: dict[str, Any], arrays: Any) -> HostTensor:

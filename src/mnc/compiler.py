@@ -23,6 +23,7 @@ from mnc.mncore_backend.preferences import Preference
 from mnc.options import Options
 from mnc.passes.autodiff.signature import Signature, find_main
 from mnc.passes.graph.count_work import WORK
+from mnc.passes.graph.nan_inputs import inputs_that_may_hold_nan
 from mnc.program_parts import in_a_row, program_of
 from mnc.residency import companion_modules, note_updates
 from mnc.several_layouts import FIRST_STAGE, note_preferences, preferences_of, shortest, take_over
@@ -133,13 +134,15 @@ def compile(
             module = import_model(model, context, shapes={**chosen.shapes, **(shapes or {})})
         note_updates(module, chosen.updates)
         names = Signature(find_main(module)).argument_names()
+        harmless = inputs_that_may_hold_nan(module)
         if pipeline is not None:
             pipeline.run(module)
         else:
             run_stages(module, chosen)
         executable = to_executable(module)
         read = {tensor.name for tensor in executable.inputs}
-        return replace(executable, unread=tuple(name for name in names if name not in read))
+        unread = tuple(name for name in names if name not in read)
+        return replace(executable, unread=unread, may_hold_nan=harmless)
     except CompileError as error:
         if error.location is None and isinstance(model, str | os.PathLike):
             error.location = os.fspath(model)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mnc.core import events
 from mnc.core.diagnostics import CompileError
-from mnc.core.float_types import is_floating, is_integer
+from mnc.input_checks import check_input, check_seed, refuse_nan
 from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.ideal import Ideal
 
@@ -65,34 +65,11 @@ class RunResult:
     statistics: Any
 
 
-def check_input(tensor: HostTensor, value: Any) -> np.ndarray:
-    """The input as an array of machine words; raises CompileError when shape or values do not fit."""
-    try:
-        array = np.asarray(value)
-    except (ValueError, TypeError, RuntimeError) as error:  # what numpy and torch raise
-        hint = f"give numbers in the shape {list(tensor.shape)}"
-        raise CompileError(f"input '{tensor.name}' is no array: {error}", hint=hint) from None
-    if array.shape != tensor.shape:
-        message = f"input '{tensor.name}' has shape {list(array.shape)}, the program takes {list(tensor.shape)}"
-        raise CompileError(message, hint="give an array of that shape, or compile the model for the other one")
-    if tensor.dtype == "float32":
-        if array.dtype.kind != "b" and not is_integer(array.dtype) and not is_floating(array.dtype):
-            message = f"input '{tensor.name}' is {array.dtype}, the program takes float32"
-            raise CompileError(message, hint="convert it with .astype(numpy.float32)")
-        return array.astype(np.float32)
-    if array.dtype.kind != "b" and not is_integer(array.dtype):
-        message = f"input '{tensor.name}' is {array.dtype}, the program takes {tensor.dtype}"
-        raise CompileError(message, hint=f"convert it with .astype(numpy.{tensor.dtype})")
-    array = array.astype(np.int8) if array.dtype.kind == "V" else array  # 2 or 4 bits
-    if array.size and (int(array.max()) > 2**31 - 1 or int(array.min()) < -(2**31)):
-        raise CompileError(f"input '{tensor.name}' has values outside 32 bits")
-    return array.astype(np.int32)
-
-
 @dataclass(frozen=True, repr=False)
 class Executable:
     """A program and its host tensors. `line_nodes` names the ONNX nodes of every line of the text, `source` the text
     itself in messages, `unread` inputs of the model that nothing reads: values are accepted and left aside;
+    `may_hold_nan` inputs whose NaN no arithmetic reads;
     `preferences` are those about layouts that it was compiled with; `ideal` is the work of the model, None where the
     pass `count-work` did not run; `cache_key` is the key of its entry in the cache, if it has one; `origin` says what
     it was compiled from, unless it was read from a directory.
@@ -108,6 +85,7 @@ class Executable:
     initialise: "Executable | None" = None
     read_back: "Executable | None" = None
     unread: tuple[str, ...] = ()
+    may_hold_nan: tuple[str, ...] = ()
     preferences: tuple[str, ...] = ()
     ideal: Ideal | None = None
     cache_key: str = field(default="", compare=False, repr=False)
@@ -163,9 +141,13 @@ class Executable:
 
         Where the model is known they are those of ``mnc check --seed``, for which the model is defined. A program that
         was read from a directory knows its tensors only: its integers are 0 or 1.
+
+        Raises:
+            CompileError: `seed` is no number from 0 on.
         """
+        check_seed(seed)
         if self.origin is not None:
-            return self.origin.random_inputs(seed)
+            return self.origin.random_inputs(int(seed))
         rng = np.random.default_rng(seed)
         return {tensor.name: _drawn(tensor, rng) for tensor in self.inputs}
 
@@ -239,6 +221,8 @@ class Executable:
         if surplus := sorted(set(inputs) - names - set(self.unread)):
             hint = f"the inputs are: {', '.join(sorted(names)) or 'none'}"
             raise CompileError(f"there is no input '{surplus[0]}'", hint=hint)
+        for name in sorted(names & set(inputs) - set(self.may_hold_nan)):
+            refuse_nan(name, inputs[name])
 
     def load(self, machine: Any, inputs: Mapping[str, Any]) -> None:
         """Write constants and inputs of this program to the DRAM of a machine."""

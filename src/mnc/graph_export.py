@@ -15,7 +15,7 @@ from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError, node_name
 from mnc.dialects import graph
 from mnc.dialects.graph.attributes import to_numpy
-from mnc.lowering.onnx_to_graph.support import VIEWER_DOMAIN as DOMAIN
+from mnc.lowering.onnx_to_graph.unsupported_hints import VIEWER_DOMAIN as DOMAIN
 from mnc.options import Options
 
 LARGEST = 1 << 16

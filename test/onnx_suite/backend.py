@@ -1,6 +1,7 @@
 """The compiler and the emulator as an ONNX backend (``onnx.backend.base``)."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from mnc.core.float_types import is_floating
 from mnc.executable import Executable
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.options import Options, Precision
+from mnc.passes.graph.nan_inputs import inputs_that_may_hold_nan
 
 PRECISION: Precision = "single"
 WORD = np.dtype(np.float32).itemsize
@@ -29,22 +31,13 @@ def output_types(model: onnx.ModelProto) -> dict[str, np.dtype]:
     return types
 
 
-def asked_for_nan(model: onnx.ModelProto) -> set[str]:
-    """Inputs of which only questions are asked that the bits of a NaN answer; nothing computes with them."""
-    users: dict[str, set[str]] = {}
-    for node in model.graph.node:
-        for name in node.input:
-            users.setdefault(name, set()).add(node.op_type)
-    return {name for name, operators in users.items() if operators <= {"IsNaN", "IsInf"}}
-
-
 def check_values(values: Mapping[str, Any], may_hold_nan: Collection[str] = ()) -> None:
     """Refuse run-time values that the machine cannot hold; raises CompileError."""
     for name, value in values.items():
         array = np.asarray(value)
         if array.dtype == np.float64 and (np.isfinite(array) & (np.abs(array) > np.finfo(np.float32).max)).any():
             raise CompileError(f"input '{name}' holds values beyond the range of single, in which float64 is computed")
-        if name not in may_hold_nan and array.dtype.kind in "fV" and np.isnan(array.astype(np.float64)).any():
+        if name not in may_hold_nan and is_floating(array.dtype) and np.isnan(array.astype(np.float64)).any():
             raise CompileError(f"input '{name}' holds NaN, which the machine does not have")
 
 
@@ -61,14 +54,13 @@ class Prepared(BackendRep):
         self.executable = executable
         self.names = [value.name for value in model.graph.output]
         self.types = output_types(model)
-        self.asked = asked_for_nan(model)
         self.statistics: Any = None
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Run on the strict emulator; `inputs` in the order of the executable, or by name."""
         order = [tensor.name for tensor in self.executable.inputs]
         values = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(order, inputs, strict=True))
-        check_values(values, self.asked)
+        check_values(values, self.executable.may_hold_nan)
         result = self.executable.run_with_statistics({name: widened(value) for name, value in values.items()})
         self.statistics = result.statistics
         return tuple(result.outputs[name].astype(self.types[name]) for name in self.names)
@@ -97,8 +89,9 @@ class MncBackend(Backend):
         """
         output_types(model)
         module = import_model(model, make_context(), file_name="model.onnx", constants=constants)
+        harmless = inputs_that_may_hold_nan(module)
         run_stages(module, Options(precision=PRECISION))
-        return Prepared(to_executable(module), model)
+        return Prepared(replace(to_executable(module), may_hold_nan=harmless), model)
 
     @classmethod
     def run_model(

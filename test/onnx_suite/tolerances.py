@@ -59,7 +59,7 @@ def judge(got: np.ndarray, want: np.ndarray, bound: np.ndarray) -> Verdict:
     if is_floating(want.dtype):
         limit = limit + _host_rounding(want) + written_error(b[np.isfinite(b)]) + SMALLEST_NORMAL
     with np.errstate(invalid="ignore", divide="ignore"):
-        excess = np.where(a == b, 0.0, np.abs(a - b) / limit)
+        excess = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b) / limit)
     excess = np.where(np.isnan(excess), np.inf, excess)
     if excess.max() <= 1:
         return Verdict(True, f"{excess.max():.2f} of the bound")

@@ -1,0 +1,56 @@
+"""What works instead of an operator that is not supported."""
+
+import difflib
+from collections.abc import Iterable
+
+VIEWER_DOMAIN = "mnc.graph"
+"""The domain of the operators in what `mnc compile --dump-onnx` writes."""
+
+RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+
+_SEQUENCE = (
+    "what a sequence holds must be known when compiling: its length, the positions that are read and written, the "
+    "sizes it is split by; make them constants, or use Split, Gather and Concat"
+)
+_OPTIONAL = "whether an optional value is there must be known when compiling; give the tensor itself"
+_RANDOM = (
+    "the machine draws no random numbers: make them an input of the model, or give the node a seed, whose numbers "
+    "become a constant, equal in every run"
+)
+_DRAWN_BY = (
+    "the machine draws no random numbers: compare probabilities with numbers that are an input of the model; with a "
+    "seed and probabilities that are constants, what is drawn becomes a constant"
+)
+_STRINGS = "map strings to numbers outside the model"
+_OUTSIDE = "compute it on the host: cut the model before it, for instance with onnx.utils.extract_model"
+_BOXES = f"its result has as many rows as a run finds; {_OUTSIDE}, and give boxes and scores as outputs"
+
+HINTS = {
+    "If": "its condition must be known when compiling; fix it when exporting the model",
+    "Loop": "its trip count and condition must be known when compiling; unroll it when exporting the model",
+    "Scan": "its length must be known when compiling; unroll it when exporting the model",
+    "Gradient": "give the forward model to mnc train or to the pass graph-autodiff, which differentiate it themselves",
+    "NonMaxSuppression": _BOXES,
+    "NonZero": "its result has a dynamic shape; use Where with a mask instead",
+    "Unique": f"its result has a dynamic shape; {_OUTSIDE}",
+    "TfIdfVectorizer": _OUTSIDE,
+    "ImageDecoder": "decode images on the host, and give their pixels",
+    **dict.fromkeys(
+        ("ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert",
+         "SequenceLength", "SequenceMap", "SplitToSequence"), _SEQUENCE),
+    **dict.fromkeys(("Optional", "OptionalGetElement", "OptionalHasElement"), _OPTIONAL),
+    **dict.fromkeys(RANDOM, _RANDOM),
+    **dict.fromkeys(("Bernoulli", "Multinomial"), _DRAWN_BY),
+    **dict.fromkeys(("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"), _STRINGS),
+}  # fmt: skip
+
+
+def unsupported_hint(op_type: str, supported: Iterable[str], domain: str = "") -> str:
+    """The nearest thing that works."""
+    if domain == VIEWER_DOMAIN:
+        return "mnc compile --dump-onnx wrote this file for viewers; give the model that it was made from"
+    if op_type in HINTS:
+        return HINTS[op_type]
+    close = difflib.get_close_matches(op_type, supported, 1)
+    nearest = f"the nearest supported operator is {close[0]}; " if close else ""
+    return f"{nearest}docs/supported-ops.md lists all of them"

@@ -1,0 +1,53 @@
+"""What the user gives for a run: arrays that fit, numbers that the machine has."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mnc.core.diagnostics import CompileError
+from mnc.core.float_types import is_floating, is_integer
+
+if TYPE_CHECKING:
+    from mnc.executable import HostTensor
+
+
+def check_seed(seed: Any) -> None:
+    """Raise CompileError unless a generator of random numbers takes the seed."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise CompileError(f"the seed is {seed!r}", hint="give an integer from 0 on")
+
+
+def refuse_nan(name: str, value: Any) -> None:
+    """Raise CompileError if a value holds NaN, which arithmetic of the machine would take for infinity."""
+    try:
+        array = np.asarray(value)
+        found = int(np.isnan(array).sum()) if is_floating(array.dtype) else 0
+    except (ValueError, TypeError, RuntimeError):  # `check_input` says what it is
+        return
+    if found:
+        hint = "replace them, for instance with numpy.nan_to_num, or in the model with IsNaN and Where"
+        raise CompileError(f"{found} elements of input '{name}' are NaN, which the machine does not have", hint=hint)
+
+
+def check_input(tensor: "HostTensor", value: Any) -> np.ndarray:
+    """The input as an array of machine words; raises CompileError when shape or values do not fit."""
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError, RuntimeError) as error:  # what numpy and torch raise
+        hint = f"give numbers in the shape {list(tensor.shape)}"
+        raise CompileError(f"input '{tensor.name}' is no array: {error}", hint=hint) from None
+    if array.shape != tensor.shape:
+        message = f"input '{tensor.name}' has shape {list(array.shape)}, the program takes {list(tensor.shape)}"
+        raise CompileError(message, hint="give an array of that shape, or compile the model for the other one")
+    if tensor.dtype == "float32":
+        if array.dtype.kind != "b" and not is_integer(array.dtype) and not is_floating(array.dtype):
+            message = f"input '{tensor.name}' is {array.dtype}, the program takes float32"
+            raise CompileError(message, hint="convert it with .astype(numpy.float32)")
+        return array.astype(np.float32)
+    if array.dtype.kind != "b" and not is_integer(array.dtype):
+        message = f"input '{tensor.name}' is {array.dtype}, the program takes {tensor.dtype}"
+        raise CompileError(message, hint=f"convert it with .astype(numpy.{tensor.dtype})")
+    array = array.astype(np.int8) if array.dtype.kind == "V" else array  # 2 or 4 bits
+    if array.size and (int(array.max()) > 2**31 - 1 or int(array.min()) < -(2**31)):
+        raise CompileError(f"input '{tensor.name}' has values outside 32 bits")
+    return array.astype(np.int32)
