@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-Preference = Literal["alike", "tensor-parallel", "cyclic", "foresight", "still", "together"]
+Preference = Literal["alike", "tensor-parallel", "cyclic", "foresight", "still", "together", "second", "third"]
 """What a choice among layouts favours, beyond its price.
 
 ``alike``: no tensor is split over the L2Bs. All of them compute the same, and nothing is exchanged between them.
@@ -12,4 +12,6 @@ weights of its own.
 ``foresight``: a layout is chosen for what it saves in later operations, even where that estimate is uncertain.
 ``still``: tensors keep their layouts, as long as the matrix unit loses less time than a transfer takes.
 ``together``: all operations are placed together by a search, and not one after the other.
+``second``, ``third``: with ``together``, not the cheapest of the solutions that were compared but the next ones. Prices
+are not exact, schedules are.
 """

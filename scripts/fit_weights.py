@@ -66,17 +66,18 @@ def _groups(bill: Iterator[tuple[set[str], np.ndarray]], report: Any) -> list[Gr
 def measured(model: str) -> Iterator[Group]:
     """Groups of nodes of a model, compiled in several ways."""
     found: list[tuple[Problem, State]] = []
-    solve = assign_layouts.solve_together
+    solve = assign_layouts.solutions
 
-    def watched(problem: Problem, *others: Any) -> State:
-        found.append((problem, solve(problem, *others)))
-        return found[-1][1]
+    def watched(problem: Problem, *others: Any) -> list[State]:
+        states = solve(problem, *others)
+        found.append((problem, states[0]))
+        return states
 
     for width, policies in WAYS:
         changed = (
             patch.object(search, "WIDTH", width),
             patch.object(assign_layouts, "MIXED", policies),
-            patch.object(assign_layouts, "solve_together", watched),
+            patch.object(assign_layouts, "solutions", watched),
         )
         with changed[0], changed[1], changed[2]:
             report = mnc.compile(build(model), Options(prefer=("together",))).report()

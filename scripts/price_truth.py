@@ -26,8 +26,7 @@ def resources_of(operations: list[MachineOp]) -> Resources:
     """Steps of operations by unit; their sum is `Cost.total_steps`."""
     cost = count(operations)
     units = Counter(_UNITS.get(OPCODES[op.opcode].unit, "mau") for op in operations if not op.is_transfer)
-    transfers = max(cost.busiest, cost.mvs * chip().mv_issue_interval_steps)
-    return Resources(mv=transfers, latency=cost.in_turn * chip().mv_latency_steps, **units)
+    return Resources(mv=cost.transfer_steps, latency=cost.in_turn * chip().mv_latency_steps, **units)
 
 
 def measured(sample: Sample) -> Resources:

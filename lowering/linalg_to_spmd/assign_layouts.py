@@ -24,11 +24,17 @@ from mnc.mncore_backend.distribution import ContractionPlan, Preference, policy_
 from mnc.mncore_backend.distribution.problem import WHOLE
 from mnc.mncore_backend.movement.ahead import Request, plan_ahead
 from mnc.mncore_backend.placement.problem import Problem, Product
+from mnc.mncore_backend.placement.search import Pinned
 from mnc.mncore_backend.placement.solve_in_order import solve_in_order
-from mnc.mncore_backend.placement.solve_together import MIXED, PURE, solve_together
+from mnc.mncore_backend.placement.solve_together import MIXED, PURE, solutions
 from mnc.mncore_backend.placement.state import Placed, State
 
 TOGETHER: Preference = "together"
+NEXT: tuple[Preference, ...] = "second", "third"
+"""Preferences for a solution that is not the cheapest, in their order."""
+REMEMBERED = 4
+"""Problems whose solutions are known until others come: a program is compiled with several solutions of each."""
+_known: list[tuple[Any, list[State]]] = []
 
 
 def _annotate(op: Any, placed: Placed) -> None:
@@ -95,13 +101,27 @@ class AssignLayouts(Pass):
         if TOGETHER not in self.prefer:
             compare = current_recording() is not None
             return solve_in_order(problem, policy_of(self.prefer), decide, compare=compare)
-        others = [name for name in self.prefer if name != TOGETHER]
-        mixed = [policy_of(others)] if others else [policy_of(names) for names in MIXED]
-        pure = [] if others else [policy_of(names) for names in PURE]
-        state = solve_together(problem, mixed, pure, pinned_plans(operations), _plan_ahead)
+        others = tuple(name for name in self.prefer if name not in (TOGETHER, *NEXT))
+        found = _solutions(problem, others, pinned_plans(operations))
+        place = max((NEXT.index(name) + 1 for name in self.prefer if name in NEXT), default=0)
+        state = found[min(place, len(found) - 1)]
         for number, compared in state.compared.items():
             decide(number, [plan for plan, _ in compared])
         return state
+
+
+def _solutions(problem: Problem, names: Sequence[Preference], pinned: Pinned) -> list[State]:
+    """The solutions of a problem, with these preferences for all operations or, without any, with those that a search
+    chooses among."""
+    key = problem, names, pinned
+    for known, found in _known:
+        if known == key:
+            return found
+    mixed = [policy_of(names)] if names else [policy_of(own) for own in MIXED]
+    pure = [] if names else [policy_of(own) for own in PURE]
+    found = solutions(problem, mixed, pure, pinned, _plan_ahead)
+    _known[:] = [*_known[1 - REMEMBERED :], (key, found)]
+    return found
 
 
 def _plan_ahead(requests: Sequence[Request]) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from mnc.core.bindings import ir
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.demand import needs, whole
+from mnc.lowering.linalg_to_spmd.layout_attributes import IS_PART
 from mnc.lowering.linalg_to_spmd.part_demands import demand_of
 from mnc.lowering.linalg_to_spmd.part_prices import PartPrices, exposed
 from mnc.lowering.linalg_to_spmd.part_writing import part_of, write_part
@@ -89,15 +90,17 @@ def _steps(prices: PartPrices, result: Any, boxes: list[Ranges]) -> float | None
 def _write(block: Any, result: Any, boxes: list[Ranges]) -> None:
     made: dict[tuple[Any, Ranges], Any] = {}
     with ir.InsertionPoint(result.owner), result.owner.location:
-        total = joined(result.type, {box: _make(made, result, box) for box in boxes})
+        parts = {box: _make(made, result, box, is_later=number > 0) for number, box in enumerate(boxes)}
+        total = joined(result.type, parts)
     result.replace_all_uses_with(total)
     for op in reversed([op.operation for op in block.operations]):
         if op.results and op.name != "func.return" and not any(list(own.uses) for own in op.results):
             op.erase()
 
 
-def _make(made: dict[tuple[Any, Ranges], Any], value: Any, box: Ranges) -> Any:
-    """A part of a value: what is the same for all parts is made once, arguments are cut."""
+def _make(made: dict[tuple[Any, Ranges], Any], value: Any, box: Ranges, *, is_later: bool) -> Any:
+    """A part of a value: what is the same for all parts is made once, arguments are cut. Factors of later parts arrive
+    while the one before is computed: their products need no parts of their own for that."""
     key = value, box
     if not is_tensor(value) or box == whole(value):
         return value
@@ -105,7 +108,10 @@ def _make(made: dict[tuple[Any, Ranges], Any], value: Any, box: Ranges) -> Any:
         if isinstance(value.owner, ir.Block) or (parts := needs(value.owner, box)) is None:
             made[key] = part_of(value, box)
         else:
-            operands = [_make(made, v, part) for v, part in zip(value.owner.operands, parts, strict=False)]
+            pairs = zip(value.owner.operands, parts, strict=False)
+            operands = [_make(made, v, part, is_later=is_later) for v, part in pairs]
             with value.owner.location:
                 made[key] = write_part(value.owner, operands, box)
+            if is_later and made[key].owner.name == "linalg.generic":
+                made[key].owner.attributes[IS_PART] = ir.UnitAttr.get()
     return made[key]

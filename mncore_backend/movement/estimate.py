@@ -14,8 +14,8 @@ from mnc.mncore_backend.target import CYCLES_PER_STEP, MvForm, Shape, cached_per
 @dataclass(frozen=True, slots=True)
 class Cost:
     """PE expressions (each a step if nothing shares it), cycles of MV data phases, number of MVs, long words read
-    from or written to DRAM (all groups), steps of the data phases at the busiest side of a memory, and how many MVs
-    wait for each other."""
+    from or written to DRAM (all groups), steps of the data phases at the busiest side of a memory, how many MVs wait
+    for each other, and the steps of their data phases."""
 
     steps: int
     mv_cycles: int
@@ -23,14 +23,19 @@ class Cost:
     dram_longs: int
     busiest: int = 0
     in_turn: int = 0
+    data_in_turn: int = 0
+
+    @property
+    def transfer_steps(self) -> int:
+        """Steps of MVs but for their latencies: the data phases of those that need each other's data, those at one
+        side of a memory, or the issue of all, whichever takes longest."""
+        return max(self.data_in_turn, self.busiest, self.mvs * chip().mv_issue_interval_steps)
 
     @property
     def total_steps(self) -> int:
-        """Steps when no MV overlaps PE work: the latencies of MVs that need each other's data, and the data phases at
-        one side of a memory or the issue of the MVs, whichever takes longer (OPEN-38)."""
-        machine = chip()
-        issued = self.mvs * machine.mv_issue_interval_steps
-        return self.steps + self.in_turn * machine.mv_latency_steps + max(self.busiest, issued)
+        """Steps when no MV overlaps PE work: what MVs take, and the latencies of those that need each other's data
+        (OPEN-38)."""
+        return self.steps + self.in_turn * chip().mv_latency_steps + self.transfer_steps
 
 
 def estimate(plan: Callable[[Builder], object]) -> Cost:
@@ -130,24 +135,32 @@ def count(operations: list[MachineOp]) -> Cost:
     """Cost of machine operations."""
     steps = cycles = mvs = longs = 0
     busy: dict[Side, int] = {}
-    passed: dict[Buffer, int] = {}  # MVs that what a buffer holds has passed one after the other
+    passed: dict[Buffer, tuple[int, int]] = {}  # MVs that what a buffer holds has passed, and their data phases
     for op in operations:
         transfer = op.is_transfer
+        phase = _phase(op.opcode, op.size, _end(op.sources[0]), _end(op.destinations[0])) if transfer else _NO_PHASE
         if passed or transfer:
-            most = max([passed.get(o.buffer, 0) for o in op.sources if isinstance(o, BufferOperand)], default=0)
-            for o in op.destinations if most or transfer else ():
-                if isinstance(o, BufferOperand):
-                    passed[o.buffer] = max(passed.get(o.buffer, 0), most + transfer)
+            _pass_on(passed, op, phase.steps if transfer else None)
         if not transfer:
             steps += 1
             continue
         mvs += 1
-        phase = _phase(op.opcode, op.size, _end(op.sources[0]), _end(op.destinations[0]))
         cycles += phase.cycles
         longs += phase.dram_longs
         for side in phase.sides:
-            busy[side] = busy.get(side, 0) + -(-phase.cycles // CYCLES_PER_STEP)
-    return Cost(steps, cycles, mvs, longs, max(busy.values(), default=0), max(passed.values(), default=0))
+            busy[side] = busy.get(side, 0) + phase.steps
+    return Cost(steps, cycles, mvs, longs, max(busy.values(), default=0), *max(passed.values(), default=(0, 0)))
+
+
+def _pass_on(passed: dict[Buffer, tuple[int, int]], op: MachineOp, data: int | None) -> None:
+    """What an operation reads has passed some MVs, and what it writes the same, and the one with a data phase of so
+    many steps that it is itself."""
+    most = max([passed.get(o.buffer, (0, 0)) for o in op.sources if isinstance(o, BufferOperand)], default=(0, 0))
+    if data is not None:
+        most = most[0] + 1, most[1] + data
+    for o in op.destinations if most[0] else ():
+        if isinstance(o, BufferOperand):
+            passed[o.buffer] = max(passed.get(o.buffer, (0, 0)), most)
 
 
 Side = tuple[Memory, int, bool]
@@ -163,6 +176,13 @@ class _Phase:
     cycles: int
     dram_longs: int
     sides: tuple[Side, ...]
+
+    @property
+    def steps(self) -> int:
+        return -(-self.cycles // CYCLES_PER_STEP)
+
+
+_NO_PHASE = _Phase(0, 0, ())
 
 
 @cached_per_machine(1 << 10)

@@ -41,8 +41,20 @@ def solve_together(
     pinned: Pinned | None = None,
     plan: Plan = list,
 ) -> State:
-    """A state in which every operation has a place. Operations choose among the `mixed` policies, or all follow one of
-    the `pure` ones, whichever is cheaper. `plan` plans movements ahead, in several processes perhaps."""
+    """The cheapest of `solutions`."""
+    return solutions(problem, mixed, pure, pinned, plan)[0]
+
+
+def solutions(
+    problem: Problem,
+    mixed: Sequence[Policy],
+    pure: Sequence[Policy] = (),
+    pinned: Pinned | None = None,
+    plan: Plan = list,
+) -> list[State]:
+    """States in which every operation has a place, the cheapest first: of several searches one each. Operations choose
+    among the `mixed` policies, or all follow one of the `pure` ones, whichever is cheaper. `plan` plans movements
+    ahead, in several processes perhaps."""
 
     def cheapest(movements: Movements) -> State:
         search = Search(problem, list(dict.fromkeys([*mixed, *pure])), movements, pinned or {})
@@ -52,17 +64,14 @@ def solve_together(
     first = cheapest(Movements())
     moves = first.price - first.price_at(dict.fromkeys(first.movements, 0.0))
     if len(first.movements) > FEW or moves < NOTABLE * first.price:
-        return first
+        return [first]
     movements = Movements(hope=HOPE)
-    best: tuple[float, State] | None = None
+    found: list[tuple[float, State]] = []
     for _ in range(ROUNDS):
         state = cheapest(movements)
         expected = state.price_at({m: movements.exact.get(m, SURPRISE * m.rough) for m in state.movements})
-        if best is not None and expected >= best[0]:
+        if found and expected >= min(price for price, _ in found):
             break
         movements.learn([movement for movement in state.movements if movement not in movements.exact], plan)
-        price = state.price_at(movements.exact)
-        if best is None or price < best[0]:
-            best = price, state
-    assert best is not None  # the first of all searches is taken
-    return best[1]
+        found.append((state.price_at(movements.exact), state))
+    return [state for _, state in sorted(found, key=lambda pair: pair[0])]

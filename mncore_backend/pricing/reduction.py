@@ -71,6 +71,7 @@ def _climb(own: Facts, mabs: int, l1b: int, *, everywhere: bool, in_place: bool)
     by_pdm = min(longs, SLICE * longs // size) <= MOST_BY_PDM
     data = longs / (PDM_RATE if by_pdm else DRAM_RATE) / CYCLES_PER_STEP
     turns = 2 * (slices if in_place else 1)
+    data = max(data, turns * data / slices)  # what follows each other does not overlap
     issued = 2 * slices * chip().mv_issue_interval_steps
     return climb + Resources(mv=max(data, issued), latency=turns * chip().mv_latency_steps)
 

@@ -32,6 +32,8 @@ PREFERENCES: tuple[Preference, ...] = typing.get_args(Preference)
 """In the order in which they are changed: the first gains most."""
 ALIKE: Preference = "alike"
 TOGETHER: Preference = "together"
+NEXT: tuple[Preference, ...] = "second", "third"
+"""Solutions of one search that are compiled, too."""
 STARTS: tuple[tuple[Preference, ...], ...] = (), ("tensor-parallel",), ("cyclic",), ("tensor-parallel", "cyclic")
 """Preferences of which the cheapest by its price is compiled, where operations are placed one after the other."""
 ROUGH = 1.2
@@ -222,6 +224,8 @@ def shortest(module: Any, options: Options) -> Compiled:
     elif best.text.count("\n") <= MOST_COMPARED:
         if best.text.count("\n") <= MOST_STATEMENTS:
             best = _shorter(search, best, {TOGETHER, ALIKE})
+        for other in NEXT:
+            best = _shorter(search, best, {TOGETHER, other})
         try:
             one_by_one = search.compiled(search.cheapest_start(), best)
         except (CapacityError, TooLongError):
@@ -237,7 +241,7 @@ def _with_rules(search: _Search, best: Compiled, settled: Collection[Preference]
     if best.text.count("\n") > MOST_STATEMENTS or best.length[0] < LEAST_CYCLES:
         return best
     for preference in PREFERENCES:
-        if preference not in (*settled, TOGETHER):
+        if preference not in (*settled, TOGETHER, *NEXT):
             best = _shorter(search, best, {*best.preferences, preference})
     return best
 

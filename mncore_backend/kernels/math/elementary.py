@@ -15,6 +15,7 @@ MAGIC_FLOAT = 12582912.0  # 1.5 * 2^23
 _MAGIC_BITS = 0x4B400000
 _LN2_HIGH = 0.693359375
 _LN2_LOW = math.log(2) - _LN2_HIGH
+_FEW_BITS = 10
 _LOG2_E = 1 / math.log(2)
 _SQRT_HALF_BITS = 0x3F3504F3
 _SMALLEST_NORMAL = 0x00800000
@@ -27,25 +28,38 @@ NEGATIVE_INFINITY = 0xFF800000
 
 
 def _split_exponent(m: MicroBuilder, x: Value, factor: float = 1.0) -> tuple[Value, Value]:
-    """(word whose low bits are k, f) with factor * x = k ln 2 + f and abs f <= ln 2 / 2."""
+    """(word whose low bits are k, g) with x = (k ln 2) / factor + g and abs factor * g <= ln 2 / 2."""
     rounded = m.fma(x, m.number(factor * _LOG2_E), m.number(MAGIC_FLOAT))
     k = m.add(rounded, m.number(-MAGIC_FLOAT))
-    scaled = x if factor == 1.0 else m.mul(x, m.number(factor))
-    f = m.fma(k, m.number(-_LN2_HIGH), scaled)
-    return rounded, m.fma(k, m.number(-_LN2_LOW), f)
+    high = _few_bits(math.log(2) / factor)
+    return rounded, m.fma(k, m.number(high - math.log(2) / factor), m.fma(k, m.number(-high), x))
 
 
-def exp_unclamped(m: MicroBuilder, x: Value) -> Value:
-    """e^x for -88 <= x <= 89; a result out of range has a zero or full exponent field and any mantissa."""
-    rounded, f = _split_exponent(m, x)
-    value = m.polynomial(f, (1.0, 1.0, *approx.EXP.coefficients()))
+def _few_bits(x: float) -> float:
+    """x rounded to so few bits that its product with a power of two's exponent is exact."""
+    mantissa, exponent = math.frexp(x)
+    return math.ldexp(round(math.ldexp(mantissa, _FEW_BITS)), exponent - _FEW_BITS)
+
+
+def exp_unclamped(m: MicroBuilder, x: Value, factor: float = 1.0) -> Value:
+    """e^(factor * x) for -88 <= factor * x <= 89; a result out of range has a zero or full exponent field and any
+    mantissa. It is 2^k e^(factor * g): the factor is in the coefficients, and its product with x is never rounded."""
+    rounded, g = _split_exponent(m, x, factor)
+    series = (1.0, 1.0, *approx.EXP.coefficients())
+    value = m.polynomial(g, [c * factor**n for n, c in enumerate(series)])
     return m.alu("iadd", value, m.shift_left(rounded, 23))
 
 
-def exp(m: MicroBuilder, x: Value) -> Value:
-    """e^x; +0 below the smallest normal, +inf above the largest."""
-    x = m.alu("fmax", m.alu("fmin", x, m.number(89.0)), m.number(-88.0))
-    return m.normalise(exp_unclamped(m, x))
+def is_exp_factor(factor: float) -> bool:
+    """Whether `exp` takes a factor: its powers up to the degree of the polynomial are far from the ends of singles."""
+    return 2.0**-_FEW_BITS <= abs(factor) <= 2.0**_FEW_BITS
+
+
+def exp(m: MicroBuilder, x: Value, factor: float = 1.0) -> Value:
+    """e^(factor * x); +0 below the smallest normal, +inf above the largest."""
+    low, high = sorted((-88.0 / factor, 89.0 / factor))
+    x = m.alu("fmax", m.alu("fmin", x, m.number(high)), m.number(low))
+    return m.normalise(exp_unclamped(m, x, factor))
 
 
 def logistic(m: MicroBuilder, x: Value) -> Value:
@@ -60,7 +74,8 @@ def logistic(m: MicroBuilder, x: Value) -> Value:
 def tanh(m: MicroBuilder, x: Value) -> Value:
     """t / (t + 2) with t = e^2x - 1."""
     x = m.alu("fmax", m.alu("fmin", x, m.number(9.1)), m.number(-9.1))
-    rounded, f = _split_exponent(m, x, 2.0)
+    rounded, g = _split_exponent(m, x, 2.0)
+    f = m.add(g, g)
     power = m.alu("iadd", m.shift_left(rounded, 23), m.constant(MANTISSA_ONE))
     square = m.mul(f, f)
     expm1 = m.fma(m.polynomial(f, approx.EXP.coefficients()), square, f)

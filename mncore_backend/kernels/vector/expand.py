@@ -106,15 +106,31 @@ class Expander:
                 self._results[operation.result.number] = self._expand(operation)
 
     def _find_fused_products(self, body: Body) -> set[int]:
-        """Products whose only use is a sum or difference: they are computed by it, with one rounding less."""
+        """Products whose only use is a sum, a difference or an exponential: they are computed by it, with one rounding
+        less."""
         fused = set()
         for operation in body.operations:
+            if operation.name == "exp":
+                (operand,) = operation.operands
+                if self._uses[operand.number] == 1 and self._scaled(operand) is not None:
+                    fused.add(operand.number)
             if operation.name in ("addf", "subf"):
                 for operand in operation.operands:
                     if self._definitions[operand.number].name == "mulf" and self._uses[operand.number] == 1:
                         fused.add(operand.number)
                         break
         return fused
+
+    def _scaled(self, scalar: Scalar) -> tuple[Scalar, float] | None:
+        """The value and the constant that an exponential's operand is the product of, if it takes the constant."""
+        product = self._definitions[scalar.number]
+        if product.name != "mulf":
+            return None
+        for x, y in (product.operands, product.operands[::-1]):
+            constant = self._definitions[y.number]
+            if constant.name == "constant" and elementary.is_exp_factor(bits_float(int(constant.attribute))):
+                return x, bits_float(int(constant.attribute))
+        return None
 
     def value(self, scalar: Scalar) -> Value:
         """The word of a scalar, computed if it was only a condition so far."""
@@ -140,12 +156,19 @@ class Expander:
             return self._select(*operation.operands)
         if name in ("addf", "subf"):
             return self._sum(operation)
+        if name == "exp" and operation.operands[0].number in self._fused:
+            return self._scaled_exp(operation.operands[0])
         operands = [self.value(operand) for operand in operation.operands]
         if name in _ALU_NAMES:
             return m.alu(_ALU_NAMES[name], *operands)
         if name in _FUNCTIONS:
             return _FUNCTIONS[name](m, *operands)
         return self._simple(name, operands)
+
+    def _scaled_exp(self, operand: Scalar) -> Value:
+        scaled = self._scaled(operand)
+        assert scaled is not None  # the product is fused
+        return elementary.exp(self.m, self.value(scaled[0]), scaled[1])
 
     def _simple(self, name: str, operands: list[Value]) -> Value:
         m, x = self.m, operands[0]

@@ -16,6 +16,8 @@ from mnc.passes.graph.matching import (
     producer,
     rebuilt,
     shape_of,
+    size_of,
+    splat_of,
 )
 from mnc.passes.graph.ranges import sign_of_zero_is_seen
 
@@ -141,6 +143,58 @@ class ScaledOperand(Pattern):
         rewriter.replace_op(op, [rebuilt(op, x, made, *rest)])
 
 
+class NormalisedRows(Pattern):
+    """``softmax(x) @ v``: ``(p * r) @ v -> (p @ v) * r`` for ``p = exp(x - max)`` and ``r = 1 / sum(p)``, where that
+    takes fewer multiplications. Elements of p are at most 1, so nothing overflows that did not before."""
+
+    root = "graph.matmul"
+
+    def match(self, op: Any) -> Any:
+        weights, values = operands_of(op)
+        product = producer(weights, "mul")
+        if product is None or not is_float(weights):
+            return None
+        powers, factor = operands_of(product)
+        if not _is_normalisation(powers, factor) or shape_of(factor)[-1] != 1:
+            return None
+        if not has_one_use(weights):
+            return refuse("the normalised rows have other uses")
+        if size_of(result_of(op)) >= size_of(weights) or len(shape_of(result_of(op))) != len(shape_of(weights)):
+            return refuse("the result has more elements than the rows")
+        return powers, values, factor
+
+    def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
+        powers, values, factor = match
+        with location_of_all(op, operands_of(op)[0].owner.operation):
+            replace(op, build("mul", rebuilt(op, powers, values), factor), rewriter)
+
+
+def _is_normalisation(powers: ir.Value, factor: ir.Value) -> bool:
+    """Whether `powers` are exponentials of numbers that are not positive, and `factor` divides by their sum."""
+    inverse, exponential = producer(factor, "reciprocal"), producer(powers, "exp")
+    if inverse is None or exponential is None:
+        return False
+    total = producer(operands_of(inverse)[0], "reduce")
+    shifted = producer(operands_of(exponential)[0], "sub")
+    scale = producer(operands_of(exponential)[0], "mul")
+    if shifted is None and scale is not None:
+        number = splat_of(operands_of(scale)[1])
+        shifted = producer(operands_of(scale)[0], "sub") if number is not None and number > 0 else None
+    if total is None or shifted is None:
+        return False
+    x, top = operands_of(shifted)
+    limited = producer(top, "clip")
+    maximum = producer(top if limited is None else operands_of(limited)[0], "reduce")
+    return _is_along_rows(total, "sum", powers) and maximum is not None and _is_along_rows(maximum, "max", x)
+
+
+def _is_along_rows(reduction: Any, kind: str, operand: ir.Value) -> bool:
+    attributes = attributes_of(reduction)
+    last = len(shape_of(operand)) - 1
+    is_kind = ir.StringAttr(attributes["kind"]).value == kind
+    return is_kind and operands_of(reduction)[0] == operand and list(attributes["axes"]) == [last]
+
+
 def patterns() -> list[Pattern]:
     """All patterns of this file."""
-    return [ScaledResult(), ScaledOperand("matmul"), ScaledOperand("conv")]
+    return [ScaledResult(), ScaledOperand("matmul"), ScaledOperand("conv"), NormalisedRows()]

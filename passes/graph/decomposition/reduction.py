@@ -7,7 +7,15 @@ from typing import Any
 from mnc.core.bindings import ir
 from mnc.core.rewrite import Refusal, refuse
 from mnc.passes.graph.decomposition.build import Handler, integer, largest_finite, reduced, value
-from mnc.passes.graph.matching import broadcast_to, is_float, reshaped, shape_of
+from mnc.passes.graph.matching import (
+    broadcast_to,
+    has_one_use,
+    is_float,
+    producer,
+    reshaped,
+    shape_of,
+    splat_of,
+)
 
 
 def finite_maximum(operand: ir.Value, axes: Sequence[int]) -> ir.Value:
@@ -55,8 +63,23 @@ def reduce(op: Any) -> list[ir.Value] | Refusal | None:
 
 
 def _shifted(op: Any) -> tuple[ir.Value, list[int]]:
+    """The operand minus its maximum. A factor in front, as attention has it, comes behind the difference: there the
+    exponential takes it."""
     operand, axes = op.operation.operands[0], [integer(op, "axis")]
-    return value("sub", operand, finite_maximum(operand, axes)), axes
+    inner, factor = _without_factor(operand)
+    shifted = value("sub", inner, finite_maximum(inner, axes))
+    return shifted if factor is None else value("mul", shifted, factor), axes
+
+
+def _without_factor(operand: ir.Value) -> tuple[ir.Value, ir.Value | None]:
+    """x and c of a product with one positive number, whose maximum is that of x times c."""
+    product = producer(operand, "mul")
+    if product is None or not has_one_use(operand):
+        return operand, None
+    x, c = product.operation.operands
+    number = splat_of(c)
+    is_plain = number is not None and shape_of(x) == shape_of(operand) and 0 < float(number) < math.inf
+    return (x, c) if is_plain else (operand, None)
 
 
 def _is_used_by(op: Any, name: str) -> bool:

@@ -49,6 +49,19 @@ def test_worst_error(name: str, reference: Callable, x: np.ndarray, bound: float
     assert ulp_error(evaluate(name, x), expected)[normal].max() <= bound
 
 
+@pytest.mark.parametrize("factor", [0.125, -0.125, 0.17677669, 1.0, -1.0, 3.7, -700.0, 0.0011])
+def test_exp_takes_a_factor(factor: float) -> None:
+    """exp(factor * x) is as close as exp alone: the product is never rounded."""
+    number = float(np.float32(factor))
+    x = np.concatenate([uniform(-87.3 / abs(number), 88.7 / abs(number)), uniform(-1, 1)])
+    actual = apply(lambda body, a: body.op("exp", body.op("mulf", a, body.constant(number))), x)
+    expected = np.exp(x.astype(np.float64) * number)
+    normal = (expected >= 2.0**-126) & (expected < 3.4e38)
+    assert ulp_error(actual, expected)[normal].max() <= 1.0
+    assert (actual[expected < 2.0**-127] == 0).all()
+    assert np.isinf(actual[expected > 3.5e38]).all()
+
+
 SPECIAL: dict[str, list[tuple[float, float]]] = {
     "exp": [
         (0.0, 1),

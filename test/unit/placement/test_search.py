@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from mnc.mncore_backend.distribution import Contraction, Operand, policy_of
 from mnc.mncore_backend.layout import parse
 from mnc.mncore_backend.placement import search
+from mnc.mncore_backend.placement import solve_together as solve_together_module
 from mnc.mncore_backend.placement.movements import Movement, Movements
 from mnc.mncore_backend.placement.problem import Loops, Pinned, Problem, Product, Tensor, Transposition, Use
 from mnc.mncore_backend.placement.reads import last_reads, readers
 from mnc.mncore_backend.placement.search import Search
 from mnc.mncore_backend.placement.solve_in_order import solve_in_order
-from mnc.mncore_backend.placement.solve_together import solve_together
+from mnc.mncore_backend.placement.solve_together import solutions, solve_together
 from mnc.mncore_backend.placement.weights import WEIGHTS
 
 PLAIN = policy_of(())
@@ -127,3 +128,14 @@ def test_a_relayout_asks_the_planner_for_one_movement_and_a_reshape_for_a_gather
     known.learn([movement])
     assert known.steps(movement) == movement.requests()[0].steps()
     assert Movement(source, parse("((64:1),)")).requests()[0].index_map is not None
+
+
+def test_solutions_come_in_the_order_of_their_prices() -> None:
+    """Each is what one search found once the movements of those before were known; no two are the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solve_together_module, "NOTABLE", 0.0)
+        problem = chain(64, [64, 130, 17])
+        found = solutions(problem, [PLAIN, policy_of(("cyclic",))])
+        assert found[0].placed == solve_together(problem, [PLAIN, policy_of(("cyclic",))]).placed
+        places = [repr(sorted(state.placed.items())) for state in found]
+    assert len(set(places)) == len(places)

@@ -63,6 +63,7 @@ ALLOWED = {
     ("mncore_backend.distribution.tiles", 160): "steps of an exchange between L1Bs, as measured",
     ("mncore_backend.kernels.math.approximations", 27): "bits of accuracy of a polynomial",
     ("mncore_backend.kernels.math.approximations", 40): "terms of a series",
+    ("mncore_backend.kernels.math.elementary", 10): "bits of a factor whose products with small integers are exact",
     ("mncore_backend.kernels.math.elementary", 24): "position of an exponent bit in a word",
     ("mncore_backend.kernels.math.elementary", 30): "position of the sign beside a bit of the quadrant",
     ("mncore_backend.kernels.math.fit", 30): "exchanges of the Remez algorithm",

@@ -1,11 +1,14 @@
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(overlap-parts)' | FileCheck %s
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(overlap-parts{resident=batch})' | FileCheck %s --check-prefix=KEPT
 
-// Twelve pairs of products: while some are computed, the next arrive, and those before are stored.
+// Twelve pairs of products: while some are computed, the next arrive, and those before are stored. Factors of the first
+// products are waited for, so that they may come in parts of their own.
 // CHECK-LABEL: func.func @batch
 // CHECK: %[[FIRST:.*]] = tensor.extract_slice %arg0[0, 0, 0]
-// CHECK: linalg.generic
+// CHECK-NOT: is_part
 // CHECK: tensor.extract_slice %arg0
+// CHECK: linalg.generic {{.*}} attrs = {mncore.is_part}
+// CHECK: linalg.generic {{.*}} attrs = {mncore.is_part}
 // CHECK: tensor.concat dim(0)
 // KEPT-LABEL: func.func @batch
 // KEPT-NOT: tensor.extract_slice

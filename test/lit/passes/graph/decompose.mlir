@@ -20,6 +20,27 @@ func.func @softmax(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
   return %0 : tensor<3x4xf32>
 }
 
+// A positive factor comes behind the difference, where the exponential takes it; another one stays in front.
+// CHECK-LABEL: func.func @scaled_softmax
+func.func @scaled_softmax(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
+  // CHECK: %[[P:.*]] = "graph.constant"() {value = dense<2.500000e-01>
+  // CHECK: %[[N:.*]] = "graph.constant"() {value = dense<-2.500000e-01>
+  // CHECK: %[[M:.*]] = "graph.reduce"(%arg0) {axes = array<i64: 1>, keepdims = true, kind = "max"}
+  // CHECK-NEXT: %[[C:.*]] = "graph.clip"(%[[M]])
+  // CHECK-NEXT: %[[D:.*]] = "graph.sub"(%arg0, %[[C]])
+  // CHECK-NEXT: %[[F:.*]] = "graph.mul"(%[[D]], %[[P]])
+  // CHECK-NEXT: "graph.exp"(%[[F]])
+  // CHECK: %[[Y:.*]] = "graph.mul"(%arg0, %[[N]])
+  // CHECK-NEXT: "graph.reduce"(%[[Y]]) {axes = array<i64: 1>, keepdims = true, kind = "max"}
+  %c = "graph.constant"() {value = dense<0.25> : tensor<f32>} : () -> tensor<f32>
+  %n = "graph.constant"() {value = dense<-0.25> : tensor<f32>} : () -> tensor<f32>
+  %a = "graph.mul"(%x, %c) : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x4xf32>
+  %0 = "graph.softmax"(%a) {axis = 1 : i64} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %b = "graph.mul"(%x, %n) : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x4xf32>
+  %1 = "graph.softmax"(%b) {axis = 1 : i64} : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %0, %1 : tensor<3x4xf32>, tensor<3x4xf32>
+}
+
 // Windows side by side are patches, and the convolution is a product.
 // CHECK-LABEL: func.func @patches
 func.func @patches(%x: tensor<2x3x9x4xf32>, %w: tensor<5x3x4x2xf32>) -> tensor<2x5x2x2xf32> {

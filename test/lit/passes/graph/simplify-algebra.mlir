@@ -202,3 +202,43 @@ func.func @sum_of_one_hot(%labels: tensor<4x1xi32>) -> tensor<4x1xf32> {
   %2 = "graph.reduce"(%1) {axes = array<i64: 1>, keepdims = true, kind = "sum"} : (tensor<4x3xf32>) -> tensor<4x1xf32>
   return %2 : tensor<4x1xf32>
 }
+
+// Rows of a softmax are normalised behind the product, where that takes fewer multiplications.
+// WHY-DAG: NormalisedRows refused 'graph.matmul': the result has more elements than the rows
+// CHECK-LABEL: func.func @normalised_rows
+func.func @normalised_rows(%x: tensor<8x8xf32>, %v: tensor<8x4xf32>, %w: tensor<8x16xf32>) -> (tensor<8x4xf32>, tensor<8x16xf32>) {
+  // CHECK: %[[E:.*]] = "graph.exp"
+  // CHECK: %[[R:.*]] = "graph.reciprocal"
+  // CHECK: %[[P:.*]] = "graph.matmul"(%[[E]], %arg1)
+  // CHECK-NEXT: "graph.mul"(%[[P]], %[[R]])
+  // CHECK: %[[N:.*]] = "graph.mul"
+  // CHECK-NEXT: "graph.matmul"(%[[N]], %arg2)
+  %c = "graph.constant"() {value = dense<0.25> : tensor<f32>} : () -> tensor<f32>
+  %0 = "graph.reduce"(%x) {axes = array<i64: 1>, keepdims = true, kind = "max"} : (tensor<8x8xf32>) -> tensor<8x1xf32>
+  %1 = "graph.sub"(%x, %0) : (tensor<8x8xf32>, tensor<8x1xf32>) -> tensor<8x8xf32>
+  %2 = "graph.mul"(%1, %c) : (tensor<8x8xf32>, tensor<f32>) -> tensor<8x8xf32>
+  %3 = "graph.exp"(%2) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %4 = "graph.reduce"(%3) {axes = array<i64: 1>, keepdims = true, kind = "sum"} : (tensor<8x8xf32>) -> tensor<8x1xf32>
+  %5 = "graph.reciprocal"(%4) : (tensor<8x1xf32>) -> tensor<8x1xf32>
+  %6 = "graph.mul"(%3, %5) : (tensor<8x8xf32>, tensor<8x1xf32>) -> tensor<8x8xf32>
+  %7 = "graph.matmul"(%6, %v) : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %8 = "graph.exp"(%1) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %9 = "graph.reduce"(%8) {axes = array<i64: 1>, keepdims = true, kind = "sum"} : (tensor<8x8xf32>) -> tensor<8x1xf32>
+  %10 = "graph.reciprocal"(%9) : (tensor<8x1xf32>) -> tensor<8x1xf32>
+  %11 = "graph.mul"(%8, %10) : (tensor<8x8xf32>, tensor<8x1xf32>) -> tensor<8x8xf32>
+  %12 = "graph.matmul"(%11, %w) : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %7, %12 : tensor<8x4xf32>, tensor<8x16xf32>
+}
+
+// A divisor that is not the sum of the row stays where it is: what it divides may be large.
+// CHECK-LABEL: func.func @other_divisor
+func.func @other_divisor(%x: tensor<8x8xf32>, %v: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // CHECK: "graph.matmul"
+  // CHECK-NEXT: return
+  %0 = "graph.exp"(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = "graph.reduce"(%0) {axes = array<i64: 1>, keepdims = true, kind = "sum"} : (tensor<8x8xf32>) -> tensor<8x1xf32>
+  %2 = "graph.reciprocal"(%1) : (tensor<8x1xf32>) -> tensor<8x1xf32>
+  %3 = "graph.mul"(%0, %2) : (tensor<8x8xf32>, tensor<8x1xf32>) -> tensor<8x8xf32>
+  %4 = "graph.matmul"(%3, %v) : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %4 : tensor<8x4xf32>
+}
