@@ -28,6 +28,7 @@ from mnc.mncore_backend.placement.search import Pinned
 from mnc.mncore_backend.placement.solve_in_order import solve_in_order
 from mnc.mncore_backend.placement.solve_together import MIXED, PURE, solutions
 from mnc.mncore_backend.placement.state import Placed, State
+from mnc.mncore_backend.target import chip
 
 TOGETHER: Preference = "together"
 NEXT: tuple[Preference, ...] = "second", "third"
@@ -113,7 +114,7 @@ class AssignLayouts(Pass):
 def _solutions(problem: Problem, names: Sequence[Preference], pinned: Pinned) -> list[State]:
     """The solutions of a problem, with these preferences for all operations or, without any, with those that a search
     chooses among."""
-    key = problem, names, pinned
+    key = chip(), problem, names, pinned
     for known, found in _known:
         if known == key:
             return found
