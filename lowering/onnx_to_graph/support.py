@@ -18,6 +18,7 @@ from mnc.lowering.onnx_to_graph.ops import (
     bits,
     contraction,
     conversion,
+    determinant,
     einsum,
     elementwise,
     inverse_trigonometry,
@@ -37,9 +38,12 @@ from mnc.lowering.onnx_to_graph.ops import (
     top_k,
     trigonometry,
 )
+from mnc.lowering.onnx_to_graph.ops.deform_conv import deform_conv
 from mnc.lowering.onnx_to_graph.ops.elementwise import binary, unary, variadic, with_floats
 from mnc.lowering.onnx_to_graph.ops.grid_sample import grid_sample
 from mnc.lowering.onnx_to_graph.ops.reduction import arg_reduce, global_pool, reduce, softmax
+from mnc.lowering.onnx_to_graph.ops.roi_align import roi_align
+from mnc.lowering.onnx_to_graph.ops.tensor_scatter import tensor_scatter
 from mnc.lowering.onnx_to_graph.sequences import resolve_sequences
 from mnc.lowering.onnx_to_graph.unsupported_hints import RANDOM
 
@@ -95,8 +99,10 @@ OPERATORS: dict[str, Operator] = {
     "CumSum": Operator(reduction.cumsum, (11, 14), "axis known at compile time"),
     "Cosh": Operator(trigonometry.cosh, (9, 22)),
     "DFT": Operator(spectral.dft, (17, 20), "axis and length known at compile time"),
+    "DeformConv": Operator(deform_conv, (19, 22)),
     "DepthToSpace": Operator(shape.depth_to_space, (1, 11, 13, 28)),
     "DequantizeLinear": Operator(quantization.dequantize_linear, (10, 13, 19, 21, 23, 24, 25, 28)),
+    "Det": Operator(determinant.det, (11, 22), "of up to 6 rows"),
     "Div": Operator(binary(graph.Div), (7, 13, 14)),
     "Dropout": Operator(elementwise.dropout, (7, 10, 12, 13, 22), "training mode with a seed"),
     "Einsum": Operator(einsum.einsum, (12, 28)),
@@ -175,7 +181,9 @@ OPERATORS: dict[str, Operator] = {
     "Reshape": Operator(shape.reshape_to, (5, 13, 14, 19, *_STRUCTURAL), "shape known at compile time"),
     "Resize": Operator(resize.resize, (10, 11, 13, 18, 19), "scales, sizes and region known at compile time"),
     "ReverseSequence": Operator(selection.reverse_sequence, (10, 28), "lengths known at compile time"),
+    "RoiAlign": Operator(roi_align, (10, 16, 22), "sampling_ratio of 1 and more"),
     "Round": Operator(unary(graph.Round), (11, 22)),
+    "STFT": Operator(spectral.stft, (17,), "frame step and length known at compile time"),
     "Scatter": Operator(scatter.scatter_elements, (9, 11)),
     "ScatterElements": Operator(scatter.scatter_elements, (11, 13, 16, 18)),
     "ScatterND": Operator(scatter.scatter_nd, (11, 13, 16, 18)),
@@ -199,6 +207,7 @@ OPERATORS: dict[str, Operator] = {
     "Sum": Operator(variadic(graph.Add), (6, 8, 13)),
     "Tan": Operator(trigonometry.tan, (7, 22)),
     "Tanh": Operator(unary(graph.Tanh), (6, 13)),
+    "TensorScatter": Operator(tensor_scatter, (24,)),
     "Tile": Operator(shape.tile, (6, 13), "repeats known at compile time"),
     "TopK": Operator(top_k.top_k, (1, 10, 11, 24), "k known at compile time"),
     "Transpose": Operator(shape.transpose, (1, 13, *_STRUCTURAL)),

@@ -35,7 +35,7 @@ def _reflected(x: Any, low: float, high: float) -> Any:
     return _affine(back, 1.0, low)
 
 
-class _Axis:
+class Axis:
     """One spatial dimension of the sampled tensor."""
 
     def __init__(self, extent: int, mode: str, padding: str, aligned: bool) -> None:
@@ -57,7 +57,10 @@ class _Axis:
         """Indices and weights for coordinates from -1 to 1."""
         x = _affine(x, 1.0, 1.0)
         x = _affine(x, self.extent - 1.0, 0.0) if self.aligned else _affine(x, float(self.extent), -1.0)
-        x = graph.Div.build(x, constant(2.0, like=x)).result
+        return self.taps_at(graph.Div.build(x, constant(2.0, like=x)).result)
+
+    def taps_at(self, x: Any) -> list[Tap]:
+        """Indices and weights for coordinates that count elements."""
         if self.mode == "nearest":
             x = graph.Round.build(x).result
         x = self._bordered(x)
@@ -96,7 +99,7 @@ def _cubic(distance: Any) -> Any:
     return graph.Where.build(graph.Less.build(distance, constant(1.0, like=distance)).result, near, far).result
 
 
-def _combined(axes: list[list[Tap]], extents: list[int], size: list[int]) -> tuple[Any, Any]:
+def combined(axes: list[list[Tap]], extents: list[int], size: list[int]) -> tuple[Any, Any]:
     """Flat indices and weights of all combinations of taps, [batch, combination * place] and [batch, 1, combination,
     place]."""
     batch, places = size
@@ -115,6 +118,21 @@ def _combined(axes: list[list[Tap]], extents: list[int], size: list[int]) -> tup
     return cast(reshape(joined, [batch, len(indices) * places]), ir.IntegerType.get_signless(32)), factors
 
 
+def sampled(tables: Any, indices: Any, weights: Any) -> Any:
+    """Weighted sums of elements of tables [batch, channels, elements], with what `combined` makes: [batch, channels,
+    places]."""
+    (batch, channels, elements), (_, _, count, places) = shape_of(tables), shape_of(weights)
+    samples = []
+    for n in range(batch):
+        own = graph.Slice.build(tables, starts=[n, 0, 0], limits=[n + 1, channels, elements], steps=[1] * 3).result
+        chosen = graph.Slice.build(indices, starts=[n, 0], limits=[n + 1, count * places], steps=[1, 1]).result
+        table = reshape(own, [channels, elements])
+        found = graph.Gather.build(table, reshape(chosen, [count * places]), axis=1).result
+        samples.append(reshape(found, [1, channels, count, places]))
+    weighted = graph.Mul.build(concat_tree(samples, 0), weights).result
+    return graph.Reduce.build(weighted, kind="sum", axes=[2], keepdims=False).result
+
+
 def grid_sample(node: Node) -> Any:
     """GridSample of any number of spatial dimensions."""
     x, grid = node.operand(0), node.operand(1)
@@ -128,18 +146,8 @@ def grid_sample(node: Node) -> Any:
     for d, extent in enumerate(extents):
         last = rank - 1 - d  # the coordinates come in the opposite order of the dimensions
         own = graph.Slice.build(flat, starts=[0, 0, last], limits=[batch, places, last + 1], steps=[1] * 3).result
-        axis = _Axis(extent, MODES[mode], padding, bool(node.attribute("align_corners", 0)))
+        axis = Axis(extent, MODES[mode], padding, bool(node.attribute("align_corners", 0)))
         taps.append(axis.taps(reshape(own, [batch, places])))
-    indices, weights = _combined(taps, extents, [batch, places])
-    count = shape_of(weights)[2]
-    samples = []
-    for n in range(batch):
-        lows, highs = [n, *[0] * (1 + rank)], [n + 1, channels, *extents]
-        own = graph.Slice.build(x, starts=lows, limits=highs, steps=[1] * (2 + rank)).result
-        table = reshape(own, [channels, prod(extents)])
-        chosen = graph.Slice.build(indices, starts=[n, 0], limits=[n + 1, count * places], steps=[1, 1]).result
-        found = graph.Gather.build(table, reshape(chosen, [count * places]), axis=1).result
-        samples.append(reshape(found, [1, channels, count, places]))
-    values = concat_tree(samples, 0)
-    weighted = graph.Mul.build(values, weights).result
-    return reshape(graph.Reduce.build(weighted, kind="sum", axes=[2], keepdims=False).result, [batch, channels, *outer])
+    indices, weights = combined(taps, extents, [batch, places])
+    result = sampled(reshape(x, [batch, channels, prod(extents)]), indices, weights)
+    return reshape(result, [batch, channels, *outer])

@@ -96,3 +96,26 @@ def col2im(node: Node) -> Any:
         output_padding=[r % s for r, s in zip(room, strides, strict=True)],
         group=rows // size,
     ).result
+
+
+def stft(node: Node) -> Any:
+    """STFT: a convolution with waves of all frequencies, by steps of a frame."""
+    signal = node.operand(0)
+    shape = shape_of(signal)
+    batch, length, parts = shape if len(shape) > 2 else [*shape, 1]
+    step = node.constant_ints(1, "frame_step")[0]
+    window = shape_of(node.operand(2))[0] if node.has(2) else length
+    size = node.constant_ints(3, "frame_length")[0] if node.has(3) else window
+    if step < 1 or not 0 < size <= length or (node.has(2) and window != size):
+        message = f"frames of {size} every {step} with a window of {window} do not fit a signal of {length}"
+        raise node.error(message, hint="a window is as long as a frame, and a frame at most as long as the signal")
+    count = size // 2 + 1 if node.attribute("onesided", 1) else size
+    waves = _as_real(_forward(size, count, -1), parts).reshape(size, parts, 2 * count)
+    kernel = constant(waves.transpose(2, 1, 0), like=signal)
+    if node.has(2):
+        kernel = graph.Mul.build(kernel, reshape(node.operand(2), [1, 1, size])).result
+    channels = graph.Transpose.build(reshape(signal, [batch, length, parts]), permutation=[0, 2, 1]).result
+    found = graph.Conv.build(channels, kernel, strides=[step], pads=[0, 0], dilations=[1], group=1).result
+    frames = shape_of(found)[2]
+    turned = graph.Transpose.build(found, permutation=[0, 2, 1]).result
+    return reshape(turned, [batch, frames, count, 2])
