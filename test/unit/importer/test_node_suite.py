@@ -25,7 +25,7 @@ _FIXED_INPUTS = frozenset([
     "Reshape", "Squeeze", "Unsqueeze", "Slice", "Pad", "Expand", "Tile", "Trilu", "Split", "CumSum", "OneHot",
     "CenterCropPad", "Col2Im", "Compress", "DFT", "CumProd", "ReverseSequence", "Resize", "TopK", "Upsample",
     "ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
-    "ReduceLogSumExp", "ReduceSumSquare",
+    "ReduceLogSumExp", "ReduceSumSquare", "STFT",
 ])  # fmt: skip
 _ALL_FIXED = frozenset(["ConstantOfShape", "Range"])
 _NOT_IN_ORACLE = frozenset(["Conv", "ConvTranspose", "Col2Im", "ConvInteger"])
