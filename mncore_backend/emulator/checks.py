@@ -8,7 +8,7 @@ from mnc.mncore_backend.assembly.records import Memory, Operand, Statement, Step
 from mnc.mncore_backend.emulator import poison_transfers
 from mnc.mncore_backend.emulator.decode_mau import BANK
 from mnc.mncore_backend.emulator.errors import EmulationError
-from mnc.mncore_backend.emulator.geometry import CYCLES, L2BM_LONGS, L2BS
+from mnc.mncore_backend.emulator.geometry import CYCLES, geometry
 from mnc.mncore_backend.emulator.l2bm import L2bmPlan
 from mnc.mncore_backend.emulator.mv import MvPlan, Run
 from mnc.mncore_backend.emulator.plan import Access, Facts, Plan
@@ -175,11 +175,11 @@ class Checker:
         if plan.l2bm is None:
             return
         first, count, write = plan.l2bm
-        if first + count > L2BM_LONGS:
+        if first + count > geometry().l2bm_longs:
             self._fail(f"the transfer wraps around at the end of L2BM ({first} + {count})", "wrap-around")
         if not self.engine.timeline.may_conflict(Memory.L2BM, first, count, write):
             return
-        for instance in range(L2BS):
+        for instance in range(geometry().l2bs):
             self._in_flight(Memory.L2BM, instance, first, count, write)
 
     def _is_clean_l2bm(self, plan: L2bmPlan) -> bool:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
-from mnc.mncore_backend.emulator.arena import BLOCK_BYTES, CYCLES, ROW_BYTES, Arena, Rows
-from mnc.mncore_backend.emulator.geometry import BLOCKS, L2BM_LONGS, PES
+from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Arena, Rows, arena_layout
+from mnc.mncore_backend.emulator.geometry import PES, geometry
 from mnc.mncore_backend.emulator.kernels.jit import Kernel
 from mnc.mncore_backend.emulator.l2bm import L2bmCopy
 from mnc.mncore_backend.emulator.plan import Access, UpperAccess
@@ -83,8 +83,9 @@ class Constants:
                 self.l2bm_rows.clear()
             near = arena.row_address("lb", 0) + 8 * copy.near
             far, pace = arena.l2bm_base + 8 * copy.far, 8 * copy.far_rate
-            near_rows = (near, *(near + 8 * copy.near_rate * cycle for cycle in (1, 2, 3)), BLOCK_BYTES)
-            self.l2bm_rows[copy] = near_rows, (far, far + pace, far + 2 * pace, far + 3 * pace, 8 * L2BM_LONGS)
+            near_rows = (near, *(near + 8 * copy.near_rate * cycle for cycle in (1, 2, 3)), arena_layout().block_bytes)
+            stride = 8 * geometry().l2bm_longs
+            self.l2bm_rows[copy] = near_rows, (far, far + pace, far + 2 * pace, far + 3 * pace, stride)
         return self.l2bm_rows[copy]
 
     def at(self, address: int, stride: int) -> NDArray[np.uint64]:
@@ -109,10 +110,10 @@ class Constants:
             return self.splat(repeat_element(1 << (bits - 1), bits))
         key = (memory, bits)
         if key not in self._keep:
-            block, pe = np.indices((BLOCKS, PES))
+            block, pe = np.indices((geometry().blocks, PES))
             values = {
-                Memory.L2BID: block >> 3,
-                Memory.L1BID: block & 7,
+                Memory.L2BID: block // geometry().l1bs_per_l2b,
+                Memory.L1BID: block % geometry().l1bs_per_l2b,
                 Memory.MABID: pe >> 2,
                 Memory.PEID: pe,
                 Memory.SUBPEID: pe & 3,

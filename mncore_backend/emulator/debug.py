@@ -8,40 +8,16 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import DebugGet, DebugOperand, DebugSet, DramPreset, Memory
 from mnc.mncore_backend.emulator.debug_format import format_element, format_mask
-from mnc.mncore_backend.emulator.geometry import (
-    CYCLES,
-    DRAM_LONGS,
-    GROUPS,
-    L1BM_LONGS,
-    L1BS_PER_L2B,
-    L2BM_LONGS,
-    LOCAL_LONGS,
-    MABS,
-    PDM_LONGS,
-    PES_PER_MAB,
-    REGISTER_LONGS,
-)
+from mnc.mncore_backend.emulator.geometry import CYCLES, MABS, PES, PES_PER_MAB, geometry
 from mnc.mncore_backend.emulator.shadow import Shadow
 from mnc.mncore_backend.emulator.state import PLANES, State
+from mnc.mncore_backend.target import cached_per_machine
 
 LEVELS = {Memory.PDM: 1, Memory.DRAM: 1, Memory.L2BM: 2, Memory.L1BM: 3}
-COUNTS = (GROUPS, 2, L1BS_PER_L2B, MABS, PES_PER_MAB)
 LETTERS = "ncbmp"
 DUMP_LIMIT = 1 << 20
 T_LIMIT = 1 << 10
 """Entries of T that one ``d get`` shows; beyond the fourth they repeat."""
-SIZES = {
-    Memory.PDM: PDM_LONGS,
-    Memory.DRAM: DRAM_LONGS,
-    Memory.L2BM: L2BM_LONGS,
-    Memory.L1BM: L1BM_LONGS,
-    Memory.LM0: LOCAL_LONGS,
-    Memory.LM1: LOCAL_LONGS,
-    Memory.GRF0: REGISTER_LONGS,
-    Memory.GRF1: REGISTER_LONGS,
-    Memory.MATRIX_X: 16,
-    Memory.MATRIX_Y: 16,
-}
 NAMES = {
     Memory.PDM: "PDM",
     Memory.DRAM: "DRAM",
@@ -56,6 +32,23 @@ NAMES = {
     Memory.MATRIX_X: "MATX",  # OPEN-02
     Memory.MATRIX_Y: "MATY",
 }
+
+
+@cached_per_machine()
+def _counts() -> tuple[int, ...]:
+    """Units of each level under one of the level above."""
+    own = geometry()
+    return own.groups, own.l2bs_per_group, own.l1bs_per_l2b, MABS, PES_PER_MAB
+
+
+@cached_per_machine()
+def sizes() -> dict[Memory, int]:
+    """Long words, or rows of a matrix register, of one copy of each memory."""
+    shown = (*LEVELS, *_WORD_MEMORIES, Memory.MATRIX_X, Memory.MATRIX_Y)
+    rows = dict.fromkeys((Memory.MATRIX_X, Memory.MATRIX_Y), 16)
+    return {memory: rows.get(memory, geometry().longs[memory]) for memory in shown}
+
+
 _WIDTH_PREFIX = {1: "", 2: "l", 4: "ll"}
 _WORD_MEMORIES = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)
 Unit = tuple[int, ...]
@@ -70,7 +63,7 @@ def units_of(operand: DebugOperand) -> list[Unit]:
 def _level(operand: DebugOperand, index: int) -> Sequence[int]:
     """Values of one scope level."""
     value = operand.scope[index]
-    return range(COUNTS[index]) if value is None else (value,)
+    return range(_counts()[index]) if value is None else (value,)
 
 
 def _longs_per_unit(operand: DebugOperand) -> int:
@@ -82,8 +75,8 @@ def _unit_view(state: State, memory: Memory, unit: Unit) -> NDArray[np.uint64]:
     if memory is Memory.PDM:
         return state.pdm[unit[0]]
     if memory is Memory.L2BM:
-        return state.l2bm[2 * unit[0] + unit[1]]
-    block = 16 * unit[0] + 8 * unit[1] + unit[2]
+        return state.l2bm[geometry().l2b(unit[0], unit[1])]
+    block = geometry().block(*unit[:3])
     if memory is Memory.L1BM:
         return state.arena.l1bm()[block]
     pe = 4 * unit[3] + unit[4]
@@ -102,10 +95,10 @@ def _read_unit(state: State, operand: DebugOperand, unit: Unit, count: int) -> l
         entries = view[np.arange(count) % CYCLES]
         return entries.reshape(-1).tolist() if width == 4 else entries[:, 0].tolist()
     if memory not in _WORD_MEMORIES:
-        longs = (operand.address + np.arange(count * _longs_per_unit(operand))) % SIZES[memory]
+        longs = (operand.address + np.arange(count * _longs_per_unit(operand))) % sizes()[memory]
         return view[longs].tolist()
     words = operand.address + np.arange(count * width)
-    size = 2 * SIZES[memory]
+    size = 2 * sizes()[memory]
     if width == 1:
         found = view[words % size >> 1]
         return np.where(words & 1, found << np.uint64(32), found & np.uint64(0xFFFFFFFF00000000)).tolist()
@@ -117,7 +110,7 @@ def _check_count(operand: DebugOperand, count: int) -> None:
     dump of more elements than `DUMP_LIMIT`."""
     limit = {Memory.T: T_LIMIT, Memory.MASK: 32 - operand.address, Memory.DRAM: 1 << 20}.get(operand.memory)
     if limit is None:
-        limit = 2 * SIZES[operand.memory] if operand.memory in _WORD_MEMORIES else SIZES[operand.memory]
+        limit = 2 * sizes()[operand.memory] if operand.memory in _WORD_MEMORIES else sizes()[operand.memory]
     if count > limit:
         raise ValueError(f"count {count} is beyond the {limit} units of {NAMES[operand.memory]}")
     total = count * len(units_of(operand))
@@ -158,7 +151,7 @@ def read_values(state: State, statement: DebugGet) -> list[int]:
 
 
 def _mask_lines(state: State, operand: DebugOperand, unit: Unit, count: int, echo: str) -> list[str]:
-    block, pe = 16 * unit[0] + 8 * unit[1] + unit[2], 4 * unit[3] + unit[4]
+    block, pe = geometry().block(*unit[:3]), 4 * unit[3] + unit[4]
     lines = []
     for entry in range(operand.address, operand.address + count):
         for cycle in range(CYCLES):
@@ -208,7 +201,7 @@ def set_memory(state: State, shadow: Shadow, statement: DebugSet) -> None:
     elif memory is Memory.T:
         _set_t(state, shadow, operand, values)
     else:
-        longs = (operand.address + np.arange(len(values))) % SIZES[memory]
+        longs = (operand.address + np.arange(len(values))) % sizes()[memory]
         for unit in units_of(operand):
             _unit_view(state, memory, unit)[longs] = values
             _mark_upper(shadow, memory, unit, longs)
@@ -216,20 +209,20 @@ def set_memory(state: State, shadow: Shadow, statement: DebugSet) -> None:
 
 def _mark_upper(shadow: Shadow, memory: Memory, unit: Unit, longs: NDArray[np.int64]) -> None:
     if memory is Memory.L2BM:
-        shadow.l2bm[2 * unit[0] + unit[1], longs] = True
+        shadow.l2bm[geometry().l2b(unit[0], unit[1]), longs] = True
     else:
-        shadow.l1bm[longs] |= np.uint64(1 << (16 * unit[0] + 8 * unit[1] + unit[2]))
+        shadow.l1bm[longs] |= np.uint64(1 << (geometry().block(*unit[:3])))
 
 
 def selection(operand: DebugOperand) -> tuple[list[int], list[int]]:
     """(blocks, PEs of a block) of a scope."""
     n, c, b, m, p = (_level(operand, i) for i in range(5))
-    return [16 * x + 8 * y + z for x in n for y in c for z in b], [4 * x + y for x in m for y in p]
+    return [geometry().block(x, y, z) for x in n for y in c for z in b], [4 * x + y for x in m for y in p]
 
 
 def _mark_words(shadow: Shadow, memory: Memory, words: range, blocks: list[int], pes: list[int]) -> None:
     if shadow.enabled:
-        where = np.zeros((64, 64), np.bool_)
+        where = np.zeros((geometry().blocks, PES), np.bool_)
         where[np.ix_(blocks, pes)] = True
         shadow.mark_words(memory, words, where)
 
@@ -237,7 +230,7 @@ def _mark_words(shadow: Shadow, memory: Memory, words: range, blocks: list[int],
 def _set_words(state: State, shadow: Shadow, operand: DebugOperand, values: NDArray[np.uint64]) -> None:
     region = state.arena.region(operand.memory.value)
     blocks, pes = selection(operand)
-    size = 2 * SIZES[operand.memory]
+    size = 2 * sizes()[operand.memory]
     if operand.width == 1:
         for index, value in enumerate(values):
             word = (operand.address + index) % size
@@ -247,7 +240,7 @@ def _set_words(state: State, shadow: Shadow, operand: DebugOperand, values: NDAr
             region[at] = kept | ((value >> np.uint64(32)) << shift)
         words = len(values)
     else:
-        longs = (operand.address // 2 + np.arange(len(values))) % SIZES[operand.memory]
+        longs = (operand.address // 2 + np.arange(len(values))) % sizes()[operand.memory]
         if len(blocks) == 1 and len(pes) == 1:
             region[blocks[0], longs, pes[0]] = values
         else:

@@ -17,6 +17,7 @@ from mnc.mncore_backend.emulator.decode_mau import (
     decode_vector,
     split_mau,
 )
+from mnc.mncore_backend.emulator.geometry import geometry
 from mnc.mncore_backend.emulator.l2bm import plan_l2bm
 from mnc.mncore_backend.emulator.plan import Calls, Plan
 from mnc.mncore_backend.emulator.step import StepDecoder
@@ -65,7 +66,8 @@ def _copy_l2bm(step: StepDecoder) -> None:
         return
     near, far = step.constants.rows_of_copy(copy, builder.arena)
     operands = {"near": near, "far": far, "members": (sum(1 << member for member in copy.members),) * CYCLES}
-    kernel = l2bm_run(copy.near_rate, copy.share, copy.l1bs, up=copy.up)
+    width = (geometry().l1bs_per_l2b - 1).bit_length()
+    kernel = l2bm_run(copy.near_rate, copy.share, copy.l1bs, up=copy.up, width=width)
     (builder.carry if copy.up else builder.store_late)(kernel, **operands)
     builder.copies_l2bm = True
 

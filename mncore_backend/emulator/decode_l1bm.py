@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
 from mnc.mncore_backend.emulator import kernels, transfer_kernels
-from mnc.mncore_backend.emulator.arena import BLOCK_BYTES, CYCLES, LAYOUT, ROW_BYTES, Arena, Rows
+from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Arena, Rows, arena_layout
 from mnc.mncore_backend.emulator.constants import Constants, KnownUpper
-from mnc.mncore_backend.emulator.geometry import L1BM_LONGS
+from mnc.mncore_backend.emulator.geometry import geometry
 from mnc.mncore_backend.emulator.operands import StaticError, rows_of_longs
 from mnc.mncore_backend.emulator.plan import UpperAccess, Value
 from mnc.mncore_backend.emulator.reductions import Reduction, split_reduction
@@ -52,8 +52,8 @@ class Port:
 
 
 def _linear(arena: Arena, region: str, first: int, size: int, longs: list[int]) -> Rows:
-    base = arena.base + LAYOUT[region][0] * ROW_BYTES + 8 * first
-    return rows_of_longs(base, [long % size for long in longs], BLOCK_BYTES)
+    base = arena.base + arena_layout().regions[region][0] * ROW_BYTES + 8 * first
+    return rows_of_longs(base, [long % size for long in longs], arena_layout().block_bytes)
 
 
 def _side(
@@ -70,8 +70,8 @@ def _check_address(port: Port, operand: Operand, strict: bool) -> None:
     if operand.address % port.alignment:
         raise StaticError(f"L1BM address {operand.address} is not a multiple of {port.alignment}")
     last = operand.address + (port.pace * CYCLES if port.family != "p" else CYCLES * (2 if port.two_long else 1))
-    if strict and last > L1BM_LONGS:
-        message = f"L1BM address {operand.address} makes the transfer wrap around at {L1BM_LONGS}"
+    if strict and last > geometry().l1bm_longs:
+        message = f"L1BM address {operand.address} makes the transfer wrap around at {geometry().l1bm_longs}"
         raise StaticError(message, "wrap-around")
 
 
@@ -111,7 +111,8 @@ def _known_upper(
     key = (port.family, port.two_long, operand.address, write)
     if key not in constants.uppers:
         _check_address(port, operand, strict)
-        first, second = (_linear(arena, "lb", 0, L1BM_LONGS, port.offsets(operand.address, h)) for h in range(2))
+        size = geometry().l1bm_longs
+        first, second = (_linear(arena, "lb", 0, size, port.offsets(operand.address, h)) for h in range(2))
         count = port.pace if port.family != "p" else 1
         halves = range(2 if port.family == "p" and port.two_long and not write else 1)
         accesses = tuple(UpperAccess(tuple(port.offsets(operand.address, h)), count, write) for h in halves)

@@ -6,7 +6,7 @@ import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.emulator import kernels
-from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, Rows
+from mnc.mncore_backend.emulator.arena import CYCLES, Rows, arena_layout
 from mnc.mncore_backend.emulator.constants import Constants, KnownStore
 from mnc.mncore_backend.emulator.context import Context
 from mnc.mncore_backend.emulator.indirect import DynamicTarget, is_dynamic, store_dynamic
@@ -64,7 +64,7 @@ class Writer:
         """Nibble rows of a run-time mask."""
         assert mask.entry is not None
         self.builder.mask_reads.add(mask.entry)
-        first = self.builder.arena.base + LAYOUT["omr"][0] * 512 + mask.entry * CYCLES * 64
+        first = self.builder.arena.base + arena_layout().regions["omr"][0] * 512 + mask.entry * CYCLES * 64
         return (first, first + 64, first + 128, first + 192, self.builder.rows("omr", range(4))[4])
 
     def store(self, operand: Operand, value: Value, flags: Rows | None) -> None:
@@ -168,7 +168,7 @@ class Writer:
         if not 1 <= operand.address <= 15:
             raise StaticError(f"mask register entry {operand.address} is a constant and cannot be written")
         source = flags if flags is not None else self.constants.cycle_mask((False,) * CYCLES)  # OPEN-15
-        first = self.builder.arena.base + LAYOUT["omr"][0] * 512 + operand.address * CYCLES * 64
+        first = self.builder.arena.base + arena_layout().regions["omr"][0] * 512 + operand.address * CYCLES * 64
         out = (first, first + 64, first + 128, first + 192, self.builder.rows("omr", range(CYCLES))[4])
         if mask.is_open:
             self.builder.store_late(store_flags(None), out=out, x=source)

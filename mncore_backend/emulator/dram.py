@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.emulator.geometry import DRAM_LONGS
+from mnc.mncore_backend.emulator.geometry import geometry
 
 PAGE_LONGS = 1 << 14
 
@@ -52,7 +52,7 @@ class Dram:
         """(page, first in page, length, offset in the run) covering a run."""
         pieces, done = [], 0
         while done < count:
-            page, first = divmod((address + done) % DRAM_LONGS, PAGE_LONGS)
+            page, first = divmod((address + done) % geometry().dram_longs, PAGE_LONGS)
             length = min(count - done, PAGE_LONGS - first)
             pieces.append((page, first, length, done))
             done += length
@@ -100,10 +100,10 @@ class Dram:
         for page, first, length, at in self._pieces(address, count):
             found = self.pages.get(page)
             if found is None:
-                return (address + at) % DRAM_LONGS
+                return (address + at) % geometry().dram_longs
             part = found.written[first : first + length]
             if not part.all():
-                return (address + at + int(np.argmin(part))) % DRAM_LONGS
+                return (address + at + int(np.argmin(part))) % geometry().dram_longs
         return None
 
     def copy(self) -> "Dram":

@@ -25,7 +25,7 @@ from mnc.mncore_backend.emulator.constants import Constants
 from mnc.mncore_backend.emulator.context import UNITS, Context, Transition
 from mnc.mncore_backend.emulator.debug import get_lines, preset, set_memory
 from mnc.mncore_backend.emulator.errors import EmulationError, block_text
-from mnc.mncore_backend.emulator.geometry import BLOCKS, L2BS, PES
+from mnc.mncore_backend.emulator.geometry import PES, geometry
 from mnc.mncore_backend.emulator.indirect import dynamic_words
 from mnc.mncore_backend.emulator.known_steps import KnownSteps
 from mnc.mncore_backend.emulator.masks import resolve_entry
@@ -242,7 +242,7 @@ class Engine:
 
     def gather(self, rows: Rows) -> NDArray[np.uint64]:
         """Copy of the contents of rows, [block, cycle, PE]."""
-        out = np.empty((BLOCKS, CYCLES, PES), np.uint64)
+        out = np.empty((geometry().blocks, CYCLES, PES), np.uint64)
         arena = self.state.arena
         for cycle in range(CYCLES):
             if rows[4] == arena.rows.strides[0]:
@@ -276,10 +276,10 @@ class Engine:
     def _count_l2bm(self, plan) -> None:
         if plan.l2bm is not None:
             direction = "written" if plan.l2bm[2] else "read"
-            self.statistics.longs[f"L2BM {direction} by L2BM transfers"] += plan.l2bm[1] * L2BS
+            self.statistics.longs[f"L2BM {direction} by L2BM transfers"] += plan.l2bm[1] * geometry().l2bs
         for members, _, count, is_write in plan.l1bm:
             direction = "written" if is_write else "read"
-            self.statistics.longs[f"L1BM {direction} by L2BM transfers"] += count * len(members) * L2BS
+            self.statistics.longs[f"L1BM {direction} by L2BM transfers"] += count * len(members) * geometry().l2bs
 
     # ---- segments ----
 

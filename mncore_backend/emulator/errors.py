@@ -1,6 +1,7 @@
 """The error every failed check of a run raises."""
 
 from mnc.core.diagnostics import CompileError
+from mnc.mncore_backend.emulator.geometry import geometry
 
 Coordinates = tuple[int, ...]
 
@@ -18,8 +19,8 @@ def coordinates_text(group: int, l2b: int | None = None, l1b: int | None = None,
 
 
 def block_text(block: int, pe: int | None = None) -> str:
-    """Coordinates of a block (L1B, 0..63) and optionally a PE of it (0..63)."""
-    return coordinates_text(block >> 4, (block >> 3) & 1, block & 7, pe)
+    """Coordinates of a block (L1B) and optionally a PE of it (0..63)."""
+    return coordinates_text(*geometry().place_of(block), pe)
 
 
 class EmulationError(CompileError):

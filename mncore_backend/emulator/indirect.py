@@ -6,18 +6,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
-from mnc.mncore_backend.emulator.arena import LAYOUT, ROWS
+from mnc.mncore_backend.emulator.arena import arena_layout
 from mnc.mncore_backend.emulator.context import Context
 from mnc.mncore_backend.emulator.errors import EmulationError, block_text
-from mnc.mncore_backend.emulator.geometry import BLOCKS, CYCLES, LOCAL_LONGS, PES
+from mnc.mncore_backend.emulator.geometry import CYCLES, PES, geometry
 from mnc.mncore_backend.emulator.taint import LOW, Origin
+from mnc.mncore_backend.target import cached_per_machine
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.engine import Engine
 
-LOCAL_WORDS = 2 * LOCAL_LONGS
-_PLACES = np.arange(BLOCKS)[:, None, None] * (ROWS * PES) + np.arange(PES)
-"""Long word of the arena at which row 0 of every PE stands, [block, 1, PE]."""
+
+
+@cached_per_machine()
+def _places() -> NDArray[np.int64]:
+    """Long word of the arena at which row 0 of every PE stands, [block, 1, PE]."""
+    return np.arange(geometry().blocks)[:, None, None] * (arena_layout().rows * PES) + np.arange(PES)
 
 
 class DynamicTarget(NamedTuple):
@@ -41,7 +45,7 @@ def is_dynamic(operand: Operand, context: Context) -> bool:
 def dynamic_words(engine: "Engine", operand: Operand) -> NDArray[np.int64]:
     """First word of the access, [block, cycle, PE]; rounded down to the width and wrapped, an error in strict mode."""
     which = int(operand.memory is Memory.LM1)
-    words = np.zeros((BLOCKS, CYCLES, PES), np.int64)
+    words = np.zeros((geometry().blocks, CYCLES, PES), np.int64)
     if operand.t_indirect:
         words += engine.state.arena.region("t")[:, :CYCLES].view(np.int64) & 0xFFFFFFFF
     words += np.array(operand.addresses(), np.int64)[None, :, None]
@@ -49,7 +53,8 @@ def dynamic_words(engine: "Engine", operand: Operand) -> NDArray[np.int64]:
         words += engine.state.base_registers()[:, which, None, :].astype(np.int64)
     if operand.pe_offset is not None:
         words += np.where(np.arange(PES) % 4 <= operand.pe_offset, operand.width, 0)[None, None, :]
-    inside = LOCAL_WORDS - operand.width  # sizes are powers of two: the bits that an aligned address may have
+    # Sizes are powers of two: the bits that an aligned address may have.
+    inside = 2 * geometry().longs[operand.memory] - operand.width
     if not (words & ~inside).any():
         return words
     if engine.strict:
@@ -70,14 +75,14 @@ def poisoned_addresses(engine: "Engine", operand: Operand) -> tuple[NDArray[np.b
             bad, origin = found, shadow.origin(Memory.T, 2 * cycle)
     bar = shadow.bars[operand.memory is Memory.LM1] if operand.memory in (Memory.LM0, Memory.LM1) else None
     if bar is not None:
-        spread = np.broadcast_to(bar[0][:, None, :], (BLOCKS, CYCLES, PES))
+        spread = np.broadcast_to(bar[0][:, None, :], (geometry().blocks, CYCLES, PES))
         bad, origin = (spread, bar[1]) if bad is None else (bad | spread, origin)
     return bad, origin
 
 
 def _check_words(engine: "Engine", operand: Operand, words: NDArray[np.int64]) -> None:
     """Raise EmulationError for an address outside memory; what a PE computes from words nobody wrote is no address."""
-    outside = (words > LOCAL_WORDS - operand.width) | (words < 0)
+    outside = (words > 2 * geometry().longs[operand.memory] - operand.width) | (words < 0)
     for wrong, reason, rule in (
         (outside, "would wrap around", "wrap-around"),
         (words % operand.width != 0, f"is not a multiple of {operand.width} words", "misaligned"),
@@ -96,8 +101,8 @@ def _memory(engine: "Engine", operand: Operand) -> NDArray[np.uint64]:
 
 def _longs(engine: "Engine", operand: Operand, words: NDArray[np.int64], distance: int = 0) -> NDArray[np.uint64]:
     """The long words [block, cycle, PE] of a memory in which words lie, or so many behind."""
-    places = ((words >> 1) + (LAYOUT[operand.memory.value][0] + distance)) * PES
-    places += _PLACES
+    places = ((words >> 1) + (arena_layout().regions[operand.memory.value][0] + distance)) * PES
+    places += _places()
     return engine.state.arena.rows.reshape(-1).take(places)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
 from mnc.mncore_backend.emulator import kernels
-from mnc.mncore_backend.emulator.geometry import CYCLES, DAR_ENTRIES, L1BM_LONGS, L1BS_PER_L2B, L2BM_LONGS, L2BS
+from mnc.mncore_backend.emulator.geometry import CYCLES, geometry
 from mnc.mncore_backend.emulator.l1b_sets import parse_set, pattern_set
 from mnc.mncore_backend.emulator.reductions import split_reduction, unit_element
 from mnc.mncore_backend.emulator.taint import reduce_stage
@@ -59,7 +59,8 @@ class L2bmCopy(NamedTuple):
 def _copy(family: str, far: int, near: int, members: tuple[int, ...], *, up: bool) -> L2bmCopy | None:
     """The copy of a transfer that does not wrap around."""
     facts = chip().l2bm_families[family]
-    if far + CYCLES * facts.l2bm_rate > L2BM_LONGS or near + CYCLES * facts.l1bm_rate > L1BM_LONGS:
+    own = geometry()
+    if far + CYCLES * facts.l2bm_rate > own.l2bm_longs or near + CYCLES * facts.l1bm_rate > own.l1bm_longs:
         return None
     share, l1bs = {"l2bmd": (8, 1), "l2bmb2": (16, 2)}.get(family, (0, 1))
     return L2bmCopy(far, near, facts.l2bm_rate, facts.l1bm_rate, share, l1bs, members, up)
@@ -89,28 +90,30 @@ def _check(operand: Operand, alignment: int, size: int) -> int:
 
 def _down_map(family: str, block: U64) -> U64:
     """[L2B, long words of L2BM] -> [L2B, L1B, long words of L1BM]."""
+    l2bs, l1bs = geometry().l2bs, geometry().l1bs_per_l2b
     if family == "l2bmb":
-        return np.broadcast_to(block[:, None, :], (L2BS, L1BS_PER_L2B, block.shape[1]))
+        return np.broadcast_to(block[:, None, :], (l2bs, l1bs, block.shape[1]))
     if family == "l2bmd":
-        return block.reshape(L2BS, CYCLES, L1BS_PER_L2B, 8).transpose(0, 2, 1, 3).reshape(L2BS, L1BS_PER_L2B, -1)
-    pairs = block.reshape(L2BS, CYCLES, 4, 16).transpose(0, 2, 1, 3).reshape(L2BS, 4, -1)  # l2bmb2, OPEN-42
-    return np.repeat(pairs, 2, axis=1)
+        return block.reshape(l2bs, CYCLES, l1bs, 8).transpose(0, 2, 1, 3).reshape(l2bs, l1bs, -1)
+    pairs = block.reshape(l2bs, CYCLES, l1bs // 2, 16).transpose(0, 2, 1, 3)  # l2bmb2, OPEN-42
+    return np.repeat(pairs.reshape(l2bs, l1bs // 2, -1), 2, axis=1)
 
 
 def _down(expression: Expression, family: str) -> L2bmPlan:
     facts = chip().l2bm_families[family]
     members, _ = parse_set(expression.modifier)
-    a = _check(expression.sources[0], facts.l2bm_alignment, L2BM_LONGS)
-    b = _check(expression.destinations[0], facts.l1bm_alignment, L1BM_LONGS)
+    a = _check(expression.sources[0], facts.l2bm_alignment, geometry().l2bm_longs)
+    b = _check(expression.destinations[0], facts.l1bm_alignment, geometry().l1bm_longs)
     chosen = list(members)
 
     def read(state: "State") -> U64:
-        return _down_map(family, _ring(state.l2bm, a, CYCLES * facts.l2bm_rate, L2BM_LONGS))[:, chosen].copy()
+        block = _ring(state.l2bm, a, CYCLES * facts.l2bm_rate, geometry().l2bm_longs)
+        return _down_map(family, block)[:, chosen].copy()
 
     def write(state: "State", values: U64) -> None:
         l1bm = state.longs(Memory.L1BM)
         for index, member in enumerate(chosen):
-            _put(l1bm[:, member], b, values[:, index], L1BM_LONGS)
+            _put(l1bm[:, member], b, values[:, index], geometry().l1bm_longs)
 
     l1bm = [(members, b, CYCLES * facts.l1bm_rate, True)]
     copy = _copy(family, a, b, members, up=False)
@@ -120,14 +123,14 @@ def _down(expression: Expression, family: str) -> L2bmPlan:
 def _up_map(expression: Expression, family: str, members: tuple[int, ...], block: U64) -> U64:
     """[L2B, L1B, long words of L1BM] -> [L2B, long words of L2BM]."""
     if family == "l2bmd":
-        return block.reshape(L2BS, L1BS_PER_L2B, CYCLES, 8).transpose(0, 2, 1, 3).reshape(L2BS, -1)
+        return block.reshape(*block.shape[:2], CYCLES, 8).transpose(0, 2, 1, 3).reshape(geometry().l2bs, -1)
     if family == "l2bm":
         return block[:, int(expression.modifier.removeprefix("@"))]
     reduction = split_reduction(expression.opcode, "l2bmr")
     stacked = np.moveaxis(block, 1, 0)
     if reduction.fan == "2":
-        paired = stacked.reshape(4, 2, L2BS, CYCLES, 16).transpose(1, 2, 3, 0, 4)
-        return _stage(reduction.operation, reduction.precision, paired).reshape(L2BS, -1)
+        paired = stacked.reshape(-1, 2, geometry().l2bs, CYCLES, 16).transpose(1, 2, 3, 0, 4)
+        return _stage(reduction.operation, reduction.precision, paired).reshape(geometry().l2bs, -1)
     is_poison = block.dtype == np.uint8
     unit = block.dtype.type(0 if is_poison else unit_element(reduction.precision, reduction.operation))
     inputs = np.full_like(stacked, unit)
@@ -145,15 +148,15 @@ def _stage(operation: str, precision: str, stacked: U64) -> U64:
 def _up(expression: Expression, family: str) -> L2bmPlan:
     facts = chip().l2bm_families[family]
     members, _ = parse_set(expression.modifier if family != "l2bmd" else "")
-    b = _check(expression.sources[0], facts.l1bm_alignment, L1BM_LONGS)
-    a = _check(expression.destinations[0], facts.l2bm_alignment, L2BM_LONGS)
+    b = _check(expression.sources[0], facts.l1bm_alignment, geometry().l1bm_longs)
+    a = _check(expression.destinations[0], facts.l2bm_alignment, geometry().l2bm_longs)
 
     def read(state: "State") -> U64:
-        block = _ring(state.longs(Memory.L1BM), b, CYCLES * facts.l1bm_rate, L1BM_LONGS)
+        block = _ring(state.longs(Memory.L1BM), b, CYCLES * facts.l1bm_rate, geometry().l1bm_longs)
         return np.ascontiguousarray(_up_map(expression, family, members, block))
 
     def write(state: "State", values: U64) -> None:
-        _put(state.l2bm, a, values, L2BM_LONGS)
+        _put(state.l2bm, a, values, geometry().l2bm_longs)
 
     l1bm = [(members, b, CYCLES * facts.l1bm_rate, False)]
     copy = _copy(family, a, b, members, up=True) if family in ("l2bmd", "l2bm") else None
@@ -163,21 +166,21 @@ def _up(expression: Expression, family: str) -> L2bmPlan:
 def _multicast(expression: Expression) -> L2bmPlan:
     """``l2bmi@<set>``: every source L1B of the set to the L1Bs equal to it in the bits of i (SDM 3.6.7.9)."""
     members, free = parse_set(expression.modifier)
-    if free == 7:
-        raise ValueError("l2bmi with all eight L1Bs does not exist")
-    s = _check(expression.sources[0], 16, L1BM_LONGS)
-    d = _check(expression.destinations[0], 16, L1BM_LONGS)
+    if free == geometry().l1bs_per_l2b - 1:
+        raise ValueError("l2bmi with all L1Bs does not exist")
+    s = _check(expression.sources[0], 16, geometry().l1bm_longs)
+    d = _check(expression.destinations[0], 16, geometry().l1bm_longs)
     count = CYCLES * chip().l2bm_families["l2bmi"].l1bm_rate
-    targets = [pattern_set(member, ~free & 7) for member in members]
+    targets = [pattern_set(member, geometry().l1bs_per_l2b - 1 & ~free) for member in members]
 
     def read(state: "State") -> U64:
-        return _ring(state.longs(Memory.L1BM), s, count, L1BM_LONGS)[:, list(members)].copy()
+        return _ring(state.longs(Memory.L1BM), s, count, geometry().l1bm_longs)[:, list(members)].copy()
 
     def write(state: "State", values: U64) -> None:
         l1bm = state.longs(Memory.L1BM)
         for index, group in enumerate(targets):
             for target in group:
-                _put(l1bm[:, target], d, values[:, index], L1BM_LONGS)
+                _put(l1bm[:, target], d, values[:, index], geometry().l1bm_longs)
 
     reached = tuple(sorted({target for group in targets for target in group}))
     return L2bmPlan(None, [(members, s, count, False), (reached, d, count, True)], read, write)
@@ -186,11 +189,11 @@ def _multicast(expression: Expression) -> L2bmPlan:
 def _stage_dar(expression: Expression) -> L2bmPlan:
     """``l2bmdars``: 256 long words of the named L2B of every group into the DAR buffer (model OPEN-41)."""
     source, entry = expression.sources[0], expression.destinations[0].address
-    a, count = source.address % L2BM_LONGS, CYCLES * chip().dar_staged_longs_per_cycle
+    a, count = source.address % geometry().l2bm_longs, CYCLES * chip().dar_staged_longs_per_cycle
     l2b = source.l2b or 0
 
     def read(state: "State") -> U64:
-        return _ring(state.l2bm[l2b::2], a, count, L2BM_LONGS).copy()
+        return _ring(state.l2bm[l2b :: geometry().l2bs_per_group], a, count, geometry().l2bm_longs).copy()
 
     def write(state: "State", values: U64) -> None:
         words = np.stack([values >> np.uint64(32), values & np.uint64(0xFFFFFFFF)], axis=-1)
@@ -208,7 +211,7 @@ def _drain_dar() -> L2bmPlan:
         return state.dar_buffer[:, first : first + chip().dar_written_entries_per_step].astype(np.uint64)
 
     def write(state: "State", values: U64) -> None:
-        entries = (state.dar_entry + state.dar_position + np.arange(values.shape[1])) % DAR_ENTRIES
+        entries = (state.dar_entry + state.dar_position + np.arange(values.shape[1])) % geometry().dar_entries
         state.dar[:, entries] = values.astype(np.uint32)
         state.dar_position += values.shape[1]
 

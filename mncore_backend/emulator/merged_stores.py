@@ -8,20 +8,25 @@ once. Stores that stay behind read buffers only.
 from collections.abc import Sequence
 
 from mnc.mncore_backend.emulator import kernels
-from mnc.mncore_backend.emulator.arena import BLOCK_BYTES, CYCLES, LAYOUT, ROW_BYTES
+from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, arena_layout
 from mnc.mncore_backend.emulator.kernels.jit import Kernel
+from mnc.mncore_backend.target import cached_per_machine
 
 _Call = tuple[Kernel, tuple[Sequence[int], ...]]
-_MEMORIES = [
-    range(first * ROW_BYTES, (first + count) * ROW_BYTES) for first, count in (LAYOUT[name] for name in "mnrs")
-]
+
+
+@cached_per_machine()
+def _memories() -> list[range]:
+    """Bytes of a block that are PE memories."""
+    places = [arena_layout().regions[name] for name in "mnrs"]
+    return [range(first * ROW_BYTES, (first + count) * ROW_BYTES) for first, count in places]
 
 
 def _memory(base: int, rows: Sequence[int]) -> range | None:
     """The PE memory in which all rows lie."""
-    if len(rows) != CYCLES + 1 or rows[CYCLES] != BLOCK_BYTES:
+    if len(rows) != CYCLES + 1 or rows[CYCLES] != arena_layout().block_bytes:
         return None
-    return next((memory for memory in _MEMORIES if all(row - base in memory for row in rows[:CYCLES])), None)
+    return next((memory for memory in _memories() if all(row - base in memory for row in rows[:CYCLES])), None)
 
 
 def _touches(base: int, call: _Call, memory: range) -> bool:

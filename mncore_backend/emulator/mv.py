@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
 from mnc.mncore_backend.emulator import kernels
-from mnc.mncore_backend.emulator.geometry import DAR_ENTRIES, DRAM_LONGS, GROUPS, L2BM_LONGS, L2BS, PDM_LONGS
+from mnc.mncore_backend.emulator.geometry import geometry
 from mnc.mncore_backend.emulator.mv_forms import check_size, form_of, with_named_l2b
 from mnc.mncore_backend.emulator.reductions import split_reduction
 from mnc.mncore_backend.emulator.state import State
@@ -17,26 +17,26 @@ U64 = NDArray[np.uint64]
 Run = tuple[Memory, int, int, int]
 """(memory, instance, first long word, count) touched by a transfer."""
 
-_SIZES = {Memory.L2BM: L2BM_LONGS, Memory.PDM: PDM_LONGS, Memory.DRAM: DRAM_LONGS}
+_SIZED = (Memory.L2BM, Memory.PDM, Memory.DRAM)
 
 
 def instances_of(operand: Operand) -> list[int]:
     """Instances an operand names: groups for PDM and DRAM, linear L2Bs for L2BM."""
     if operand.memory is Memory.L2BM:
         if operand.l2b is None:
-            return list(range(L2BS))
-        groups = range(GROUPS) if operand.group is None else (operand.group,)
-        return [2 * g + operand.l2b for g in groups]
-    return list(range(GROUPS)) if operand.group is None else [operand.group]
+            return list(range(geometry().l2bs))
+        groups = range(geometry().groups) if operand.group is None else (operand.group,)
+        return [geometry().l2b(g, operand.l2b) for g in groups]
+    return list(range(geometry().groups)) if operand.group is None else [operand.group]
 
 
 def _dar_runs(state: State, operand: Operand, group: int, count: int, repeat: int) -> list[tuple[int, int]]:
     """(address, count) pieces of 16 long words of an indirect DRAM operand (OPEN-40: consecutive blocks)."""
     runs = []
     for block in range(-(-count // 16)):
-        entry = (operand.address + block // repeat) % DAR_ENTRIES
+        entry = (operand.address + block // repeat) % geometry().dar_entries
         address = 16 * int(state.dar[group, entry]) + 16 * (block % repeat)
-        runs.append((address % DRAM_LONGS, min(16, count - 16 * block)))
+        runs.append((address % geometry().dram_longs, min(16, count - 16 * block)))
     return runs
 
 
@@ -48,7 +48,7 @@ def runs_of(state: State, operand: Operand, count: int, repeat: int) -> list[Run
             pieces = _dar_runs(state, operand, instance, count, repeat)
             runs += [(Memory.DRAM, instance, address, length) for address, length in pieces]
         else:
-            size = _SIZES[operand.memory]
+            size = geometry().longs[operand.memory]
             first = operand.address % size
             head = min(count, size - first)
             runs.append((operand.memory, instance, first, head))
@@ -92,35 +92,36 @@ def _scatter(state: State, runs: list[Run], instances: list[int], values: U64) -
 
 
 def _map_b2(x: U64) -> U64:
-    units = x.reshape(GROUPS, -1, 16).transpose(1, 0, 2)
-    return np.broadcast_to(units.reshape(1, -1), (L2BS, units.size))
+    units = x.reshape(geometry().groups, -1, 16).transpose(1, 0, 2)
+    return np.broadcast_to(units.reshape(1, -1), (geometry().l2bs, units.size))
 
 
 def _map_b4(x: U64) -> U64:
-    units = x.reshape(GROUPS, -1, 2, 16).transpose(2, 1, 0, 3).reshape(2, -1)
-    return np.tile(units, (GROUPS, 1))
+    halves = geometry().l2bs_per_group
+    units = x.reshape(geometry().groups, -1, halves, 16).transpose(2, 1, 0, 3).reshape(halves, -1)
+    return np.tile(units, (geometry().groups, 1))
 
 
 def _map_d1(x: U64) -> U64:
-    return x.reshape(-1, L2BS, 16).transpose(1, 0, 2).reshape(L2BS, -1)
+    return x.reshape(-1, geometry().l2bs, 16).transpose(1, 0, 2).reshape(geometry().l2bs, -1)
 
 
 def _map_d2(x: U64) -> U64:
-    return x.reshape(L2BS, -1, 16).transpose(1, 0, 2).reshape(1, -1)
+    return x.reshape(geometry().l2bs, -1, 16).transpose(1, 0, 2).reshape(1, -1)
 
 
 def _map_d3(x: U64) -> U64:
-    return x.reshape(-1, GROUPS, 16).transpose(1, 0, 2).reshape(GROUPS, -1)
+    return x.reshape(-1, geometry().groups, 16).transpose(1, 0, 2).reshape(geometry().groups, -1)
 
 
 def _map_d4(x: U64) -> U64:
-    return x.reshape(GROUPS, -1, 16).transpose(1, 0, 2).reshape(1, -1)
+    return x.reshape(geometry().groups, -1, 16).transpose(1, 0, 2).reshape(1, -1)
 
 
 _MAPS: dict[str, Callable[[U64], U64]] = {
-    "B1": lambda x: np.broadcast_to(x, (L2BS, x.shape[1])),
+    "B1": lambda x: np.broadcast_to(x, (geometry().l2bs, x.shape[1])),
     "B2": _map_b2,
-    "B3": lambda x: np.repeat(x, 2, axis=0),
+    "B3": lambda x: np.repeat(x, geometry().l2bs_per_group, axis=0),
     "B4": _map_b4,
     "D1": _map_d1,
     "D2": _map_d2,
@@ -132,9 +133,12 @@ _MAPS: dict[str, Callable[[U64], U64]] = {
 def _reduce(opcode: str, form: str, x: U64) -> U64:
     """The reducing forms: two-input circuits inside a group, then the four-input circuit between groups (OPEN-33)."""
     reduction = split_reduction(opcode, "mvr")
-    pairs = x.reshape(GROUPS, 2, -1)
+    groups, halves = geometry().groups, geometry().l2bs_per_group
+    pairs = x.reshape(groups, halves, -1)
 
     def stage(stacked: U64) -> U64:
+        if len(stacked) == 1:  # a circuit without anything to add
+            return stacked[0]
         if stacked.dtype == np.uint8:  # poison instead of values
             return reduce_stage(reduction.precision, stacked)
         flat = np.ascontiguousarray(stacked.reshape(stacked.shape[0], -1))
@@ -143,14 +147,14 @@ def _reduce(opcode: str, form: str, x: U64) -> U64:
 
     if form == "R4":
         across = stage(pairs)  # [l, n]
-        return across.reshape(2, -1, GROUPS, 16).transpose(2, 1, 0, 3).reshape(GROUPS, -1)
+        return across.reshape(halves, -1, groups, 16).transpose(2, 1, 0, 3).reshape(groups, -1)
     inside = stage(pairs.transpose(1, 0, 2))  # [g, n]
     if form in ("R3", "R5"):
         return inside
     total = stage(inside)
     if form == "R1":
         return total.reshape(1, -1)
-    return total.reshape(-1, GROUPS, 16).transpose(1, 0, 2).reshape(GROUPS, -1)
+    return total.reshape(-1, groups, 16).transpose(1, 0, 2).reshape(groups, -1)
 
 
 class MvPlan:
@@ -171,20 +175,20 @@ class MvPlan:
             (transfer.source, self.form.source_longs(transfer.size)),
             (transfer.destination, self.form.destination_longs(transfer.size)),
         ):
-            if operand.memory in _SIZES and count > _SIZES[operand.memory]:
+            if operand.memory in _SIZED and count > geometry().longs[operand.memory]:
                 raise ValueError(f"size {transfer.size} is larger than {operand.memory.name}")
         self.source_instances = instances_of(transfer.source)
         self.destination_instances = instances_of(transfer.destination)
         self.same_group = transfer.source.group == transfer.destination.group
         self.wraps = any(
-            operand.memory in _SIZES and operand.address + count > _SIZES[operand.memory]
+            operand.memory in _SIZED and operand.address + count > geometry().longs[operand.memory]
             for operand, count in (
                 (transfer.source, self.form.source_longs(transfer.size)),
                 (transfer.destination, self.form.destination_longs(transfer.size)),
             )
         )
         self._dar_entries = [
-            (group, (operand.address + np.arange(-(-count // (16 * repeat)))) % DAR_ENTRIES)
+            (group, (operand.address + np.arange(-(-count // (16 * repeat)))) % geometry().dar_entries)
             for operand, count in (
                 (transfer.source, self.form.source_longs(transfer.size)),
                 (transfer.destination, self.form.destination_longs(transfer.size)),

@@ -3,9 +3,14 @@
 from dataclasses import replace
 
 from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
-from mnc.mncore_backend.target import MvForm, Shape, chip
+from mnc.mncore_backend.target import MvForm, Shape, cached_per_machine, chip
 
-_ROWS = {(form.opcode, form.source, form.destination): form for form in chip().mv_forms}
+
+@cached_per_machine()
+def _rows() -> dict[tuple[str, Shape, Shape], MvForm]:
+    return {(form.opcode, form.source, form.destination): form for form in chip().mv_forms}
+
+
 _INDIRECT = ("mvp", "mvd", "mvr", "mvr2", "mvr4")  # opcodes that accept an indirect DRAM operand
 
 
@@ -30,7 +35,7 @@ def form_of(transfer: Transfer) -> MvForm:
     opcode = transfer.opcode
     if opcode.startswith("mvr"):
         opcode = opcode[:4] if opcode[3:4] in ("2", "4") else "mvr"
-    form = _ROWS.get((opcode, shape_of(source), shape_of(destination)))
+    form = _rows().get((opcode, shape_of(source), shape_of(destination)))
     if form is None:
         raise ValueError(f"{transfer.opcode} has no form with these operands")
     indirect = Memory.DRAM_INDIRECT in (source.memory, destination.memory)

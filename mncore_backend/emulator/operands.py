@@ -4,19 +4,14 @@ from collections.abc import Sequence
 
 from mnc.mncore_backend.assembly.records import FIXED_VALUES, Memory, Operand
 from mnc.mncore_backend.emulator import kernels
-from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, ROW_BYTES, Rows
+from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Rows, arena_layout
 from mnc.mncore_backend.emulator.constants import Constants, KnownSource
 from mnc.mncore_backend.emulator.context import LATCH_OF, Context
-from mnc.mncore_backend.emulator.geometry import LOCAL_LONGS, REGISTER_LONGS
+from mnc.mncore_backend.emulator.geometry import geometry
 from mnc.mncore_backend.emulator.indirect import fetch_dynamic, is_dynamic
 from mnc.mncore_backend.emulator.plan import Access, PlanBuilder, UpperAccess, Value, rows_of
 
-WORDS = {
-    Memory.LM0: 2 * LOCAL_LONGS,
-    Memory.LM1: 2 * LOCAL_LONGS,
-    Memory.GRF0: 2 * REGISTER_LONGS,
-    Memory.GRF1: 2 * REGISTER_LONGS,
-}
+WORD_MEMORIES = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)
 REGION = {Memory.LM0: "m", Memory.LM1: "n", Memory.GRF0: "r", Memory.GRF1: "s"}
 
 
@@ -39,7 +34,7 @@ class StaticError(ValueError):
 
 def check_static(operand: Operand, strict: bool) -> None:
     """Range and alignment of the addresses as written (OPEN-08)."""
-    size, width = WORDS[operand.memory], operand.width
+    size, width = 2 * geometry().longs[operand.memory], operand.width
     addresses = operand.addresses()
     a, b, c, d = addresses
     if not (a | b | c | d) & (width - 1) and min(addresses) >= 0 and max(addresses) < size:
@@ -56,7 +51,7 @@ def check_static(operand: Operand, strict: bool) -> None:
 def static_words(operand: Operand, context: Context, strict: bool) -> tuple[int, ...]:
     """First word of the access in cycles 0..3, base registers added, aligned and wrapped; an error in strict mode."""
     memory, width = operand.memory, operand.width
-    size = WORDS[memory]
+    size = 2 * geometry().longs[memory]
     a, b, c, d = operand.addresses()
     if memory is Memory.LM0 or memory is Memory.LM1:
         bar = context.bars[memory is Memory.LM1]
@@ -70,7 +65,7 @@ def static_words(operand: Operand, context: Context, strict: bool) -> tuple[int,
 
 def _check_displaced(operand: Operand, bar: int, addresses: tuple[int, ...]) -> None:
     name = f"${operand.memory.value} with base register {bar}"
-    if max(addresses) >= WORDS[operand.memory]:
+    if max(addresses) >= 2 * geometry().longs[operand.memory]:
         raise StaticError(f"address {max(addresses)} of {name} would wrap around", "wrap-around")
     if any(address % operand.width for address in addresses):
         raise StaticError(f"address {addresses[0]} of {name} is not a multiple of {operand.width} words", "misaligned")
@@ -106,7 +101,7 @@ class Reader:
             _require(precision, ("d", "f", "g", "h", "l", "i", "s", ""), f"${memory.value} is a first ALU input only")
             rows = self.constants.fixed(memory, precision)
             return Value(rows, rows)
-        if memory not in WORDS:
+        if memory not in WORD_MEMORIES:
             raise StaticError(f"${memory.value} cannot be read here")
         known = self.constants.operand_rows.get(id(operand))
         if known is not None and known.operand is operand and self.context.bars == NO_DISPLACEMENT:
@@ -148,10 +143,10 @@ class Reader:
         if operand.t_indirect:
             self.builder.reads.append(Access(Memory.T, (0, 4, 8, 12), 4, operand))
         self.builder.reads.append(Access(operand.memory, operand.addresses(), operand.width, operand, dynamic=True))
-        first = LAYOUT["scratch"][0] + self.builder.scratch_row()
-        lsb = LAYOUT["scratch"][0] + self.builder.scratch_row() if operand.width == 4 else None
+        first = arena_layout().regions["scratch"][0] + self.builder.scratch_row()
+        lsb = arena_layout().regions["scratch"][0] + self.builder.scratch_row() if operand.width == 4 else None
         self.builder.before.append(lambda engine: fetch_dynamic(engine, operand, first, lsb))
-        origin = LAYOUT["scratch"][0]
+        origin = arena_layout().regions["scratch"][0]
         msb_rows = self.builder.rows("scratch", range(first - origin, first - origin + CYCLES))
         if lsb is None:
             return Value(msb_rows, self.builder.zero)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
-from mnc.mncore_backend.emulator.arena import BLOCK_BYTES, CYCLES, LAYOUT, ROW_BYTES, SCRATCH_OPERANDS, Arena, Rows
+from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, SCRATCH_OPERANDS, Arena, Rows, arena_layout
 from mnc.mncore_backend.emulator.kernels.jit import Kernel
 from mnc.mncore_backend.emulator.l2bm import L2bmPlan
 from mnc.mncore_backend.emulator.merged_stores import store_at_once
+from mnc.mncore_backend.target import cached_per_machine
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.engine import Engine
@@ -26,7 +27,9 @@ Calls = Sequence[Call]
 """Kernel calls with their operands: rows, or a number per cycle."""
 
 
-_FIRST_BYTE = {name: first * ROW_BYTES for name, (first, _) in LAYOUT.items()}
+@cached_per_machine()
+def _first_bytes() -> dict[str, int]:
+    return {name: first * ROW_BYTES for name, (first, _) in arena_layout().regions.items()}
 
 
 class Value(NamedTuple):
@@ -117,9 +120,10 @@ class Plan:
 
 def rows_of(base: int, region: str, rows: Sequence[int]) -> Rows:
     """Rows of a region of the arena that begins at `base`, one per cycle."""
-    first = base + _FIRST_BYTE[region]
+    first = base + _first_bytes()[region]
     a, b, c, d = rows
-    return (first + a * ROW_BYTES, first + b * ROW_BYTES, first + c * ROW_BYTES, first + d * ROW_BYTES, BLOCK_BYTES)
+    stride = arena_layout().block_bytes
+    return (first + a * ROW_BYTES, first + b * ROW_BYTES, first + c * ROW_BYTES, first + d * ROW_BYTES, stride)
 
 
 class PlanBuilder:

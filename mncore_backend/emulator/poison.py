@@ -17,7 +17,7 @@ from mnc.mncore_backend.emulator.context import LATCH_OF
 from mnc.mncore_backend.emulator.decode import unit_of
 from mnc.mncore_backend.emulator.decode_l1bm import TURNAROUND_LONGS, Port
 from mnc.mncore_backend.emulator.decode_mau import BANK, MATRIX, ROWS_OF, split_mau
-from mnc.mncore_backend.emulator.geometry import BLOCKS, L1BM_LONGS, PES
+from mnc.mncore_backend.emulator.geometry import PES, geometry
 from mnc.mncore_backend.emulator.indirect import is_dynamic, poisoned_addresses
 from mnc.mncore_backend.emulator.l2bm import L2bmPlan
 from mnc.mncore_backend.emulator.masks import resolve
@@ -25,15 +25,16 @@ from mnc.mncore_backend.emulator.operands import static_words
 from mnc.mncore_backend.emulator.poison_destinations import Destinations
 from mnc.mncore_backend.emulator.reductions import split_reduction
 from mnc.mncore_backend.emulator.taint import (
-    CLEAN,
     FULL,
     HIGH,
     LOW,
     Nibbles,
     Origin,
     Taint,
+    clean,
     governed,
     narrowed,
+    unpoisoned,
     widened,
 )
 from mnc.mncore_backend.emulator.upper_shadow import ring
@@ -87,9 +88,9 @@ class PoisonedStep:
     def _value(self, operand: Operand) -> Taint:
         memory, shadow = operand.memory, self.shadow
         if memory in LATCH_OF:
-            return shadow.latches.get(LATCH_OF[memory], Taint())
+            return shadow.latches.get(LATCH_OF[memory], unpoisoned())
         if memory in FIXED_VALUES:
-            return Taint()
+            return unpoisoned()
         if memory is Memory.T:
             return self._longs(memory, [2 * c for c in range(CYCLES)], 4)
         if is_dynamic(operand, self.engine.context):
@@ -110,7 +111,7 @@ class PoisonedStep:
                     bits = int(np.bitwise_or.reduce(nibbles, axis=None))
                     origin = self.shadow.origin(memory, long + offset, bits)
             parts.append(np.stack(found, axis=1))
-        return Taint(parts[0], parts[1] if len(parts) == 2 else CLEAN, origin)
+        return Taint(parts[0], parts[1] if len(parts) == 2 else clean(), origin)
 
     def _narrow(self, operand: Operand, value: Taint, words: tuple[int, ...]) -> Taint:
         """A single word stands in D0."""
@@ -138,7 +139,7 @@ class PoisonedStep:
         bad, source = poisoned_addresses(self.engine, operand)
         if bad is not None:
             parts = [np.where(bad, FULL, part) for part in parts]
-        return Taint(parts[0], parts[1] if len(parts) == 2 else CLEAN, origin or source)
+        return Taint(parts[0], parts[1] if len(parts) == 2 else clean(), origin or source)
 
     def _source(self, operand: Operand, expected: str) -> Taint:
         value = self._value(operand)
@@ -166,7 +167,7 @@ class PoisonedStep:
 
     def _alu(self, expression: Expression) -> None:
         if not expression.sources:
-            self._deliver("alu", expression, Taint(), None)
+            self._deliver("alu", expression, unpoisoned(), None)
             return
         precision = "" if expression.opcode in ("msl", "msr") else expression.opcode.removeprefix("u")[0]
         x, *rest = [self._source(operand, precision) for operand in expression.sources]
@@ -190,7 +191,7 @@ class PoisonedStep:
 
     def _bank(self, bank: str, rows: int) -> tuple[Nibbles, Origin | None]:
         known = self.shadow.banks[bank]
-        nibbles, origin = known or (np.zeros((BLOCKS, 16, PES), np.uint8), None)
+        nibbles, origin = known or (np.zeros((geometry().blocks, 16, PES), np.uint8), None)
         missing = [row for row in range(rows) if not self.engine.context.banks[bank][row]]
         if missing:
             nibbles = nibbles.copy()
@@ -205,7 +206,7 @@ class PoisonedStep:
 
         def commit() -> None:
             known = self.shadow.banks[bank]
-            nibbles = np.zeros((BLOCKS, 16, PES), np.uint8) if known is None else known[0].copy()
+            nibbles = np.zeros((geometry().blocks, 16, PES), np.uint8) if known is None else known[0].copy()
             for cycle in range(CYCLES):
                 row = (target.address + pace * cycle) % count
                 nibbles[:, row] = value.msb[:, cycle]
@@ -234,10 +235,10 @@ class PoisonedStep:
 
     def _down(self, port: Port, source: Operand, shift: int) -> Taint:
         if source.memory is Memory.TURNAROUND:
-            linear, origin = self.shadow.turnaround or (np.zeros((BLOCKS, TURNAROUND_LONGS), np.uint8), None)
+            linear, origin = self.shadow.turnaround or (np.zeros((geometry().blocks, TURNAROUND_LONGS), np.uint8), None)
             return units.l1bm_down(port, linear, 0, shift)._replace(origin=origin)
         count = CYCLES * port.pace * (2 if port.family == "p" and port.two_long else 1)
-        linear = self.shadow.sync(Memory.L1BM, ring(source.address, count, L1BM_LONGS))
+        linear = self.shadow.sync(Memory.L1BM, ring(source.address, count, geometry().l1bm_longs))
         value = units.l1bm_down(port, linear, 0, shift)
         if value.is_clean:
             return value
@@ -259,7 +260,7 @@ class PoisonedStep:
                 self.shadow.turnaround = (register, value.origin) if register.any() else None
             if target.memory is not Memory.L1BM:
                 return
-            at = ring(target.address, CYCLES * port.pace, L1BM_LONGS)
+            at = ring(target.address, CYCLES * port.pace, geometry().l1bm_longs)
             self.shadow.sync(Memory.L1BM, at)
             self.shadow.upper(Memory.L1BM)[:, at] = units.shifted_up(register, shift)[:, : CYCLES * port.pace]
             self.shadow.settle(Memory.L1BM, at, value.origin)

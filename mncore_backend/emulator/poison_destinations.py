@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.emulator.arena import CYCLES
 from mnc.mncore_backend.emulator.destinations import MASK_LETTER
-from mnc.mncore_backend.emulator.geometry import BLOCKS, PES
+from mnc.mncore_backend.emulator.geometry import PES, geometry
 from mnc.mncore_backend.emulator.indirect import is_dynamic, poisoned_addresses
 from mnc.mncore_backend.emulator.masks import OPEN_MASK, ResolvedMask, resolve, resolve_entry
 from mnc.mncore_backend.emulator.operands import static_words
-from mnc.mncore_backend.emulator.taint import CLEAN, FULL, HIGH, LOW, SHAPE, Nibbles, Origin, Taint, governed
+from mnc.mncore_backend.emulator.taint import FULL, HIGH, LOW, Nibbles, Origin, Taint, clean, governed
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.engine import Engine
@@ -57,7 +57,7 @@ class Destinations:
         has written; one that was written with poison poisons what it decides, which may be padding in every PE."""
         if mask.entry is None:
             column = np.array([15 if on else 0 for on in mask.cycles], np.uint8)[None, :, None]
-            return np.broadcast_to(column, SHAPE), CLEAN, None
+            return np.broadcast_to(column, clean().shape), clean(), None
         first = mask.entry * CYCLES
         if self.shadow.is_untouched(Memory.MASK, range(first, first + CYCLES)):
             self.shadow.fail("what is written here", self.shadow.origin(Memory.MASK, first))
@@ -137,7 +137,7 @@ class Destinations:
             yield value.lsb[:, cycle], lsb, bad_lsb
 
     def _put_flags(self, operand: Operand, flags: Nibbles | None, value: Taint, bits: MaskBits) -> None:
-        poison = CLEAN if flags is None else flags
+        poison = clean() if flags is None else flags
         poison = (poison & bits[0]) | bits[1]
         for cycle in range(CYCLES):
             self.shadow.put(Memory.MASK, operand.address * CYCLES + cycle, poison[:, cycle], value.origin or bits[2])
@@ -145,7 +145,7 @@ class Destinations:
     def _put_base(self, operand: Operand, value: Taint, mask: ResolvedMask, bits: MaskBits) -> None:
         index = int(operand.memory is Memory.BAR1)
         known = self.shadow.bars[index]
-        bad = np.zeros((BLOCKS, PES), np.bool_) if known is None else known[0].copy()
+        bad = np.zeros((geometry().blocks, PES), np.bool_) if known is None else known[0].copy()
         for cycle in range(CYCLES):
             (new, through, open_bits), *_ = self._lanes(2, 0, cycle, value, mask, bits)
             bad = np.where(through & LOW << 2, new & HIGH != 0, bad) | (open_bits & HIGH != 0)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.emulator.geometry import DAR_ENTRIES, GROUPS, L1BM_LONGS, L2BM_LONGS
+from mnc.mncore_backend.emulator.geometry import geometry
 from mnc.mncore_backend.emulator.l2bm import L2bmPlan
 from mnc.mncore_backend.emulator.mv import MvPlan
 from mnc.mncore_backend.emulator.taint import HIGH, LOW, Origin
@@ -57,7 +57,7 @@ def move_l2bm(shadow: "Shadow", state: "State", plan: L2bmPlan) -> Callable[[], 
     if plan.l2bm is not None:
         ranges.append((Memory.L2BM, *plan.l2bm))
     for memory, first, count, write in ranges:
-        part = shadow.sync(memory, ring(first, count, L2BM_LONGS if memory is Memory.L2BM else L1BM_LONGS))
+        part = shadow.sync(memory, ring(first, count, geometry().longs[memory]))
         if not write and origin is None and part.any():
             origin = shadow.origin_of_upper(memory, first + int(np.argmax(part.any(axis=0))), shadow.line)
     fake = PoisonState(shadow, state)
@@ -74,11 +74,11 @@ def move_l2bm(shadow: "Shadow", state: "State", plan: L2bmPlan) -> Callable[[], 
     def commit() -> None:
         for memory, first, count, write in ranges:
             if write:
-                shadow.sync(memory, ring(first, count, L2BM_LONGS if memory is Memory.L2BM else L1BM_LONGS))
+                shadow.sync(memory, ring(first, count, geometry().longs[memory]))
         plan.write(fake, values)  # pyright: ignore[reportArgumentType]
         for memory, first, count, write in ranges:
             if write:
-                shadow.settle(memory, ring(first, count, L2BM_LONGS if memory is Memory.L2BM else L1BM_LONGS), origin)
+                shadow.settle(memory, ring(first, count, geometry().longs[memory]), origin)
 
     return commit
 
@@ -87,9 +87,9 @@ def _drain(shadow: "Shadow", state: "State") -> None:
     """``l2bmdarw``: four staged entries (model OPEN-41)."""
     first = state.dar_position
     count = state.dar_buffer[:, first : first + chip().dar_written_entries_per_step].shape[1]
-    entries = (state.dar_entry + first + np.arange(count)) % DAR_ENTRIES
+    entries = (state.dar_entry + first + np.arange(count)) % geometry().dar_entries
     if shadow.dar is None:
-        shadow.dar = np.zeros((GROUPS, DAR_ENTRIES), np.bool_)
+        shadow.dar = np.zeros((geometry().groups, geometry().dar_entries), np.bool_)
     shadow.dar[:, entries] = False if shadow.dar_staged is None else shadow.dar_staged[:, first : first + count]
 
 

@@ -7,12 +7,11 @@ from mnc.mncore_backend.emulator.arena import CYCLES
 from mnc.mncore_backend.emulator.decode_alu import FLAGLESS, split_mnemonic
 from mnc.mncore_backend.emulator.decode_l1bm import TURNAROUND_LONGS, Port
 from mnc.mncore_backend.emulator.decode_mau import ROWS_OF
-from mnc.mncore_backend.emulator.geometry import BLOCKS, L1BM_LONGS, MABS, PES, PES_PER_MAB
+from mnc.mncore_backend.emulator.geometry import MABS, PES, PES_PER_MAB, geometry
 from mnc.mncore_backend.emulator.reductions import split_reduction
 from mnc.mncore_backend.emulator.taint import (
     BY_LONG,
     BY_WORD,
-    CLEAN,
     FULL,
     HALVES_OF_WORDS,
     HIGH,
@@ -20,7 +19,9 @@ from mnc.mncore_backend.emulator.taint import (
     SMEAR,
     Nibbles,
     Taint,
+    clean,
     four_halves,
+    unpoisoned,
 )
 
 _MAB_OF, _PE_OF = np.arange(PES) >> 2, np.arange(PES) & 3
@@ -70,7 +71,7 @@ def _block_float(precision: str, x: Taint) -> Taint:
 
 def mau_vector(precision: str, half: str, reduces: bool, factors: list[Taint], addend: Taint | None):
     """Result and flags of vfma, vmul, vadd and vpassa."""
-    c = addend or Taint()
+    c = addend or unpoisoned()
     product = np.bitwise_or.reduce([f.msb for f in factors])
     origin = _first_origin(*factors, c)
     if precision == "h":
@@ -79,7 +80,7 @@ def mau_vector(precision: str, half: str, reduces: bool, factors: list[Taint], a
         return _half_result(Taint(msb, lsb, origin), reduces)
     if half:
         product = np.where((_PE_OF < 2) == (half == "u"), product, np.uint8(0))
-    return _result(precision, Taint(SMEAR[precision][product | c.msb], CLEAN, origin), reduces)
+    return _result(precision, Taint(SMEAR[precision][product | c.msb], clean(), origin), reduces)
 
 
 def _words(halves: Nibbles) -> Nibbles:
@@ -89,19 +90,19 @@ def _words(halves: Nibbles) -> Nibbles:
 
 def _half_result(value: Taint, reduces: bool) -> tuple[Taint, Nibbles]:
     halves = four_halves(value.msb, value.lsb)
-    return (Taint(halves, CLEAN, value.origin) if reduces else value), halves
+    return (Taint(halves, clean(), value.origin) if reduces else value), halves
 
 
 def _result(precision: str, value: Taint, reduces: bool) -> tuple[Taint, Nibbles]:
     if not reduces:
         return value, value.msb
     narrow = value.msb & HIGH if precision == "d" else HALVES_OF_WORDS[value.msb] << 2
-    return Taint(narrow, CLEAN, value.origin), value.msb
+    return Taint(narrow, clean(), value.origin), value.msb
 
 
 def mau_matrix(precision: str, half: str, reduces: bool, bank: Nibbles, x: Taint, addend: Taint | None):
     """Result and flags of mfma and mmul. `bank` is [block, row, PE]; every product of a row may be poisoned."""
-    c = addend or Taint()
+    c = addend or unpoisoned()
     used = per_mab(bank & HIGH if precision == "f" else bank)
     rows = used.any(axis=-1)  # [block, row, MAB]
     vector = per_mab(x.msb & HIGH if precision == "f" else x.msb).any(axis=-1)  # [block, cycle, MAB]
@@ -110,18 +111,18 @@ def mau_matrix(precision: str, half: str, reduces: bool, bank: Nibbles, x: Taint
     if precision == "d":
         active = np.array([(row < 2) == (half == "u") for row in range(4)])
         poison = np.where(out & active[None, None, :, None], FULL, np.uint8(0))
-        return _result("d", Taint(_of_rows(poison) | BY_LONG[c.msb], CLEAN, origin), reduces)
-    pairs = out.reshape(BLOCKS, CYCLES, -1, 2, MABS)
+        return _result("d", Taint(_of_rows(poison) | BY_LONG[c.msb], clean(), origin), reduces)
+    pairs = out.reshape(geometry().blocks, CYCLES, -1, 2, MABS)
     words = np.where(pairs[:, :, :, 0], HIGH, np.uint8(0)) | np.where(pairs[:, :, :, 1], LOW, np.uint8(0))
     if precision == "h":  # PE p has rows 4p .. 4p+3
         msb, lsb = _of_rows(words[:, :, 0::2]), _of_rows(words[:, :, 1::2])
         return _half_result(Taint(msb | BY_WORD[c.msb], lsb | BY_WORD[c.lsb], origin), reduces)
-    return _result(precision, Taint(_of_rows(words) | BY_WORD[c.msb], CLEAN, origin), reduces)
+    return _result(precision, Taint(_of_rows(words) | BY_WORD[c.msb], clean(), origin), reduces)
 
 
 def _of_rows(nibbles: Nibbles) -> Nibbles:
     """[block, cycle, PE of a MAB, MAB] as [block, cycle, PE]."""
-    return np.ascontiguousarray(nibbles.transpose(0, 1, 3, 2)).reshape(BLOCKS, CYCLES, PES)
+    return np.ascontiguousarray(nibbles.transpose(0, 1, 3, 2)).reshape(geometry().blocks, CYCLES, PES)
 
 
 def matrix_read(precision: str, bank: Nibbles, first: int) -> Taint:
@@ -132,7 +133,7 @@ def matrix_read(precision: str, bank: Nibbles, first: int) -> Taint:
         np.stack([_column(precision, bank, (first + pace * cycle + part) % count) for cycle in range(CYCLES)], axis=1)
         for part in range(pace)
     ]
-    return Taint(parts[0], parts[1] if pace == 2 else CLEAN)
+    return Taint(parts[0], parts[1] if pace == 2 else clean())
 
 
 def _column(precision: str, bank: Nibbles, column: int) -> Nibbles:
@@ -142,11 +143,11 @@ def _column(precision: str, bank: Nibbles, column: int) -> Nibbles:
     bits = 4 // elements
     ones = np.uint8((1 << bits) - 1)
     found = per_mab(bank)[:, : ROWS_OF[precision], :, owner] >> np.uint8(4 - bits * (part + 1)) & ones
-    rows = found.reshape(BLOCKS, PES_PER_MAB, elements, MABS)
-    out = np.zeros((BLOCKS, PES_PER_MAB, MABS), np.uint8)
+    rows = found.reshape(geometry().blocks, PES_PER_MAB, elements, MABS)
+    out = np.zeros((geometry().blocks, PES_PER_MAB, MABS), np.uint8)
     for index in range(elements):
         out |= rows[:, :, index] << np.uint8(4 - bits * (index + 1))
-    return np.ascontiguousarray(out.transpose(0, 2, 1)).reshape(BLOCKS, PES)
+    return np.ascontiguousarray(out.transpose(0, 2, 1)).reshape(geometry().blocks, PES)
 
 
 # ---- L1BM ----
@@ -172,12 +173,12 @@ def l1bm_down(port: Port, linear: Nibbles, address: int, shift: int) -> Taint:
             places = places.reshape(CYCLES, MABS, PES_PER_MAB)
             places = np.roll(places, shift, axis=1).reshape(CYCLES, PES)
         parts.append(linear[:, (address + places) % linear.shape[1]])
-    return Taint(parts[0], parts[1] if len(parts) == 2 else CLEAN)
+    return Taint(parts[0], parts[1] if len(parts) == 2 else clean())
 
 
 def l1bm_up(port: Port, value: Taint, expression: Expression) -> Nibbles:
     """What an up transfer leaves in the turnaround register, [block, 256]."""
-    out = np.zeros((BLOCKS, TURNAROUND_LONGS), np.uint8)
+    out = np.zeros((geometry().blocks, TURNAROUND_LONGS), np.uint8)
     parts = [value.msb, value.lsb] if port.two_long else [value.msb]
     opcode = expression.opcode
     if opcode.startswith("l1bmr"):
@@ -200,7 +201,7 @@ def l1bm_up(port: Port, value: Taint, expression: Expression) -> Nibbles:
 def _over_mabs(port: Port, nibbles: Nibbles) -> Nibbles:
     """Poison of a reduction over all MABs, or those of a quad, in each of them."""
     size = MABS if port.family == "m" else 4
-    shaped = nibbles.reshape(BLOCKS, CYCLES, MABS // size, size, PES_PER_MAB)
+    shaped = nibbles.reshape(geometry().blocks, CYCLES, MABS // size, size, PES_PER_MAB)
     reduced = np.bitwise_or.reduce(shaped, axis=3, keepdims=True)
     return np.broadcast_to(reduced, shaped.shape).reshape(nibbles.shape)
 
@@ -209,7 +210,8 @@ def shifted_up(linear: Nibbles, shift: int) -> Nibbles:
     """``l1bmd+n``: the data of MAB m in slot m + n."""
     if not shift:
         return linear
-    return np.roll(linear.reshape(BLOCKS, CYCLES, MABS, PES_PER_MAB), shift, axis=2).reshape(BLOCKS, -1)
+    blocks = geometry().blocks
+    return np.roll(linear.reshape(blocks, CYCLES, MABS, PES_PER_MAB), shift, axis=2).reshape(blocks, -1)
 
 
-__all__ = ["L1BM_LONGS", "alu", "l1bm_down", "l1bm_up", "matrix_read", "mau_matrix", "mau_vector", "shifted_up"]
+__all__ = ["alu", "l1bm_down", "l1bm_up", "matrix_read", "mau_matrix", "mau_vector", "shifted_up"]

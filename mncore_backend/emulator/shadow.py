@@ -13,20 +13,23 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator.errors import EmulationError, block_text
-from mnc.mncore_backend.emulator.geometry import BLOCKS, CYCLES, LOCAL_LONGS, MASK_ENTRIES, PES, REGISTER_LONGS
+from mnc.mncore_backend.emulator.geometry import CYCLES, MASK_ENTRIES, PES, geometry
 from mnc.mncore_backend.emulator.plan import Access
 from mnc.mncore_backend.emulator.taint import FULL, HIGH, LOW, Nibbles, Origin, Taint
 from mnc.mncore_backend.emulator.upper_shadow import ORIGIN_LONGS, UpperShadow
+from mnc.mncore_backend.target import cached_per_machine
 
 NOWHERE, EVERYWHERE, SOMEWHERE = 0, 1, 2
-WORDS = {
-    Memory.LM0: 2 * LOCAL_LONGS,
-    Memory.LM1: 2 * LOCAL_LONGS,
-    Memory.GRF0: 2 * REGISTER_LONGS,
-    Memory.GRF1: 2 * REGISTER_LONGS,
-    Memory.T: 4 * CYCLES,
-    Memory.MASK: MASK_ENTRIES * CYCLES,
-}
+WORD_MEMORIES = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)
+
+
+@cached_per_machine()
+def _words() -> dict[Memory, int]:
+    """Words of a PE, or entries and cycles of its masks."""
+    found = {memory: 2 * geometry().longs[memory] for memory in WORD_MEMORIES}
+    return found | {Memory.T: 4 * CYCLES, Memory.MASK: MASK_ENTRIES * CYCLES}
+
+
 _KEPT_BY_WORD = {NOWHERE: (0, 3), EVERYWHERE: (0, 0), SOMEWHERE: (3, 0)}  # bits of detail kept, bits set
 
 
@@ -47,7 +50,7 @@ class Shadow(UpperShadow):
     def __init__(self, enabled: bool) -> None:
         super().__init__()
         self.enabled = enabled
-        self.state = {memory: bytearray(size) for memory, size in WORDS.items()}
+        self.state = {memory: bytearray(size) for memory, size in _words().items()}
         self.detail: dict[Memory, Nibbles] = {}
         self.origins: dict[tuple[Memory, int], Origin] = {}
         self.latches: dict[str, Taint] = {}
@@ -92,8 +95,8 @@ class Shadow(UpperShadow):
 
     def _details(self, memory: Memory) -> Nibbles:
         if memory not in self.detail:
-            units = WORDS[memory] if memory is Memory.MASK else WORDS[memory] // 2
-            self.detail[memory] = np.full((BLOCKS, units, PES), FULL, np.uint8)
+            units = _words()[memory] if memory is Memory.MASK else _words()[memory] // 2
+            self.detail[memory] = np.full((geometry().blocks, units, PES), FULL, np.uint8)
         return self.detail[memory]
 
     def nibbles(self, memory: Memory, long: int) -> Nibbles:
@@ -104,9 +107,9 @@ class Shadow(UpperShadow):
         else:
             first, second = states[2 * long], states[2 * long + 1]
         if first == second == EVERYWHERE:
-            return np.zeros((BLOCKS, PES), np.uint8)
+            return np.zeros((geometry().blocks, PES), np.uint8)
         if first == second == NOWHERE:
-            return np.full((BLOCKS, PES), FULL, np.uint8)
+            return np.full((geometry().blocks, PES), FULL, np.uint8)
         high, low = _KEPT_BY_WORD[first], _KEPT_BY_WORD[second]
         keep, add = np.uint8(high[0] << 2 | low[0]), np.uint8(high[1] << 2 | low[1])
         return (self._details(memory)[:, long] & keep) | add
@@ -168,7 +171,7 @@ class Shadow(UpperShadow):
         """Take every memory but DRAM as written."""
         self.epoch += 1
         for memory, state in self.state.items():
-            state[:] = bytes([EVERYWHERE]) * WORDS[memory]
+            state[:] = bytes([EVERYWHERE]) * _words()[memory]
         self.mark_upper()
         self.latches.clear()
         self.turnaround = None
@@ -179,7 +182,7 @@ class Shadow(UpperShadow):
 
     def mark_host(self, memory: Memory, address: int, count: int) -> None:
         """Note that the host wrote long words of every instance of a memory."""
-        if memory in WORDS and memory is not Memory.T:
+        if memory in _words() and memory is not Memory.T:
             self.state[memory][2 * address : 2 * (address + count)] = bytes([EVERYWHERE]) * (2 * count)
         elif memory is Memory.T:
             self.state[memory][:] = bytes([EVERYWHERE]) * len(self.state[memory])

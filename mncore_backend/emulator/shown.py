@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnc.mncore_backend.assembly.records import DebugOperand, Memory
-from mnc.mncore_backend.emulator.debug import LEVELS, SIZES, selection, units_of
+from mnc.mncore_backend.emulator.debug import LEVELS, selection, sizes, units_of
 from mnc.mncore_backend.emulator.errors import block_text, coordinates_text
 from mnc.mncore_backend.emulator.geometry import CYCLES
 from mnc.mncore_backend.emulator.state import PLANES
@@ -41,7 +41,7 @@ def check_dram(engine: "Engine", group: int, address: int, count: int) -> None:
 
 def _check_upper(engine: "Engine", operand: DebugOperand, count: int) -> None:
     memory, shadow = operand.memory, engine.shadow
-    at = (operand.address + np.arange(count)) % SIZES[memory]
+    at = (operand.address + np.arange(count)) % sizes()[memory]
     for unit in units_of(operand):
         if memory is Memory.L1BM:
             block = 16 * unit[0] + 8 * unit[1] + unit[2]
@@ -77,11 +77,11 @@ def _check_pe(engine: "Engine", operand: DebugOperand, count: int) -> None:
         longs = range(2) if operand.width == 4 else range(1)
         shown = [(2 * entry + part, FULL) for entry in range(min(count, CYCLES)) for part in longs]
     elif operand.width == 1:
-        words = [(operand.address + i) % (2 * SIZES[memory]) for i in range(count)]
+        words = [(operand.address + i) % (2 * sizes()[memory]) for i in range(count)]
         shown = [(word >> 1, LOW if word & 1 else HIGH) for word in words]
     else:
         words = range(operand.address, operand.address + count * operand.width, 2)
-        shown = [((word >> 1) % SIZES[memory], FULL) for word in words]
+        shown = [((word >> 1) % sizes()[memory], FULL) for word in words]
     for long, bits in shown:
         poison = shadow.nibbles(memory, long)[np.ix_(blocks, pes)] & bits
         if poison.any():

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import whole_file
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.emulator.arena import LAYOUT
+from mnc.mncore_backend.emulator.arena import arena_layout
 from mnc.mncore_backend.emulator.dram import PAGE_LONGS, Dram, Page
 from mnc.mncore_backend.emulator.errors import block_text, coordinates_text
-from mnc.mncore_backend.emulator.geometry import BLOCKS, CYCLES, DRAM_LONGS, GROUPS, L2BM_LONGS, L2BS, PDM_LONGS, PES
+from mnc.mncore_backend.emulator.geometry import CYCLES, PES, geometry
 from mnc.mncore_backend.emulator.state import State
+from mnc.mncore_backend.target import cached_per_machine
 
 _IN_ARENA = (
     Memory.LM0,
@@ -30,10 +31,12 @@ ARRAYS = (*_IN_ARENA, Memory.L2BM, Memory.PDM)
 _WORD_ADDRESSED = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)
 
 
-_SHAPES = {memory: (BLOCKS, LAYOUT[memory.value][1], PES) for memory in _IN_ARENA} | {
-    Memory.L2BM: (L2BS, L2BM_LONGS),
-    Memory.PDM: (GROUPS, PDM_LONGS),
-}
+@cached_per_machine()
+def _shapes() -> dict[Memory, tuple[int, ...]]:
+    """Shapes of what `_storage` gives."""
+    own, regions = geometry(), arena_layout().regions
+    upper = {Memory.L2BM: (own.l2bs, own.l2bm_longs), Memory.PDM: (own.groups, own.pdm_longs)}
+    return {memory: (own.blocks, regions[memory.value][1], PES) for memory in _IN_ARENA} | upper
 
 
 def _storage(state: State, memory: Memory) -> NDArray[np.uint64]:
@@ -99,7 +102,7 @@ class Snapshot:
         bars = np.argwhere(self.base_registers != other.base_registers)
         total += len(bars)
         lines += [f"BAR {list(map(int, index))} differs" for index in bars[: max(0, limit - len(lines))]]
-        for group in range(GROUPS):
+        for group in range(geometry().groups):
             found = _dram_differences(group, self.dram[group], other.dram[group])
             total += len(found)
             lines += found[: max(0, limit - len(lines))]
@@ -129,11 +132,11 @@ class Snapshot:
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = {}
-                for memory, shape in _SHAPES.items():
+                for memory, shape in _shapes().items():
                     arrays[memory] = np.zeros(shape, np.uint64)
                     arrays[memory].reshape(-1, PES)[file[f"rows_{memory.name}"]] = file[memory.name]
                 banks = {bank: file[f"bank_{bank}"].tolist() for bank in "xy"}
-                dram = [Dram() for _ in range(GROUPS)]
+                dram = [Dram() for _ in range(geometry().groups)]
                 for name in file.files:
                     if name.startswith("dram_"):
                         _, group, number = name.split("_")
@@ -149,7 +152,7 @@ def _place(memory: Memory, index: tuple[int, ...]) -> str:
     if memory is Memory.PDM:
         return f"{coordinates_text(index[0])} long {index[1]}"
     if memory is Memory.L2BM:
-        return f"{coordinates_text(index[0] >> 1, index[0] & 1)} long {index[1]}"
+        return f"{coordinates_text(*divmod(index[0], geometry().l2bs_per_group))} long {index[1]}"
     block, row, pe = index
     if memory is Memory.L1BM:
         return f"{block_text(block)} long {PES * row + pe}"
@@ -162,7 +165,7 @@ def _place(memory: Memory, index: tuple[int, ...]) -> str:
 def _dram_differences(group: int, mine: Dram, theirs: Dram) -> list[str]:
     lines = []
     for number in sorted(set(mine.pages) | set(theirs.pages)):
-        first = number * PAGE_LONGS % DRAM_LONGS
+        first = number * PAGE_LONGS % geometry().dram_longs
         a, b = mine.read(first, PAGE_LONGS), theirs.read(first, PAGE_LONGS)
         for at in np.flatnonzero(a != b):
             lines.append(f"DRAM n{group} long {first + int(at)}: 0x{int(a[at]):016x} / 0x{int(b[at]):016x}")

@@ -7,15 +7,7 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator.arena import Arena
 from mnc.mncore_backend.emulator.dram import Dram
-from mnc.mncore_backend.emulator.geometry import (
-    DAR_ENTRIES,
-    GROUPS,
-    L1BS_PER_L2B,
-    L2BS,
-    MABS,
-    PDM_LONGS,
-    PES_PER_MAB,
-)
+from mnc.mncore_backend.emulator.geometry import MABS, PES_PER_MAB, geometry
 
 U64 = NDArray[np.uint64]
 PE_STORED = {Memory.LM0: "m", Memory.LM1: "n", Memory.GRF0: "r", Memory.GRF1: "s"}
@@ -28,10 +20,10 @@ class State:
     def __init__(self) -> None:
         self.arena = Arena.allocate()
         self.l2bm: U64 = self.arena.l2bm
-        self.pdm: U64 = np.zeros((GROUPS, PDM_LONGS), np.uint64)
-        self.dram = [Dram() for _ in range(GROUPS)]
-        self.dar = np.zeros((GROUPS, DAR_ENTRIES), np.uint32)
-        self.dar_buffer = np.zeros((GROUPS, 0), np.uint32)
+        self.pdm: U64 = np.zeros((geometry().groups, geometry().pdm_longs), np.uint64)
+        self.dram = [Dram() for _ in range(geometry().groups)]
+        self.dar = np.zeros((geometry().groups, geometry().dar_entries), np.uint32)
+        self.dar_buffer = np.zeros((geometry().groups, 0), np.uint32)
         self.dar_entry = 0
         self.dar_position = 0
 
@@ -48,17 +40,18 @@ class State:
             dram.seed = (seed, group)
 
     def longs(self, memory: Memory) -> U64:
-        """Writable view of a memory as long words: PE memories [L2B 8, L1B 8, MAB 16, PE 4, address], T the same with
-        [..., cycle, MSB/LSB], matrix banks [8, 8, 16, 4, row], L1BM [8, 8, 8192], L2BM [8, 32768], PDM [4, 524288]."""
+        """Writable view of a memory as long words: PE memories [L2B, L1B, MAB, PE, address], T the same with
+        [..., cycle, MSB/LSB], matrix banks [L2B, L1B, MAB, PE, row], L1BM [L2B, L1B, address], L2BM [L2B, address],
+        PDM [group, address]."""
         if memory in PE_STORED or memory in PLANES:
             rows = self.arena.region(PE_STORED.get(memory) or PLANES[memory])
-            shaped = rows.reshape(L2BS, L1BS_PER_L2B, rows.shape[1], MABS, PES_PER_MAB)
+            shaped = rows.reshape(geometry().l2bs, geometry().l1bs_per_l2b, rows.shape[1], MABS, PES_PER_MAB)
             return shaped.transpose(0, 1, 3, 4, 2)
         if memory is Memory.T:
-            rows = self.arena.region("t").reshape(L2BS, L1BS_PER_L2B, 2, 4, MABS, PES_PER_MAB)
+            rows = self.arena.region("t").reshape(geometry().l2bs, geometry().l1bs_per_l2b, 2, 4, MABS, PES_PER_MAB)
             return rows.transpose(0, 1, 4, 5, 3, 2)
         if memory is Memory.L1BM:
-            return self.arena.l1bm().reshape(L2BS, L1BS_PER_L2B, -1)
+            return self.arena.l1bm().reshape(geometry().l2bs, geometry().l1bs_per_l2b, -1)
         if memory is Memory.L2BM:
             return self.l2bm
         if memory is Memory.PDM:
@@ -66,8 +59,8 @@ class State:
         raise ValueError(f"memory {memory.name} has no array of long words")
 
     def masks(self) -> NDArray[np.uint8]:
-        """Writable view [8, 8, 16, 4, entry 16, cycle 4] of the mask nibbles."""
-        masks = self.arena.masks().reshape(L2BS, L1BS_PER_L2B, 16, 4, MABS, PES_PER_MAB)
+        """Writable view [L2B, L1B, MAB, PE, entry 16, cycle 4] of the mask nibbles."""
+        masks = self.arena.masks().reshape(geometry().l2bs, geometry().l1bs_per_l2b, 16, 4, MABS, PES_PER_MAB)
         return masks.transpose(0, 1, 4, 5, 2, 3)
 
     def base_registers(self) -> U64:

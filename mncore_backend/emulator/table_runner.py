@@ -10,7 +10,7 @@ import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator import kernels
-from mnc.mncore_backend.emulator.geometry import BLOCKS, L2BS
+from mnc.mncore_backend.emulator.geometry import geometry
 from mnc.mncore_backend.emulator.l2bm import L2bmPlan
 from mnc.mncore_backend.emulator.mv import MvPlan
 from mnc.mncore_backend.emulator.plan import Plan
@@ -45,8 +45,8 @@ class TableRunner:
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        threads = min(threads or min(2, os.cpu_count() or 1), L2BS)
-        bounds = [i * L2BS // threads * (BLOCKS // L2BS) for i in range(threads + 1)]
+        threads = min(threads or min(2, os.cpu_count() or 1), geometry().l2bs)
+        bounds = [i * geometry().l2bs // threads * (geometry().blocks // geometry().l2bs) for i in range(threads + 1)]
         self._ranges = list(pairwise(bounds))
         self._read = self._written = 0  # of L2BM in the segment
         self._read_before = self._written_before = 0  # and in segments that may not have been run
@@ -103,11 +103,11 @@ class TableRunner:
         alive, self._pending, self._alive = self._alive, array("q"), []
         self._effort = 0
         if not self._workers:
-            kernels.run_table(table, 0, BLOCKS)
+            kernels.run_table(table, 0, geometry().blocks)
             return
         if len(table) < SMALLEST_SHARED_TABLE:
             self._drain()
-            kernels.run_table(table, 0, BLOCKS)
+            kernels.run_table(table, 0, geometry().blocks)
             return
         while len(self._backlog) >= LARGEST_BACKLOG:
             self._wait_for_oldest()

@@ -10,23 +10,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.emulator.geometry import BLOCKS, CYCLES, PES
+from mnc.mncore_backend.emulator.geometry import CYCLES, PES, geometry
+from mnc.mncore_backend.target import cached_per_machine
 
 Nibbles = NDArray[Any]
 """Four bits in a byte (uint8)."""
 Origin = tuple[int, str]
 """Line in which a word that nobody wrote was read first, and its name."""
 
-SHAPE = (BLOCKS, CYCLES, PES)
-CLEAN: Nibbles = np.zeros(SHAPE, np.uint8)
 HIGH, LOW, FULL = np.uint8(12), np.uint8(3), np.uint8(15)
+
+
+@cached_per_machine()
+def clean() -> Nibbles:
+    """No poison, [block, cycle, PE]. Shared between callers: read only."""
+    return np.zeros((geometry().blocks, CYCLES, PES), np.uint8)
 
 
 class Taint(NamedTuple):
     """Poison of a 2-long, [block, cycle, PE] per long word."""
 
-    msb: Nibbles = CLEAN
-    lsb: Nibbles = CLEAN
+    msb: Nibbles
+    lsb: Nibbles
     origin: Origin | None = None
 
     @property
@@ -58,6 +63,11 @@ PATTERNS = np.array(
 """Long words with ones in the poisoned halves."""
 
 
+def unpoisoned() -> Taint:
+    """No poison."""
+    return Taint(clean(), clean())
+
+
 def four_halves(msb: Nibbles, lsb: Nibbles) -> Nibbles:
     """Four singles of a 2-long rounded to the four halves of a long."""
     return (HALVES_OF_WORDS[msb] << 2) | HALVES_OF_WORDS[lsb]
@@ -65,7 +75,7 @@ def four_halves(msb: Nibbles, lsb: Nibbles) -> Nibbles:
 
 def narrowed(value: Taint) -> Taint:
     """Suffix ``r`` of an input."""
-    return Taint(four_halves(value.msb, value.lsb), CLEAN, value.origin)
+    return Taint(four_halves(value.msb, value.lsb), clean(), value.origin)
 
 
 def widened(value: Taint, expected: str) -> Taint:
@@ -73,7 +83,7 @@ def widened(value: Taint, expected: str) -> Taint:
     if expected == "hf":
         return Taint(WORDS_OF_HIGH_HALVES[value.msb], WORDS_OF_LOW_HALVES[value.msb], value.origin)
     table = LONG_OF_HIGH_WORD if expected == "d" else WORDS_OF_HIGH_HALVES
-    return Taint(table[value.msb], CLEAN, value.origin)
+    return Taint(table[value.msb], clean(), value.origin)
 
 
 def governed(nibbles: Nibbles, two_long: bool) -> tuple[Nibbles, Nibbles]:

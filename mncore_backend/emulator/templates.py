@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from mnc.mncore_backend.assembly.records import Expression
 from mnc.mncore_backend.assembly.shapes import Shape, is_relocated, step_form
-from mnc.mncore_backend.emulator.arena import CYCLES, LAYOUT, ROW_BYTES, Arena
+from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Arena, arena_layout
 from mnc.mncore_backend.emulator.bindings import Bindings, Table, is_fit
 from mnc.mncore_backend.emulator.constants import Constants
 from mnc.mncore_backend.emulator.context import LATCH_OF, UNITS, Context
@@ -55,7 +55,7 @@ class Templates:
         self._numbers = 0
         self._regions = [
             range(arena.base + first * ROW_BYTES, arena.base + (first + count) * ROW_BYTES)
-            for first, count in (LAYOUT[name] for name in _RELOCATED)
+            for first, count in (arena_layout().regions[name] for name in _RELOCATED)
         ]
 
     def pattern(self, expressions: Sequence[Expression]) -> Pattern | None:

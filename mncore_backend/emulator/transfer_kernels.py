@@ -140,22 +140,23 @@ def store_flags(masked: str | None) -> Kernel:
 
 
 @cache
-def l2bm_run(longs: int, share: int, l1bs: int, *, up: bool) -> Kernel:
+def l2bm_run(longs: int, share: int, l1bs: int, *, up: bool, width: int) -> Kernel:
     """Long words between L2BM and L1BM in the L1Bs of a set: `longs` in every cycle, from (or, `up`, to) the place that
-    the L1B has in L2BM, `share` long words behind that of the `l1bs` L1Bs before it.
+    the L1B has in L2BM, `share` long words behind that of the `l1bs` L1Bs before it. `width`: bits of the number of
+    an L1B in its L2B.
 
     The block stride of `far` is that between L2BMs; `members` has a bit for every L1B of the set.
     """
 
     def body(step: Step) -> None:
-        l1b = step.block & 7
+        l1b = step.block & ((1 << width) - 1)
         member = (step.scalar("members", 0) >> l1b) & 1
         with step.builder.when(member.compare("ne", 0)):
             for cycle in range(4):
-                far = step.row_of("far", cycle, step.block >> 3)
+                far = step.row_of("far", cycle, step.block >> width)
                 far, near = far.at((l1b >> (l1bs.bit_length() - 1)) * (8 * share)), step.row("near", cycle)
                 source, target = (near, far) if up else (far, near)
                 for first in range(0, longs, 8):
                     target.at(8 * first).store(source.at(8 * first).load("i64", 8))
 
-    return kernel(f"l2bm_{'up' if up else 'down'}_{longs}_{share}_{l1bs}", ("near", "far", "members"), body)
+    return kernel(f"l2bm_{'up' if up else 'down'}_{longs}_{share}_{l1bs}_{width}", ("near", "far", "members"), body)

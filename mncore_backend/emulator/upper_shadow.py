@@ -11,26 +11,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.emulator.geometry import (
-    BLOCKS,
-    GROUPS,
-    L1BM_LONGS,
-    L1BS_PER_L2B,
-    L2BM_LONGS,
-    L2BS,
-    PDM_LONGS,
-)
+from mnc.mncore_backend.emulator.geometry import geometry
 from mnc.mncore_backend.emulator.plan import UpperAccess
 from mnc.mncore_backend.emulator.taint import FULL, Nibbles, Origin
+from mnc.mncore_backend.target import cached_per_machine
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.emulator.state import State
 
-ALL_BLOCKS = np.uint64((1 << 64) - 1)
-_BLOCK_BITS = np.arange(BLOCKS, dtype=np.uint64)[:, None]
-_SHAPES = {Memory.L1BM: (BLOCKS, L1BM_LONGS), Memory.L2BM: (L2BS, L2BM_LONGS), Memory.PDM: (GROUPS, PDM_LONGS)}
 ORIGIN_LONGS = 16
 """Long words that share the note of where their poison comes from."""
+
+
+@cached_per_machine()
+def _all_blocks() -> np.uint64:
+    return np.uint64((1 << geometry().blocks) - 1)
+
+
+@cached_per_machine()
+def _block_bits() -> NDArray[np.uint64]:
+    return np.arange(geometry().blocks, dtype=np.uint64)[:, None]
+
+
+@cached_per_machine()
+def _shapes() -> dict[Memory, tuple[int, int]]:
+    own = geometry()
+    return {
+        Memory.L1BM: (own.blocks, own.l1bm_longs),
+        Memory.L2BM: (own.l2bs, own.l2bm_longs),
+        Memory.PDM: (own.groups, own.pdm_longs),
+    }
 
 
 class UpperShadow:
@@ -42,9 +52,9 @@ class UpperShadow:
 
     def __init__(self) -> None:
         self.epoch = 0
-        self.l1bm = np.zeros(L1BM_LONGS, np.uint64)
-        self.l2bm = np.zeros((L2BS, L2BM_LONGS), np.bool_)
-        self.pdm = np.zeros((GROUPS, PDM_LONGS), np.bool_)
+        self.l1bm = np.zeros(geometry().l1bm_longs, np.uint64)
+        self.l2bm = np.zeros((geometry().l2bs, geometry().l2bm_longs), np.bool_)
+        self.pdm = np.zeros((geometry().groups, geometry().pdm_longs), np.bool_)
         self.upper_origins: dict[tuple[Memory, int], Origin] = {}
         self._upper: dict[Memory, Nibbles] = {}
 
@@ -53,23 +63,23 @@ class UpperShadow:
     def is_clean_upper(self, access: UpperAccess) -> bool:
         """Are the long words of an access clean in every L1BM?"""
         for first in access.firsts:
-            if np.bitwise_and.reduce(self.l1bm[ring(first, access.count, L1BM_LONGS)]) != ALL_BLOCKS:
+            if np.bitwise_and.reduce(self.l1bm[ring(first, access.count, geometry().l1bm_longs)]) != _all_blocks():
                 return False
         return True
 
     def mark_upper_access(self, access: UpperAccess) -> None:
         """Note that every L1BM got clean long words."""
         for first in access.firsts:
-            self.l1bm[ring(first, access.count, L1BM_LONGS)] = ALL_BLOCKS
+            self.l1bm[ring(first, access.count, geometry().l1bm_longs)] = _all_blocks()
 
     def is_clean_set(self, members: tuple[int, ...], first: int, count: int) -> bool:
         """Are long words of the L1BMs of a set of L1Bs clean in every L2B?"""
         bits = _bits_of(members)
-        return (np.bitwise_and.reduce(self.l1bm[ring(first, count, L1BM_LONGS)]) & bits) == bits
+        return (np.bitwise_and.reduce(self.l1bm[ring(first, count, geometry().l1bm_longs)]) & bits) == bits
 
     def mark_set(self, members: tuple[int, ...], first: int, count: int) -> None:
         """Note clean long words in the L1BMs of a set of L1Bs in every L2B."""
-        self.l1bm[ring(first, count, L1BM_LONGS)] |= _bits_of(members)
+        self.l1bm[ring(first, count, geometry().l1bm_longs)] |= _bits_of(members)
 
     def upper_bits(self, memory: Memory) -> NDArray[np.bool_]:
         """The clean bits of L2BM or PDM, [instance, long word]."""
@@ -85,14 +95,14 @@ class UpperShadow:
 
     def mark_upper(self) -> None:
         """Take L1BM, L2BM and PDM as clean."""
-        self.l1bm[:] = ALL_BLOCKS
+        self.l1bm[:] = _all_blocks()
         self.l2bm[:] = True
         self.pdm[:] = True
 
     def mark_upper_host(self, memory: Memory, address: int, count: int) -> None:
         """Note that the host wrote every instance of L1BM, L2BM or PDM."""
         if memory is Memory.L1BM:
-            self.l1bm[address : address + count] = ALL_BLOCKS
+            self.l1bm[address : address + count] = _all_blocks()
         elif memory in (Memory.L2BM, Memory.PDM):
             self.upper_bits(memory)[:, address : address + count] = True
 
@@ -101,14 +111,14 @@ class UpperShadow:
     def upper(self, memory: Memory) -> Nibbles:
         """Poison bits [instance, long word], valid where they were synced last."""
         if memory not in self._upper:
-            self._upper[memory] = np.full(_SHAPES[memory], FULL, np.uint8)
+            self._upper[memory] = np.full(_shapes()[memory], FULL, np.uint8)
         return self._upper[memory]
 
     def sync(self, memory: Memory, at: slice | NDArray[np.int64]) -> Nibbles:
         """Bring the poison bits of long words of every instance up to date; returns a copy of them."""
         nibbles = self.upper(memory)
         if memory is Memory.L1BM:
-            clean = (self.l1bm[at][None, :] >> _BLOCK_BITS & np.uint64(1)).astype(np.bool_)
+            clean = (self.l1bm[at][None, :] >> _block_bits() & np.uint64(1)).astype(np.bool_)
         else:
             clean = self.upper_bits(memory)[:, at]
         part = np.where(clean, np.uint8(0), nibbles[:, at])
@@ -120,11 +130,11 @@ class UpperShadow:
         self.epoch += 1
         clean = self.upper(memory)[:, at] == 0
         if memory is Memory.L1BM:
-            self.l1bm[at] = np.bitwise_or.reduce(clean.astype(np.uint64) << _BLOCK_BITS, axis=0)
+            self.l1bm[at] = np.bitwise_or.reduce(clean.astype(np.uint64) << _block_bits(), axis=0)
         else:
             self.upper_bits(memory)[:, at] = clean
         if origin is not None and not clean.all():
-            addresses = np.arange(_SHAPES[memory][1])[at] if isinstance(at, slice) else at
+            addresses = np.arange(_shapes()[memory][1])[at] if isinstance(at, slice) else at
             for group in set((addresses // ORIGIN_LONGS).tolist()):
                 self.upper_origins[memory, group] = origin
 
@@ -143,7 +153,7 @@ def ring(first: int, count: int, size: int) -> "slice | NDArray[np.int64]":
 
 def _bits_of(members: Sequence[int]) -> np.uint64:
     one = sum(1 << member for member in members)
-    return np.uint64(sum(one << (8 * l2b) for l2b in range(L2BS)))
+    return np.uint64(sum(one << (geometry().l1bs_per_l2b * l2b) for l2b in range(geometry().l2bs)))
 
 
 class _DramPoison:
@@ -164,7 +174,7 @@ class PoisonState:
 
     def __init__(self, shadow: UpperShadow, state: "State") -> None:
         self._shadow = shadow
-        self.dram = [_DramPoison(state, group) for group in range(GROUPS)]
+        self.dram = [_DramPoison(state, group) for group in range(geometry().groups)]
         self.dar = state.dar
 
     @property
@@ -177,4 +187,4 @@ class PoisonState:
 
     def longs(self, memory: Memory) -> Nibbles:
         """L1BM as [L2B, L1B, long word]."""
-        return self._shadow.upper(memory).reshape(L2BS, L1BS_PER_L2B, -1)
+        return self._shadow.upper(memory).reshape(geometry().l2bs, geometry().l1bs_per_l2b, -1)

@@ -16,13 +16,13 @@ from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.assembly.accesses import accesses
 from mnc.mncore_backend.assembly.records import DebugSet, Memory, Statement, Step
 from mnc.mncore_backend.emulator import Machine
-from mnc.mncore_backend.emulator.arena import LAYOUT, ROWS, Arena
+from mnc.mncore_backend.emulator.arena import Arena, arena_layout
 from mnc.mncore_backend.emulator.dram import Dram
-from mnc.mncore_backend.emulator.geometry import BLOCKS, PES
+from mnc.mncore_backend.emulator.geometry import PES, geometry
 
 GUARD = np.uint64(0x5AFE5AFE5AFE5AFE)
 GUARD_LONGS = 1 << 16
-WATCHED = (0, 1, BLOCKS - 1)
+WATCHED = (0, 1, geometry().blocks - 1)
 UNWATCHED = ("decoded_x", "decoded_y", "latch", "lbi", "scratch", "trash", "fault")
 REGIONS = {
     Memory.LM0: "m", Memory.LM1: "n", Memory.GRF0: "r", Memory.GRF1: "s", Memory.T: "t", Memory.MASK: "omr",
@@ -47,10 +47,10 @@ class GuardedArena:
     template: NDArray[np.uint64] = field(init=False)
 
     def __post_init__(self) -> None:
-        count = BLOCKS * ROWS * PES
+        count = geometry().blocks * arena_layout().rows * PES
         self.flat = np.full(count + 2 * GUARD_LONGS + 8, GUARD, np.uint64)
         skip = (-self.flat.ctypes.data % 64) // 8 + GUARD_LONGS
-        rows = self.flat[skip : skip + count].reshape(BLOCKS, ROWS, PES)
+        rows = self.flat[skip : skip + count].reshape(geometry().blocks, arena_layout().rows, PES)
         self.arena = Arena.over(rows)
         self.first, self.last = skip, skip + count
         self.template = _contents()
@@ -67,14 +67,14 @@ def _contents() -> NDArray[np.uint64]:
     """Rows of all blocks: patterns with many special values; half of them share the exponent of a block-float vector.
     Blocks differ, but repeat a few rows, which is enough to tell where a value came from."""
     rng = np.random.default_rng(7)
-    words = rng.integers(0, 1 << 32, (8, ROWS, 2 * PES), dtype=np.uint32)
+    words = rng.integers(0, 1 << 32, (8, arena_layout().rows, 2 * PES), dtype=np.uint32)
     values = np.array((0, 1 << 31, 0x7F800000, 0xFF800000, 0x3F800000, 0xFFFFFFFF, 1), np.uint32)
     special = rng.choice(values, words.shape)
     words = np.where(rng.integers(0, 6, words.shape) == 0, special, words)
     uniform = (words & np.uint32(0x01FF01FF)) | np.uint32(0x3E003E00)
-    words = np.where((np.arange(ROWS) % 4 < 2)[None, :, None], uniform, words)
-    contents = np.tile(np.ascontiguousarray(words).view(np.uint64), (BLOCKS // 8, 1, 1))
-    first, size = LAYOUT["fault"]
+    words = np.where((np.arange(arena_layout().rows) % 4 < 2)[None, :, None], uniform, words)
+    contents = np.tile(np.ascontiguousarray(words).view(np.uint64), (geometry().blocks // 8, 1, 1))
+    first, size = arena_layout().regions["fault"]
     contents[:, first : first + size] = 0
     return contents
 
@@ -114,7 +114,7 @@ def _set_registers(machine: Machine, kind: int, rng: np.random.Generator) -> Non
     shape = engine.state.arena.region("t").shape
     step, limit = (4, 256) if kind == 3 else (2, 512)
     t = rng.integers(0, limit, shape, dtype=np.uint64) * np.uint64(step)
-    bars = np.zeros((BLOCKS, 2, PES), np.uint64)
+    bars = np.zeros((geometry().blocks, 2, PES), np.uint64)
     if kind == 1:
         t = rng.integers(0, 1 << 64, shape, dtype=np.uint64)
         bars = rng.integers(0, 1 << 12, bars.shape, dtype=np.uint64)
@@ -158,7 +158,7 @@ def watch(mode: str, seed: int, statements: list[Statement]) -> CompileError | N
     try:
         error = outcome(machine, statements)
         guarded.check()
-        for region in set(LAYOUT) - set(UNWATCHED):
+        for region in set(arena_layout().regions) - set(UNWATCHED):
             _check_region(guarded, region, allowed.get(region, set()), before.get(region))
     finally:
         restore(guarded, allowed)
@@ -170,7 +170,7 @@ def _check_region(
 ) -> None:
     if allowed is None:
         return
-    first, count = LAYOUT[region]
+    first, count = arena_layout().regions[region]
     blocks = list(WATCHED)
     expected = before if before is not None else guarded.template[blocks, first : first + count]
     changed = (guarded.arena.region(region)[blocks] != expected).any(axis=(0, 2))
@@ -181,7 +181,7 @@ def _check_region(
 def restore(guarded: GuardedArena, allowed: dict[str, set[int] | None]) -> None:
     """Put back what a program may have written."""
     for region in {*allowed, *UNWATCHED} - {""}:
-        first, count = LAYOUT[region]
+        first, count = arena_layout().regions[region]
         rows = allowed.get(region)
         at = slice(first, first + count) if rows is None else [first + row for row in rows]
         guarded.arena.rows[:, at] = guarded.template[:, at]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from mnc.mncore_backend.assembly.parser import parse_program
 from mnc.mncore_backend.assembly.records import Operand, Statement, Step, Transfer
 from mnc.mncore_backend.emulator import EmulationError, Machine
-from mnc.mncore_backend.emulator.arena import LAYOUT, ROWS
+from mnc.mncore_backend.emulator.arena import arena_layout
 from mnc.mncore_backend.isa import OPCODES, Unit
 
 from .fuzz_properties import (
@@ -113,7 +113,7 @@ def fresh_arenas() -> Iterator[None]:
 @pytest.mark.usefixtures("fresh_arenas")
 def test_the_watch_notices_a_stray_write(monkeypatch: pytest.MonkeyPatch) -> None:
     """Addresses that decode lets through unmasked: a word beyond GRF1 lands in T, one far beyond in the guard words."""
-    behind = 2 * (ROWS - LAYOUT["s"][0] + 10)
+    behind = 2 * (arena_layout().rows - arena_layout().regions["s"][0] + 10)
     inside, next_region, far = parse_program(f"lpassa $lr0 $ls8\nlpassa $lr0 $ls510v2\nlpassa $lr0 $ls[0,0,0,{behind}]")
     watch("vendor", 0, [dataclasses.replace(inside, line=1)])
     monkeypatch.setattr("mnc.mncore_backend.emulator.destinations.static_words", _unmasked)
