@@ -21,7 +21,7 @@ from mnc.lowering.linalg_to_spmd.pose_placement import Poser
 from mnc.lowering.linalg_to_spmd.recorded import decide_plan, pinned_plans, record_plans
 from mnc.lowering.linalg_to_spmd.streaming import PARTS
 from mnc.mncore_backend.distribution import ContractionPlan, Preference, policy_of
-from mnc.mncore_backend.distribution.problem import WHOLE
+from mnc.mncore_backend.distribution.problem import half_memory
 from mnc.mncore_backend.movement.ahead import Request, plan_ahead
 from mnc.mncore_backend.placement.problem import Problem, Product
 from mnc.mncore_backend.placement.search import Pinned
@@ -66,14 +66,15 @@ def _write(problem: Problem, state: State, operations: Sequence[Any]) -> None:
 class AssignLayouts(Pass):
     """Decide where every tensor lives on the chip and annotate the linalg operations with it.
 
-    Constant factors that take more than ``whole`` long words of a PE come in parts of half of it. ``prefer`` names
+    Constant factors that take more than ``whole`` long words of a PE (0: half of a local memory) come in parts of
+    half of it. ``prefer`` names
     what counts beyond prices, see `mncore_backend/distribution/policy.py`.
     """
 
     name = "assign-layouts"
     precision: Literal["single", "pseudo-single"] = "pseudo-single"
     resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
-    whole: int = WHOLE
+    whole: int = 0
     prefer: tuple[Preference, ...] = ()
 
     def run(self, module: Any) -> None:
@@ -86,7 +87,7 @@ class AssignLayouts(Pass):
     def _assign(self, function: Any) -> None:
         homes = Homes({}) if self.resident == "nothing" else Homes.of_function(function)
         poser = Poser(self.precision, homes)
-        problem = poser.pose(function, self.whole)
+        problem = poser.pose(function, self.whole or half_memory())
 
         state = self._solved(problem, poser.operations)
         _write(problem, state, poser.operations)

@@ -19,7 +19,7 @@ from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan
 from mnc.mncore_backend.distribution.candidates import partial_bits, possible_plans
 from mnc.mncore_backend.distribution.costs import kernel_resources
-from mnc.mncore_backend.distribution.problem import WHOLE
+from mnc.mncore_backend.distribution.problem import half_memory
 from mnc.mncore_backend.placement.product_prices import TOO_LARGE
 from mnc.mncore_backend.pricing import Resources, arrival, reduction
 from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
@@ -79,7 +79,7 @@ def _resources(problem: Contraction, plan: ContractionPlan, counts: dict[str, in
     kernel = kernel_resources(counts, problem.precision)
     peak = prod(problem.extents) / (chip().peak_multiply_adds("g") * CYCLES_PER_STEP)
     held = [layout for o, layout in ((problem.left, plan.left), (problem.right, plan.right)) if not o.in_parts]
-    missing = TOO_LARGE * sum(max(0, layout.local_size - WHOLE) for layout in (*held, plan.result))
+    missing = TOO_LARGE * sum(max(0, layout.local_size - half_memory()) for layout in (*held, plan.result))
     busy = Resources(mau=max(0.0, kernel.mau - peak), alu=kernel.alu, latency=missing)
     if plan.partial:
         busy += reduction(plan.result, partial_bits(problem, plan))

@@ -26,15 +26,13 @@ from mnc.lowering.linalg_to_spmd.split_tables import pieces_of_table, read_in_pi
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan, plan_contraction
 from mnc.mncore_backend.distribution.costs import arrival_steps
-from mnc.mncore_backend.distribution.problem import WHOLE
+from mnc.mncore_backend.distribution.problem import half_memory
 from mnc.mncore_backend.distribution.space import LANE_COUNT
 from mnc.mncore_backend.program import LOCAL_MEMORY
 from mnc.mncore_backend.target import chip
 
 PART = 8
 """Part of all local memory that one constant table may take."""
-SCRATCH = 512
-"""Long words of an LM that movements need beside the operands of a product."""
 
 
 def local_words() -> int:
@@ -43,8 +41,9 @@ def local_words() -> int:
 
 
 def local_longs() -> int:
-    """Long words of a PE that the factors and results of a product may take together, and half of it each."""
-    return sum(chip().memories[memory].longs - SCRATCH for memory in LOCAL_MEMORY)
+    """Long words of a PE that the factors and results of a product may take together, and half of it each: movements
+    need a quarter of an LM beside them."""
+    return sum(chip().memories[memory].longs * 3 // 4 for memory in LOCAL_MEMORY)
 
 
 def _constant_of(value: Any) -> Any | None:
@@ -82,7 +81,7 @@ def _plan(generic: Generic, extents: Sequence[int]) -> ContractionPlan:
 def _fits(plan: ContractionPlan, constant: int, longs: int) -> bool:
     """Whether factors and results, and sums of partial results, fit local memory. The constant comes in parts."""
     sizes = [plan.left.local_size, plan.right.local_size, plan.result.local_size]
-    sizes[constant] = min(sizes[constant], WHOLE, longs // 2)
+    sizes[constant] = min(sizes[constant], half_memory(), longs // 2)
     sums = plan.result.local_size if plan.partial else 0
     return max(sizes) <= longs // 2 and sum(sizes) + sums <= longs
 

@@ -33,7 +33,7 @@ from mnc.mncore_backend.distribution import (
     plan_whole,
     tile_ranges,
 )
-from mnc.mncore_backend.distribution.problem import WHOLE
+from mnc.mncore_backend.distribution.problem import half_memory
 
 LEAST = 1 << 22
 """Multiply-adds of a product below which tiles would cost more in latencies than they hide."""
@@ -105,7 +105,7 @@ def _is_free(value: Any, homes: Homes) -> bool:
 def _is_too_large(problem: Contraction) -> bool:
     """Whether a product does not fit as it is."""
     whole = plan_contraction(problem)
-    return max(layout.local_size for layout in (whole.left, whole.right, whole.result)) > WHOLE
+    return max(layout.local_size for layout in (whole.left, whole.right, whole.result)) > half_memory()
 
 
 def _tiles(op: Any, generic: Generic, problem: Contraction, tile: TilePlan) -> Any:

@@ -19,7 +19,7 @@ from mnc.lowering.linalg_to_spmd.demand import PARTABLE, needs, whole
 from mnc.lowering.linalg_to_spmd.part_writing import part_of, write_part
 from mnc.lowering.linalg_to_spmd.reading import read_generic, shape_of, splat_value
 from mnc.lowering.linalg_to_spmd.slices import Ranges, joined
-from mnc.mncore_backend.distribution.problem import WHOLE
+from mnc.mncore_backend.distribution.problem import half_memory
 from mnc.mncore_backend.distribution.space import LANE_COUNT
 from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.program import LOCAL_MEMORY
@@ -32,7 +32,6 @@ def _words() -> int:
 
 
 MOST_PARTS = 64
-LARGEST_WEIGHT = WHOLE * LANE_COUNT
 """Elements of a constant from which it is not kept in every MAB."""
 SHORT = 3
 """Operations between two large ones that belong to the chain."""
@@ -206,7 +205,8 @@ class _Region:
         if box == whole(value) and value not in self.large:
             is_weight = not isinstance(value.owner, ir.Block) and value.owner.name == "arith.constant"
             # One that a MAB cannot hold comes in pieces to each product, which is its only reader then.
-            return value.owner.clone().results[0] if is_weight and _elements(value) > LARGEST_WEIGHT else value
+            is_large = is_weight and _elements(value) > half_memory() * LANE_COUNT
+            return value.owner.clone().results[0] if is_large else value
         if value not in self.large:
             return part_of(value, box)
         key = value, box

@@ -23,7 +23,7 @@ from mnc.mncore_backend.assembly.cycles import (
     operand_cycles,
     physical_rows,
 )
-from mnc.mncore_backend.assembly.modifiers import ALL_L1BS, l1b_selector, l1b_set
+from mnc.mncore_backend.assembly.modifiers import all_l1bs, l1b_selector, l1b_set
 from mnc.mncore_backend.assembly.records import Expression, Mask, Memory, Operand
 from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Unit
 from mnc.mncore_backend.target import WRITABLE_MASKS, cached_per_machine, chip
@@ -219,17 +219,16 @@ def _l2bm(expression: Expression, info: OpcodeInfo) -> list[Access]:
     if info.operation == "l2bmdars":
         longs = chip().dar_staged_longs_per_cycle
         cycles = block(source.address, longs, longs, addresses()[Memory.L2BM])
+        named = range(source.l2b or 0, chip().l2bs, chip().l2bs_per_group)
         return [
-            Access(
-                Memory.L2BM, False, Agent.DAR, cycles, instances=sum(1 << (2 * g + (source.l2b or 0)) for g in range(4))
-            ),
+            Access(Memory.L2BM, False, Agent.DAR, cycles, instances=sum(1 << l2b for l2b in named)),
             Access(Memory.DAR, True, Agent.DAR, everywhere(Memory.DAR), exact=False),
         ]
     facts = chip().l2bm_families[info.family]
     if info.operation == "l2bm":
         chosen = 1 << l1b_selector(expression.modifier)
     else:
-        chosen = l1b_set(expression.modifier) if info.operation not in ("l2bmi", "l2bmr2") else ALL_L1BS
+        chosen = l1b_set(expression.modifier) if info.operation not in ("l2bmi", "l2bmr2") else all_l1bs()
     agent = {"d": Agent.L2BM_DOWN, "u": Agent.L2BM_UP, "i": Agent.MULTICAST}[
         info.directions if info.directions != "du" else "d" if moves_down(expression) else "u"
     ]

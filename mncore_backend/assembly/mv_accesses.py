@@ -43,12 +43,12 @@ def named_source(form: MvForm, source: Operand) -> Operand:
 
 
 def _instances(operand: Operand) -> int:
-    """Groups (PDM, DRAM) or 2 * group + L2B (L2BM) that an operand names, as a bit mask."""
+    """Groups (PDM, DRAM) or linear L2Bs (L2BM) that an operand names, as a bit mask."""
     groups = range(chip().groups) if operand.group is None else (operand.group,)
     if operand.memory is not Memory.L2BM:
         return sum(1 << g for g in groups)
     l2bs = range(chip().l2bs_per_group) if operand.l2b is None else (operand.l2b,)
-    return sum(1 << (2 * g + l) for g in groups for l in l2bs)
+    return sum(1 << (chip().l2bs_per_group * g + l) for g in groups for l in l2bs)
 
 
 def _access(operand: Operand, length: int, write: bool) -> Access:

@@ -7,6 +7,7 @@ from mnc.mncore_backend.assembly.modifiers import mab_shift
 from mnc.mncore_backend.assembly.records import LATCHES, Expression, Memory
 from mnc.mncore_backend.checker.findings import Report
 from mnc.mncore_backend.isa import OPCODES, Unit
+from mnc.mncore_backend.target import chip
 
 _UNITS = {
     Memory.ALUF: "ALU operation",
@@ -97,7 +98,7 @@ class LatchTracker:
         if (family, source.width) != (held.family, held.width):
             message = f"{expression.opcode} reads what another kind of transfer left in the turnaround register"
             return [Report("turnaround-kind", message, "use the transfer with the same rates", index, held.line)]
-        if family == "d" and (mab_shift(expression.modifier) - held.shift) % 16:
+        if family == "d" and (mab_shift(expression.modifier) - held.shift) % chip().mabs_per_l1b:
             message = f"shift {expression.modifier or '+0'} differs from the shift of line {held.line}, {held.shift:+d}"
             return [Report("turnaround-shift", message, "use the same shift on both sides", index, held.line)]
         return []

@@ -1,14 +1,14 @@
 """Rules of single transfers: L1BM, L2BM and MV forms, sizes, alignments, sets, selectors."""
 
 from mnc.mncore_backend.assembly.accesses import moves_down
-from mnc.mncore_backend.assembly.modifiers import ALL_L1BS, free_bits, is_legal_set, l1b_selector, l1b_set, mab_shift
+from mnc.mncore_backend.assembly.modifiers import all_l1bs, free_bits, is_legal_set, l1b_selector, l1b_set, mab_shift
 from mnc.mncore_backend.assembly.mv_accesses import mv_form
 from mnc.mncore_backend.assembly.printer import print_operand
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand, Transfer
 from mnc.mncore_backend.checker.findings import Report
 from mnc.mncore_backend.checker.operand_rules import address_reports, destination_reports, source_reports
 from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Port
-from mnc.mncore_backend.target import TAGS, chip
+from mnc.mncore_backend.target import MABS_PER_QUAD, TAGS, chip
 
 _PE_MEMORIES = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)
 
@@ -52,12 +52,13 @@ def _l1bm_port(port: Operand, info: OpcodeInfo) -> list[Report]:
 def _selector(expression: Expression, info: OpcodeInfo) -> list[Report]:
     modifier = expression.modifier
     if modifier.startswith("@"):
-        limit = 3 if info.family == "m4" else chip().mabs_per_l1b - 1
+        limit = MABS_PER_QUAD - 1 if info.family == "m4" else chip().mabs_per_l1b - 1
         if l1b_selector(modifier) > limit:
             rule = "selector-quad" if info.family == "m4" else "selector-range"
             return [Report(rule, f"{info.mnemonic}{modifier}: MABs here are 0 to {limit}", f"use @0 to @{limit}")]
-    elif info.family == "d" and abs(mab_shift(modifier)) >= chip().mabs_per_l1b:
-        return [Report("selector-range", f"{info.mnemonic}{modifier}: shifts are 0 to 15", "take the shift modulo 16")]
+    elif info.family == "d" and abs(mab_shift(modifier)) >= (mabs := chip().mabs_per_l1b):
+        message = f"{info.mnemonic}{modifier}: shifts are 0 to {mabs - 1}"
+        return [Report("selector-range", message, f"take the shift modulo {mabs}")]
     return []
 
 
@@ -101,8 +102,10 @@ def l2bm_reports(expression: Expression, info: OpcodeInfo) -> list[Report]:
         alignment = facts.l1bm_alignment if operand.memory is Memory.L1BM else facts.l2bm_alignment
         found += _aligned(operand, alignment, info.mnemonic)
     if info.operation == "l2bm":
-        if l1b_selector(expression.modifier) >= chip().l1bs_per_l2b:
-            found.append(Report("selector-range", f"l2bm{expression.modifier}: L1Bs are 0 to 7", "use @0 to @7"))
+        last = chip().l1bs_per_l2b - 1
+        if l1b_selector(expression.modifier) > last:
+            message = f"l2bm{expression.modifier}: L1Bs are 0 to {last}"
+            found.append(Report("selector-range", message, f"use @0 to @{last}"))
         return found
     if info.operation == "l2bmb2":
         found.append(Report("pairing-unattested", "which L1Bs l2bmb2 pairs is inferred", "use l2bmb with sets"))
@@ -121,7 +124,7 @@ def _set(expression: Expression, info: OpcodeInfo) -> list[Report]:
         ]
     else:
         listed = []
-    if info.operation == "l2bmi" and (chosen == ALL_L1BS or free_bits(chosen) == 7):
+    if info.operation == "l2bmi" and (chosen == all_l1bs() or free_bits(chosen) == chip().l1bs_per_l2b - 1):
         return [*listed, Report("l1b-set", "l2bmi cannot take all L1Bs as sources", "nothing would move; leave it out")]
     return listed
 
@@ -138,9 +141,8 @@ def mv_reports(transfer: Transfer) -> list[Report]:
         found.append(Report("tag-large", f"tag {transfer.tag:02x} is above 3f", "use a tag from 01 to 3f"))
     for operand in (source, destination):
         if (operand.group or 0) >= chip().groups or (operand.l2b or 0) >= chip().l2bs_per_group:
-            found.append(
-                Report("mv-instance", f"{print_operand(operand)} does not exist", "groups are 0..3, L2Bs 0..1")
-            )
+            limits = f"groups are 0..{chip().groups - 1}, L2Bs 0..{chip().l2bs_per_group - 1}"
+            found.append(Report("mv-instance", f"{print_operand(operand)} does not exist", limits))
     form = mv_form(transfer)
     if form is None:
         shapes = [

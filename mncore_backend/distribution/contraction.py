@@ -14,7 +14,7 @@ from mnc.mncore_backend.distribution.costs import (
     summed_by_update,
 )
 from mnc.mncore_backend.distribution.joint import joint_cut_of
-from mnc.mncore_backend.distribution.problem import WHOLE, Contraction, ContractionPlan, Operand
+from mnc.mncore_backend.distribution.problem import Contraction, ContractionPlan, Operand, half_memory
 from mnc.mncore_backend.distribution.tiles import straddling_steps
 from mnc.mncore_backend.distribution.windows import source_layout
 from mnc.mncore_backend.layout import Axis, Layout
@@ -67,16 +67,16 @@ def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], p
         else:
             steps += price(operand.layout, layout)
         held = layout.local_size if cut is None else min(layout.local_size, cut.held)
-        if operand.in_parts and held > WHOLE:  # parts wait for each other, with their latencies (OPEN-38)
-            steps += chip().mv_latency_steps * held / (WHOLE // 2)
-            held = WHOLE
-        steps += held / 1000 + 1e6 * max(0, held - WHOLE)  # of two equal plans the one with more room
+        if operand.in_parts and held > half_memory():  # parts wait for each other, with their latencies (OPEN-38)
+            steps += chip().mv_latency_steps * held / (half_memory() // 2)
+            held = half_memory()
+        steps += held / 1000 + 1e6 * max(0, held - half_memory())  # of two equal plans the one with more room
     if plan.swapped:  # the result's lanes run along its rows; what comes next mostly wants its columns there
         steps += 20 + 2 * plan.result.local_size
     steps += outlook(plan.result) if problem.home is None else price(plan.result, problem.home)
     following = {problem.result.index(d): following for d, (following, _) in problem.strides.items()}
     steps += straddling_steps(plan.result, following)
-    return steps + 1e6 * max(0, plan.result.local_size - WHOLE)
+    return steps + 1e6 * max(0, plan.result.local_size - half_memory())
 
 
 def _exact_cost(problem: Contraction, candidate: Candidate, exact: PriceWithin, limit: float) -> float:

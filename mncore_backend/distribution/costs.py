@@ -6,7 +6,8 @@ from mnc.mncore_backend.distribution.policy import SPLIT_AXES
 from mnc.mncore_backend.distribution.space import same_places
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.pricing import Resources
-from mnc.mncore_backend.target import cached_per_machine
+from mnc.mncore_backend.pricing.hops import DISTINCT_UNIT, UNIT
+from mnc.mncore_backend.target import CYCLES_PER_STEP, MABS_PER_QUAD, PES_PER_MAB, cached_per_machine, chip
 
 REMEMBERED = 20_000
 """Prices that are remembered: a search over layouts asks for the same ones again and again."""
@@ -16,7 +17,10 @@ def _distinct_mabs(layout: Layout) -> int:
     """MABs of an L1B that get data of their own on the way down: none, one of each quad, or all of them, because only
     the broadcasts to all MABs and to quads make replicas."""
     bits = layout.selected_bits(Axis.MAB)
-    return 1 if bits == 0 else 4 if bits & 3 == 0 else 16
+    if bits == 0:
+        return 1
+    mabs = chip().mabs_per_l1b
+    return mabs // MABS_PER_QUAD if bits & (MABS_PER_QUAD - 1) == 0 else mabs
 
 
 def compute_steps(counts: dict[str, int], precision: str) -> float:
@@ -49,11 +53,18 @@ def arrival(layout: Layout) -> Resources:
     mabs = _distinct_mabs(layout)
     l1bs = 1 << layout.selected_bits(Axis.L1B).bit_count()
     l2b_bits = layout.selected_bits(Axis.L2B)
-    per_l1b = layout.local_size * 4 * mabs
-    from_l2bm, per_l2b = min((per_l1b * l1bs / 64, per_l1b * l1bs), (per_l1b / 32, per_l1b * 8))
-    l2bs = 8 if l2b_bits & 1 and l2b_bits & 6 else 4 if l2b_bits & 6 else 2 if l2b_bits else 1
-    transfer = per_l2b * l2bs / (256 if l2bs > 2 else 128)
-    return Resources(mv=transfer, l2bm=from_l2bm, l1bm=layout.local_size / (4 if mabs == 16 else 8))
+    per_l1b = layout.local_size * PES_PER_MAB * mabs
+    machine = chip()
+    from_l2bm, per_l2b = min(
+        (per_l1b * l1bs / UNIT, per_l1b * l1bs), (per_l1b / DISTINCT_UNIT, per_l1b * machine.l1bs_per_l2b)
+    )
+    halves = machine.l2bs_per_group
+    inside, across = l2b_bits & (halves - 1), l2b_bits & ~(halves - 1)
+    l2bs = (halves if inside else 1) * (machine.groups if across else 1)
+    rate = machine.groups * machine.dram_port_longs_per_cycle * CYCLES_PER_STEP  # half of that when groups share
+    transfer = per_l2b * l2bs / (rate if l2bs > halves else rate / 2)
+    at_once = CYCLES_PER_STEP if mabs == machine.mabs_per_l1b else 2 * CYCLES_PER_STEP
+    return Resources(mv=transfer, l2bm=from_l2bm, l1bm=layout.local_size / at_once)
 
 
 @cached_per_machine(REMEMBERED)
@@ -96,11 +107,12 @@ def reduce_steps(result: Layout, partial: Sequence[Axis], *, spread: bool = True
     """Steps to add partial sums and give the total to everyone who held a part. `spread`: what follows is split over
     the L2Bs, so that a total that all of them hold is divided among them once more, and DRAM saves nothing."""
     local = result.local_size
-    in_l1bm = local * 4 * _distinct_mabs(result)
+    in_l1bm = local * PES_PER_MAB * _distinct_mabs(result)
     in_l2bm = in_l1bm * (1 << result.selected_bits(Axis.L1B).bit_count())
     mabs = result.replicated_bits(Axis.MAB)
     # All MABs, or those of quads, are added on the way up; others exchange bit by bit, four long words at a time.
-    climbing = local / 4 + 12 if mabs in (3, 15) else 2 + mabs.bit_count() * (local + 3)
+    at_once = mabs in (MABS_PER_QUAD - 1, chip().mabs_per_l1b - 1)
+    climbing = local / 4 + 12 if at_once else 2 + mabs.bit_count() * (local + 3)
     # Two transfers of 8 long words per cycle by PDM, or of 32 by the DRAMs, and the way to them.
     by_pdm, by_dram = in_l2bm / 12 + 300, in_l2bm / 48 + 340
     prices = {
@@ -120,11 +132,12 @@ def outlook(result: Layout) -> float:
         if own.dim == len(result.shape) - 1 and own.axis in last:
             last[own.axis] |= (own.size - 1) * own.stride
     # All L2Bs exchange by a transfer that reduces and one that broadcasts, some of them by a transfer each.
-    l2b = 0 if not last[Axis.L2B] else 400 if last[Axis.L2B] == 7 else 2000
+    l2b = 0 if not last[Axis.L2B] else 400 if last[Axis.L2B] == chip().l2bs - 1 else 2000
     return l2b + 15 * (last[Axis.L1B] != 0)
 
 
 def summed_by_update(kept: Layout, other: Layout) -> list[Axis]:
     """Axes over which a gradient of the kept factor is a sum that is worth avoiding: the L2Bs, if the other factor is
     spread over them and every one has a replica. Sums inside an L2B are cheap, and other plans have theirs."""
-    return [Axis.L2B] if kept.replicated_bits(Axis.L2B) == 7 and other.selected_bits(Axis.L2B) else []
+    everywhere = kept.replicated_bits(Axis.L2B) == chip().l2bs - 1
+    return [Axis.L2B] if everywhere and other.selected_bits(Axis.L2B) else []

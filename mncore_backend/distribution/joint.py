@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import ceil, isqrt, prod
 
 from mnc.mncore_backend.distribution.costs import arrival
-from mnc.mncore_backend.distribution.problem import WHOLE, Contraction, ContractionPlan, Operand
+from mnc.mncore_backend.distribution.problem import Contraction, ContractionPlan, Operand, half_memory
 from mnc.mncore_backend.distribution.space import Access
 from mnc.mncore_backend.distribution.windows import tiled_access
 from mnc.mncore_backend.layout import Axis, Layout
@@ -62,9 +62,9 @@ def joint_cut(left: Factor, right: Factor, result: Layout, contracted: Iterable[
         if len(sizes) != 1 or sizes != right.address_sizes(dim):
             continue
         largest = max(left.layout.local_size, right.layout.local_size)
-        parts = min(sizes[0], max(wanted, ceil(largest / (WHOLE // 2))), MOST)
+        parts = min(sizes[0], max(wanted, ceil(largest / (half_memory() // 2))), MOST)
         each = ceil(sizes[0] / parts)
-        if wanted >= 2 and largest // sizes[0] * each <= WHOLE:
+        if wanted >= 2 and largest // sizes[0] * each <= half_memory():
             return JointCut(dim, sizes[0], each, largest // sizes[0] * each)
     return None
 

@@ -3,14 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.distribution.policy import PLAIN, Policy
 from mnc.mncore_backend.distribution.space import Access, Digits
 from mnc.mncore_backend.distribution.windows import Windows, kernel_dims
 from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.target import chip
 
-WHOLE = 1024
-"""Long words of a PE that a factor or result should not exceed: half of a local memory. Factors that come in parts of
-half of it are held twice, the one that is used and the one that arrives."""
+
+def half_memory() -> int:
+    """Long words of a PE that a factor or result should not exceed: half of a local memory. Factors that come in parts
+    of half of it are held twice, the one that is used and the one that arrives."""
+    return chip().memories[Memory.LM0].longs // 2
 
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from mnc.mncore_backend.distribution.candidates import all_plans, dims_by_role, partial_bits
 from mnc.mncore_backend.distribution.costs import Resources, arrival, kernel_resources
 from mnc.mncore_backend.distribution.joint import comes_by_channels, joint_cut_of
-from mnc.mncore_backend.distribution.problem import WHOLE, Contraction, ContractionPlan
+from mnc.mncore_backend.distribution.problem import Contraction, ContractionPlan, half_memory
 from mnc.mncore_backend.distribution.space import LANE_COUNT, Access
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.pricing import reduction
@@ -138,7 +138,7 @@ def plan_whole(problem: Contraction, *, leaves: bool) -> TilePlan | None:
     fit. If the result `leaves` for DRAM, sums over the chip are left to its store."""
     best: TilePlan | None = None
     for plan, held in all_plans(problem, leaves=leaves):
-        if max(layout.local_size for layout in (plan.left, plan.right, plan.result)) > WHOLE:
+        if max(layout.local_size for layout in (plan.left, plan.right, plan.result)) > half_memory():
             continue
         cut = joint_cut_of(problem, plan)
         parts = 1 if cut is None else cut.parts
@@ -203,7 +203,7 @@ class _Tiles:
         sizes = [self.plan.left.local_size, self.plan.right.local_size, self.plan.result.local_size]
         held = sum(factor.held(self.moving, self.counts) * factor.layout.local_size for factor in self.factors)
         held += sizes[2] * min(2, self.results)
-        return max(0, max(sizes) - WHOLE, held - ROOM)
+        return max(0, max(sizes) - half_memory(), held - ROOM)
 
     def _loads(self) -> list[tuple[int, int]]:
         """For both factors how many of their tiles arrive in all, and while the outermost index is the first."""
@@ -289,7 +289,7 @@ def stages(problem: Contraction) -> Stages | None:
     for plan, held in all_plans(problem):
         cut = joint_cut_of(problem, plan)
         factors = max(plan.left.local_size, plan.right.local_size)
-        if max(factors if cut is None else min(factors, cut.held), plan.result.local_size) > WHOLE:
+        if max(factors if cut is None else min(factors, cut.held), plan.result.local_size) > half_memory():
             continue
         busy = kernel_resources(held, problem.precision) + arrival(plan.left) + arrival(plan.right)
         found = Stages(busy.mv, max(busy.mau, busy.alu, busy.l2bm, busy.l1bm), comes_by_channels(problem, plan))

@@ -5,7 +5,7 @@ from itertools import combinations
 from math import prod
 
 from mnc.mncore_backend.distribution.policy import SPLIT_AXES
-from mnc.mncore_backend.distribution.problem import WHOLE
+from mnc.mncore_backend.distribution.problem import half_memory
 from mnc.mncore_backend.distribution.space import (
     LANE_COUNT,
     LANES,
@@ -193,7 +193,7 @@ def _steps_from_dram(
     hardly leave room for anything else, the smallest is the cheapest."""
     tiled = [tiled_layout(windows, extents, digits) for windows, layout in operands if layout is None]
     largest = max((layout.local_size for layout in tiled), default=0)
-    if largest > WHOLE:
+    if largest > half_memory():
         return NO_ROOM + largest
     come = sum(arrival(layout).total for layout in tiled)
     result = project([extents[d] for d in dims], [digits[d] for d in dims], tuple(range(len(dims))))

@@ -63,7 +63,7 @@ class Machine:
         threads: threads that share the work, by default two.
         output: receives every line that ``d get`` prints, besides `dump`.
         dirty: seed of random words that all memories start with (vendor mode only).
-        target: the machine that is emulated, by default the one in use, which is MN-Core 2 unless something else is said.
+        target: the machine that is emulated, by default the one in use.
 
     Raises:
         ValueError: `dirty` in strict mode, or a machine that the kernels are not made for.
@@ -251,7 +251,8 @@ class Machine:
     def longs(self, memory: Memory) -> U64:
         """Writable view of a memory as long words: PE memories [L2B, L1B, MAB, PE, address], T the same with
         [..., cycle 4, MSB/LSB 2], matrix banks [L2B, L1B, MAB, PE, row 16], L1BM [L2B, L1B, address], L2BM [L2B,
-        address], PDM [group, address]. Writing through the view does not count as a write for the strict checks; `poke` does."""
+        address], PDM [group, address]. Writing through the view does not count as a write for the strict checks; `poke`
+        does."""
         self.engine.flush()
         return self.engine.state.longs(memory)
 

@@ -17,7 +17,7 @@ from mnc.mncore_backend.distribution.costs import (
     summed_by_update,
 )
 from mnc.mncore_backend.distribution.joint import joint_cut_of
-from mnc.mncore_backend.distribution.problem import WHOLE
+from mnc.mncore_backend.distribution.problem import half_memory
 from mnc.mncore_backend.distribution.tiles import straddling_steps
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.movements import Movement, Movements
@@ -152,9 +152,9 @@ def _own_parts(problem: Contraction, plan: ContractionPlan, counts: dict[str, in
             yield Part("arrival", coming.l2bm + coming.l1bm)
             yield Part("fetched", coming.mv)
         if cut is not None:
-            yield Part("moves", TOO_LARGE * max(0, min(layout.local_size, cut.held) - WHOLE))
+            yield Part("moves", TOO_LARGE * max(0, min(layout.local_size, cut.held) - half_memory()))
         elif not operand.in_parts:
-            yield Part("moves", TOO_LARGE * max(0, layout.local_size - WHOLE))
+            yield Part("moves", TOO_LARGE * max(0, layout.local_size - half_memory()))
     following = {problem.result.index(d): following for d, (following, _) in problem.strides.items()}
     yield Part("halos", straddling_steps(plan.result, following))
-    yield Part("moves", TOO_LARGE * max(0, plan.result.local_size - WHOLE))
+    yield Part("moves", TOO_LARGE * max(0, plan.result.local_size - half_memory()))

@@ -5,12 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.pricing.facts import IN_ADDRESS, LEVELS, REPLICAS, Facts, axis_of
 from mnc.mncore_backend.pricing.hops import UNIT, cheapest
+from mnc.mncore_backend.target import PES_PER_MAB, chip
 
 L2B, L1B, MAB, PE, W = range(len(LEVELS))
-SCRATCH = 512
-"""Long words that arrive in a PE before it picks from them."""
+
+
+def _scratch() -> int:
+    """Long words that arrive in a PE before it picks from them."""
+    return chip().memories[Memory.LM0].longs // 4
+
 
 AMOUNTS = (
     "source longs", "target longs", "tile longs", "collected in an L1B", "collected in an L2B", "collected",
@@ -96,8 +102,9 @@ def crossing(source: Facts, target: Facts, *, longs: int = 0, crossed: int = IN_
 def _amounts(source: Facts, target: Facts, longs: int, stays: Sequence[bool], changes: _Changes) -> tuple[float, ...]:
     """In the order of `AMOUNTS`."""
     alike = source.mabs == 1
-    width = UNIT if stays[MAB] and not alike else 4 if stays[PE] else 1
-    in_l1b = source.longs * (4 if alike else UNIT)
+    row = chip().l1bm_families["d"].rate
+    width = row if stays[MAB] and not alike else PES_PER_MAB if stays[PE] else 1
+    in_l1b = source.longs * (PES_PER_MAB if alike else row)
     in_l2b = in_l1b * (1 if stays[L1B] else source.l1bs)
     whole = in_l2b * (1 if stays[L2B] else source.l2bs)
     wanted = shared = whole
@@ -111,5 +118,5 @@ def _amounts(source: Facts, target: Facts, longs: int, stays: Sequence[bool], ch
     brought = hops.longs * (1 if stays[L2B] else target.l2bs)
     return (
         source.longs, target.longs, longs, in_l1b, in_l2b, whole, wanted, passing, shared / width,
-        longs * (1 + passing / SCRATCH), brought, hops.l2bm, hops.l1bm,
+        longs * (1 + passing / _scratch()), brought, hops.l2bm, hops.l1bm,
     )  # fmt: skip

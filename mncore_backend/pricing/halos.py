@@ -85,7 +85,7 @@ def halos(
 
 def _across(own: Facts, cut: _Cut, axis: Axis, wanted: float) -> Resources:
     """What it takes to bring `wanted` long words to every PE at an end of the dimension."""
-    width = 4 if own.mabs == 1 else UNIT
+    width = chip().l1bm_families["m" if own.mabs == 1 else "d"].rate
     mabs, l1bs = cut.size(Axis.MAB, axis), cut.size(Axis.L1B, axis) if axis is Axis.L2B else 1
     given = min(wanted, own.longs)
     up, down = given * width / mabs, wanted * width / mabs  # long words of an L1B

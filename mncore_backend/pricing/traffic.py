@@ -7,9 +7,18 @@ from mnc.mncore_backend.pricing.hops import cheapest
 from mnc.mncore_backend.pricing.resources import Resources
 from mnc.mncore_backend.target import CYCLES_PER_STEP, cached_per_machine, chip
 
-BROADCAST_RATE, PAIR_RATE = 32, 16
-"""Long words per cycle that an L2BM takes where all of them get the same, or where two or four kinds of L2Bs share what
-comes from DRAM."""
+
+def _arrival_rate(free_l2b: int) -> float:
+    """Long words per cycle of one L2BM, given the bits of L2Bs that get the same: all do, those of a group, those of
+    the same number in all groups, or none, and then the L2Bs of a group take turns."""
+    machine = chip()
+    inside = machine.l2bs_per_group - 1
+    across = machine.l2bs - 1 & ~inside
+    port = machine.dram_port_longs_per_cycle
+    if free_l2b == machine.l2bs - 1:
+        return port * machine.groups / machine.l2bs_per_group
+    shared = (inside and free_l2b & inside) or (across and free_l2b & across == across)
+    return port if shared else port / machine.l2bs_per_group
 
 
 @cached_per_machine(REMEMBERED)
@@ -17,9 +26,7 @@ def arrival(layout: Layout) -> Resources:
     """What it takes to bring a tensor from DRAM to the PEs."""
     own = facts(layout)
     hops = cheapest(own)
-    shared = own.free_l2b & 1 or own.free_l2b & 6 == 6
-    rate = BROADCAST_RATE if own.free_l2b == 7 else PAIR_RATE if shared else PAIR_RATE / 2
-    data = hops.longs / rate / CYCLES_PER_STEP
+    data = hops.longs / _arrival_rate(own.free_l2b) / CYCLES_PER_STEP
     return Resources(
         mv=max(data, chip().mv_issue_interval_steps),
         l2bm=hops.l2bm,
@@ -33,9 +40,10 @@ def store(layout: Layout) -> Resources:
     """What it takes to bring one replica of a tensor from the PEs to DRAM."""
     own = facts(layout)
     hops = cheapest(own, upward=True)
-    halves = 1 if own.free_l2b & 1 else 2
-    data = halves * hops.longs / PAIR_RATE / CYCLES_PER_STEP
-    groups = 1 if own.free_l2b & 6 == 0 else own.l2bs // halves
+    inside = chip().l2bs_per_group - 1
+    halves = 1 if own.free_l2b & inside else chip().l2bs_per_group
+    data = halves * hops.longs / chip().dram_port_longs_per_cycle / CYCLES_PER_STEP
+    groups = 1 if own.free_l2b & ~inside == 0 else own.l2bs // halves
     return Resources(
         mv=max(data, halves * groups * chip().mv_issue_interval_steps),
         l2bm=hops.l2bm,

@@ -42,7 +42,7 @@ def timing_of(transfer: Transfer) -> TransferTiming:
     ports = [
         (access.memory, instance, access.write)
         for access in transfer_accesses(transfer)
-        for instance in range(8)
+        for instance in range(access.instances.bit_length())
         if access.memory is not Memory.DAR and access.instances >> instance & 1
     ]
     return _shared(-(-cycles // CYCLES_PER_STEP), tuple(ports))

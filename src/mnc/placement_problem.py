@@ -8,7 +8,7 @@ from mnc.core.context import make_context
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.pose_placement import Poser
 from mnc.lowering.onnx_to_graph.importer import import_model
-from mnc.mncore_backend.distribution.problem import WHOLE
+from mnc.mncore_backend.distribution.problem import half_memory
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.options import Options
 from mnc.several_layouts import DECISION, FIRST_STAGE
@@ -34,4 +34,4 @@ def problem_of_model(model: Any, options: Options, shapes: Mapping[str, Any] | N
     Pipeline(tuple(entries[:before])).run(module)
     with module.context, ir.Location.unknown():
         (function,) = (op.operation for op in module.body.operations if op.operation.name == "func.func")
-        return Poser(options.precision, Homes({})).pose(function, WHOLE)
+        return Poser(options.precision, Homes({})).pose(function, half_memory())

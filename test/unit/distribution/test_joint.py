@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mnc.mncore_backend.distribution import Contraction, Operand, Window
 from mnc.mncore_backend.distribution.candidates import possible_plans
 from mnc.mncore_backend.distribution.joint import joint_cut_of
-from mnc.mncore_backend.distribution.problem import WHOLE
+from mnc.mncore_backend.distribution.problem import half_memory
 
 
 def convolution(batch: int, channels: int, side: int, results: int) -> Contraction:
@@ -26,17 +26,17 @@ def test_parts_fit_and_cover_both_factors_alike(batch: int, channels: int, side:
         cut = joint_cut_of(problem, plan)
         if cut is not None:
             assert problem.roles()[cut.dim] == "k"
-            assert cut.held <= WHOLE
+            assert cut.held <= half_memory()
             assert 2 <= cut.parts <= cut.size
             assert (cut.parts - 1) * cut.each < cut.size <= cut.parts * cut.each
 
 
-def test_small_factors_come_whole() -> None:
+def test_small_factors_come_half_memory() -> None:
     problem = convolution(1, 16, 8, 16)
     assert all(joint_cut_of(problem, plan) is None for plan, _ in possible_plans(problem))
 
 
-def test_factors_that_others_read_come_whole() -> None:
+def test_factors_that_others_read_come_half_memory() -> None:
     problem = convolution(8, 64, 56, 64)
     assert any(joint_cut_of(problem, plan) is not None for plan, _ in possible_plans(problem))
     for side in ("left", "right"):

@@ -10,7 +10,7 @@ from mnc.mncore_backend.distribution import (
     source_layout,
     with_addresses,
 )
-from mnc.mncore_backend.distribution.problem import WHOLE
+from mnc.mncore_backend.distribution.problem import half_memory
 from mnc.mncore_backend.distribution.tiles import aligned_digits, possible_tiles, straddling_steps
 from mnc.mncore_backend.distribution.windows import follow
 from mnc.mncore_backend.layout import Axis, Digit, Layout, parse
@@ -56,7 +56,7 @@ def test_weights_that_come_in_parts_may_exceed_local_memory() -> None:
     """Two large layers and the pooling after them: pixels everywhere, tiles that suit the pooling, all weights in all
     MABs, so that only halos move."""
     first = plan_contraction(convolution(224, 64, 2))
-    assert first.right.local_size > WHOLE
+    assert first.right.local_size > half_memory()
     assert straddling_steps(first.result, {2: 2, 3: 2}) == 0.0
 
 
