@@ -8,7 +8,7 @@ from mnc.mncore_backend.emulator.context import Context
 from mnc.mncore_backend.emulator.decode_l1bm import known_upper
 from mnc.mncore_backend.emulator.destinations import find_store
 from mnc.mncore_backend.emulator.l2bm import plan_l2bm
-from mnc.mncore_backend.emulator.operands import WORDS, StaticError, check_static, find_source
+from mnc.mncore_backend.emulator.operands import WORD_MEMORIES, StaticError, check_static, find_source
 from mnc.mncore_backend.emulator.template import Binding
 
 Table = dict[int, Binding]
@@ -26,7 +26,7 @@ def _operand(expression: Expression, place: int) -> tuple[Operand, bool]:
 def is_fit(operand: Operand) -> bool:
     """Is an operand found in the same rows whenever a step is executed? Single words are fetched by kernels of their
     own."""
-    if operand.memory not in WORDS:
+    if operand.memory not in WORD_MEMORIES:
         return True
     return operand.width > 1 and operand.mask is None and not operand.t_indirect and operand.pe_offset is None
 

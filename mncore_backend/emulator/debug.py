@@ -45,7 +45,7 @@ def _counts() -> tuple[int, ...]:
 def sizes() -> dict[Memory, int]:
     """Long words, or rows of a matrix register, of one copy of each memory."""
     shown = (*LEVELS, *_WORD_MEMORIES, Memory.MATRIX_X, Memory.MATRIX_Y)
-    rows = dict.fromkeys((Memory.MATRIX_X, Memory.MATRIX_Y), 16)
+    rows: dict[Memory, int] = {Memory.MATRIX_X: 16, Memory.MATRIX_Y: 16}
     return {memory: rows.get(memory, geometry().longs[memory]) for memory in shown}
 
 

@@ -5,7 +5,7 @@ from functools import cache
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
 from mnc.mncore_backend.emulator import kernels
 from mnc.mncore_backend.emulator.arena import CYCLES, Rows
-from mnc.mncore_backend.emulator.operands import WORDS, StaticError
+from mnc.mncore_backend.emulator.operands import WORD_MEMORIES, StaticError
 from mnc.mncore_backend.emulator.plan import Value
 from mnc.mncore_backend.emulator.step import StepDecoder
 
@@ -97,7 +97,7 @@ def decode_matrix_write(step: StepDecoder, expression: Expression) -> None:
     if two_long and (precision != "h" or target.address % 2):
         raise StaticError("a 2-long matrix write exists for halves and even rows only")
     source = expression.sources[0]
-    if precision == "h" and source.memory in WORDS and source.suffix != "r" and source.width != target.width:
+    if precision == "h" and source.memory in WORD_MEMORIES and source.suffix != "r" and source.width != target.width:
         raise StaticError("source and matrix register of hmwrite must have the same width")
     pace = 2 if two_long else 1
     rows = [(target.address + pace * cycle) % count for cycle in range(CYCLES)]

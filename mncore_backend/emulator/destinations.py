@@ -14,7 +14,7 @@ from mnc.mncore_backend.emulator.masks import OPEN_MASK, ResolvedMask, bits_of, 
 from mnc.mncore_backend.emulator.operands import (
     NO_DISPLACEMENT,
     REGION,
-    WORDS,
+    WORD_MEMORIES,
     StaticError,
     check_static,
     following_rows,
@@ -83,7 +83,7 @@ class Writer:
             self._store_base(memory, value, mask)
         elif memory is Memory.T:
             self._store_t(operand, value, mask)
-        elif memory in WORDS:
+        elif memory in WORD_MEMORIES:
             check_static(operand, self.strict)
             if is_dynamic(operand, self.context):
                 self._store_dynamic(operand, value, mask)
