@@ -18,6 +18,7 @@ from mnc.core.pass_base import Pass
 from mnc.core.pipeline_text import ROOT, Element, element_error, parse_elements, print_elements
 from mnc.core.recording import recording_hooks
 from mnc.core.reproducer import write_reproducer, write_reproducer_file
+from mnc.core.surroundings import surroundings
 
 _WRONG_ANCHOR = re.compile(r"restricted to '([\w.]+)' on a PassManager intended to run on '([\w.]+)'")
 _UNKNOWN = "does not refer to a registered pass"
@@ -252,7 +253,7 @@ class Pipeline:
         original = module.operation.clone()
         for hook in hooks:
             hook.start(module)
-        with rare_collection():
+        with rare_collection(), surroundings(module):
             for index, entry in enumerate(self.entries):
                 for hook in hooks:
                     hook.before(entry, module)

@@ -17,6 +17,7 @@ from mnc.dialects.mncore.movement import (
     Ul,
     summed_axes,
 )
+from mnc.dialects.mncore.target import MACHINE, machine_of, name_machine
 
 
 def attach_interfaces() -> None:
@@ -29,7 +30,7 @@ def attach_interfaces() -> None:
 
 
 __all__ = [
-    "DIALECT", "Buffer", "Constant", "Dl", "Fetch", "FillPadding", "Gather", "Image", "Instruction", "Kept", "Lookup",
-    "Matmul", "Memory", "Placed", "Reduce", "Relayout", "Resident", "Scratch", "Spill", "Statement", "Ul",
-    "reduced_axes", "summed_axes",
+    "DIALECT", "MACHINE", "Buffer", "Constant", "Dl", "Fetch", "FillPadding", "Gather", "Image", "Instruction", "Kept",
+    "Lookup", "Matmul", "Memory", "Placed", "Reduce", "Relayout", "Resident", "Scratch", "Spill", "Statement", "Ul",
+    "machine_of", "name_machine", "reduced_axes", "summed_axes",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import parse
+from mnc.mncore_backend.target import named
 
 Check = Callable[[Any], bool]
 
@@ -41,6 +42,16 @@ def _memories(value: Any) -> bool:
     return _string(value) and all(name in Memory.__members__ for name in value.value.split(","))
 
 
+def _machine(value: Any) -> bool:
+    if not _string(value):
+        return False
+    try:
+        named(value.value)
+    except ValueError:
+        return False
+    return True
+
+
 def _slice(value: Any) -> bool:
     if not isinstance(value, ir.DictAttr) or not all(name in value and _integers(value[name]) for name in _SLICE):
         return False
@@ -56,6 +67,7 @@ ANYWHERE: dict[str, tuple[Check, str]] = {
     "mncore.operands": (_layouts, 'a list of layouts in quotes, such as ["((4_PE:1, 2_W:1))"]'),
     "mncore.chosen": (_integer, "an integer"),
     "mncore.parts": (_integers, "array<i64: NUMBER, LONGS>"),
+    "mncore.machine": (_machine, "a machine in quotes, such as \"small\""),
     "mncore.trips": (_integer, "an integer"),
     "mncore.slice": (_slice, "{shape = array<i64: ...>, starts = array<i64: ...>}, a start per dimension and trip"),
 }

@@ -1,7 +1,7 @@
 """How much of each memory a movement takes at a time: parts of what the machine has."""
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.movement.transfers import MV_UNIT
+from mnc.mncore_backend.movement.transfers import MV_UNIT, alignment
 from mnc.mncore_backend.target import chip
 
 
@@ -12,7 +12,7 @@ def room(memory: Memory, share: int, of: int) -> int:
 
 def slice_of_l1bm() -> int:
     """Long words of L1BM that one slice of a large tensor takes; in L2BM it takes up to that times the L1Bs."""
-    return room(Memory.L1BM, 1, 16)
+    return max(alignment(), room(Memory.L1BM, 1, 16))
 
 
 def half_of_l1bm() -> int:

@@ -7,6 +7,8 @@ from mnc.mncore_backend.target.instruction_set import LONG_BYTES, MABS_PER_QUAD,
 
 MOST_UNITS = {"groups": 4, "l2bs_per_group": 2, "l1bs_per_l2b": 8, "mabs_per_l1b": 16}
 """What operands, sets of L1Bs and MAB shifts have bits for."""
+LEAST_UNITS = {"l1bs_per_l2b": 2, "mabs_per_l1b": MABS_PER_QUAD}
+"""A block of l2bmd is no smaller than one of l2bmb, and MABs come in quads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +26,7 @@ class Level:
 @dataclass(frozen=True)
 class Hierarchy:
     """Units of each level under one of the level above; a MAB always has `PES_PER_MAB` PEs. All are powers of two, as
-    coordinates are bit fields, no more than instructions can name, and MABs come in quads; raises ValueError
-    otherwise."""
+    coordinates are bit fields, no more than instructions can name; raises ValueError otherwise."""
 
     groups: int
     l2bs_per_group: int
@@ -34,7 +35,7 @@ class Hierarchy:
 
     def __post_init__(self) -> None:
         for name, most in MOST_UNITS.items():
-            count, least = getattr(self, name), MABS_PER_QUAD if name == "mabs_per_l1b" else 1
+            count, least = getattr(self, name), LEAST_UNITS.get(name, 1)
             if not least <= count <= most or count & (count - 1):
                 raise ValueError(f"{name} is a power of two from {least} to {most}, not {count}")
 

@@ -29,6 +29,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.ideal import Ideal
 from mnc.mncore_backend.program import Buffer
+from mnc.mncore_backend.target import MN_CORE_2, named
 from mnc.npz import UNREADABLE, open_npz
 
 FORMAT = 2
@@ -62,6 +63,7 @@ def memory_map(executable: Executable) -> dict[str, Any]:
         "unread": list(executable.unread),
         "may_hold_nan": list(executable.may_hold_nan),
         "preferences": list(executable.preferences),
+        "machine": executable.machine,
         "ideal": None if executable.ideal is None else asdict(executable.ideal),
         "companions": [name for name in COMPANIONS if getattr(executable, name) is not None],
     }
@@ -189,7 +191,8 @@ def _read(source: Path) -> Executable:
     preferences = tuple(described.get("preferences", ()))
     ideal = None if described.get("ideal") is None else Ideal(**described["ideal"])
     read = Executable(text, tensors, nodes, str(source / PROGRAM), unread=unread, preferences=preferences, ideal=ideal)
-    return replace(read, may_hold_nan=tuple(described.get("may_hold_nan", ())), **companions)
+    machine = named(described.get("machine", MN_CORE_2.name)).name
+    return replace(read, may_hold_nan=tuple(described.get("may_hold_nan", ())), machine=machine, **companions)
 
 
 def _tensor(entry: dict[str, Any], arrays: Any) -> HostTensor:

@@ -15,11 +15,13 @@ from mnc.core.explanation import explain
 from mnc.core.files import replace_file
 from mnc.core.pipeline import Pipeline
 from mnc.core.recording import unrecorded
+from mnc.dialects.mncore.target import machine_of, name_machine
 from mnc.executable import Executable
 from mnc.layers import compiled_in_layers, nested_modules, outlined
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.mncore_backend.ideal import Ideal
 from mnc.mncore_backend.preferences import Preference
+from mnc.mncore_backend.target import chip, named, use
 from mnc.options import Options
 from mnc.passes.autodiff.signature import Signature, find_main
 from mnc.passes.graph.count_work import WORK
@@ -46,7 +48,8 @@ def run_stages(module: Any, options: Options) -> None:
     layouts prefer, `several_layouts` decides.
 
     Raises CompileError as passes do, and for decisions among the options that no pass can follow."""
-    with fixing(options.decisions) as choices:
+    name_machine(module, named(options.machine))
+    with fixing(options.decisions) as choices, use(named(options.machine)):
         _run_stages(module, options)
     choices.check()
 
@@ -99,6 +102,11 @@ def _ideal(module: Any) -> Ideal | None:
 def to_executable(module: Any) -> Executable:
     """Program text and host tensors of a module that went through all stages; with the programs that fill and empty
     what it keeps in local memory."""
+    with use(machine_of(module) or chip()):
+        return _to_executable(module)
+
+
+def _to_executable(module: Any) -> Executable:
     noted: dict[str, Any] = {"preferences": preferences_of(module), "ideal": _ideal(module)}
     if parts := nested_modules(module):
         return replace(in_a_row([program_of(part) for part in parts.values()]), **noted)
@@ -130,7 +138,7 @@ def compile(
     chosen = options or Options()
     context = make_context()
     try:
-        with events.span("stage", "import"):
+        with events.span("stage", "import"), use(named(chosen.machine)):
             module = import_model(model, context, shapes={**chosen.shapes, **(shapes or {})})
         note_updates(module, chosen.updates)
         names = Signature(find_main(module)).argument_names()

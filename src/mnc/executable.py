@@ -13,6 +13,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.input_checks import check_input, check_seed, refuse_nan
 from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.ideal import Ideal
+from mnc.mncore_backend.target import MN_CORE_2, named
 
 if TYPE_CHECKING:
     from mnc.origin import Origin
@@ -69,7 +70,7 @@ class RunResult:
 class Executable:
     """A program and its host tensors. `line_nodes` names the ONNX nodes of every line of the text, `source` the text
     itself in messages, `unread` inputs of the model that nothing reads: values are accepted and left aside;
-    `may_hold_nan` inputs whose NaN no arithmetic reads;
+    `machine` is the name of the machine that it is for; `may_hold_nan` inputs whose NaN no arithmetic reads;
     `preferences` are those about layouts that it was compiled with; `ideal` is the work of the model, None where the
     pass `count-work` did not run; `cache_key` is the key of its entry in the cache, if it has one; `origin` says what
     it was compiled from, unless it was read from a directory.
@@ -86,6 +87,7 @@ class Executable:
     read_back: "Executable | None" = None
     unread: tuple[str, ...] = ()
     may_hold_nan: tuple[str, ...] = ()
+    machine: str = MN_CORE_2.name
     preferences: tuple[str, ...] = ()
     ideal: Ideal | None = None
     cache_key: str = field(default="", compare=False, repr=False)
@@ -185,7 +187,7 @@ class Executable:
         if dirty is not None and mode != "vendor":
             hint = "strict mode follows the words that nobody wrote; give mode='vendor'"
             raise CompileError("random words in memory are for vendor mode", hint=hint)
-        machine = Machine(mode=mode, dirty=dirty)
+        machine = Machine(mode=mode, dirty=dirty, target=named(self.machine))
         self._check_names(inputs)
         outputs: dict[str, np.ndarray] = {}
         statistics = None
@@ -202,6 +204,7 @@ class Executable:
 
         `program` is the text, or its statements if it is run many times.
         """
+        self._check_machine(machine)
         self.load(machine, inputs)
         machine.run(program, self.source)
         outputs: dict[str, np.ndarray] = {}
@@ -212,6 +215,11 @@ class Executable:
                 part = (part.view(words) | outputs[tensor.name].view(words)).view(part.dtype)
             outputs[tensor.name] = part
         return outputs
+
+    def _check_machine(self, machine: Any) -> None:
+        if machine.target is not named(self.machine):
+            message = f"the program is for the machine {self.machine}, and this one is {machine.target.name}"
+            raise CompileError(message, hint="compile the model for the machine that it is to run on")
 
     def _check_names(self, inputs: Mapping[str, Any]) -> None:
         names = {tensor.name for tensor in self.inputs}

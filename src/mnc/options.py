@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, get_args
 
 from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.preferences import Preference
+from mnc.mncore_backend.target import MN_CORE_2, named
 
 Precision = Literal["single", "pseudo-single"]
 Resident = Literal["nothing", "updates", "state", "batch"]
@@ -33,6 +34,8 @@ class Options:
             what kernels need beside them does not fit.
         decisions: decision -> node -> candidate: what is decided otherwise than the compiler would, as `mnc tune` finds
             it and schedule files hold it.
+        machine: what is compiled for: ``mn-core-2``, or another machine of its kind, with numbers that differ from it
+            behind commas, as in ``small,LM0=1024``; see `mncore_backend/target/machines.py`.
         dump_dir: directory that gets the IR after each stage, constants elided.
 
     Raises:
@@ -48,10 +51,16 @@ class Options:
     room: int = 100
     region: int = 36
     decisions: dict[str, dict[str, str]] = field(default_factory=dict)
+    machine: str = MN_CORE_2.name
 
     def __post_init__(self) -> None:
         _one_of("precision", self.precision, get_args(Precision))
         _one_of("resident", self.resident, get_args(Resident))
+        try:
+            named(self.machine)
+        except (ValueError, AttributeError, TypeError) as error:
+            message = str(error) if isinstance(error, ValueError) else f"the machine is {_kind(self.machine)}"
+            raise CompileError(message, hint="write it as small,LM0=1024") from None
         for name, percent in (("room", self.room), ("region", self.region)):
             if not isinstance(percent, int) or not 1 <= percent <= 100:
                 raise CompileError(f"there is no {name} of {percent!r} percent", hint="give a number from 1 to 100")

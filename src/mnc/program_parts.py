@@ -12,6 +12,7 @@ from mnc.lowering.linalg_to_spmd.numbered_weights import NumberedWeights
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emit import emit_unit, line_nodes
 from mnc.mncore_backend.program_ir import Image, read_attribute, read_images, read_trips, read_unit
+from mnc.mncore_backend.target import chip
 from mnc.mncore_backend.trips import Trips, check_dram, gap, shifted
 
 
@@ -37,7 +38,7 @@ def program_of(module: Any) -> Part:
         nodes = _renamed(nodes, len(unit.statements), renamed)
     used = [b for b in unit.program.buffers if b.memory is Memory.DRAM and b.base is not None]
     end = trips.end if trips is not None else max((b.base + b.size for b in used if b.base is not None), default=0)
-    return Part(Executable(text, tuple(tensors), tuple(nodes)), end)
+    return Part(Executable(text, tuple(tensors), tuple(nodes), machine=chip().name), end)
 
 
 def _weights(images: Sequence[Image], weights: NumberedWeights) -> dict[Image, list[tuple[str, Any]]]:
@@ -87,7 +88,7 @@ def in_a_row(parts: Sequence[Part]) -> Executable:
         tensors += [_moved(tensor, base) for tensor in part.program.tensors]
         base += part.dram
         check_dram(base)
-    return Executable("".join(texts), tuple(tensors), tuple(nodes))
+    return Executable("".join(texts), tuple(tensors), tuple(nodes), machine=chip().name)
 
 
 def _moved(tensor: HostTensor, base: int) -> HostTensor:

@@ -13,7 +13,7 @@ from rich.text import Text
 from mnc.core.diagnostics import NODE_SEPARATOR
 from mnc.executable import Executable
 from mnc.mncore_backend.ideal import Ideal
-from mnc.mncore_backend.target import LONG_BYTES
+from mnc.mncore_backend.target import LONG_BYTES, named, use
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.cost import Cost
@@ -60,7 +60,12 @@ def report(executable: Executable) -> dict[str, Any]:
     from mnc.mncore_backend.cost import cost_of
 
     nodes = [set(names.split(NODE_SEPARATOR)) for names in executable.line_nodes]
-    cost = cost_of(parse_program(executable.text), nodes or None)
+    with use(named(executable.machine)):
+        cost = cost_of(parse_program(executable.text), nodes or None)
+        return _report(executable, cost)
+
+
+def _report(executable: Executable, cost: "Cost") -> dict[str, Any]:
     ideal = executable.ideal
     return {
         "format": FORMAT,

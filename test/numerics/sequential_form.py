@@ -11,6 +11,7 @@ from mnc.mncore_backend import schedule
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.program import Program
 from mnc.mncore_backend.scheduling import scheduled_lines, sequential
+from mnc.mncore_backend.target import named, use
 
 MOST = 20_000
 """Operations of a program that is compared. Its sequential form takes a step for each, with idle steps between: a
@@ -36,10 +37,12 @@ class Comparisons:
         if not all(known):
             self.left_out += 1
             return
-        machine, found = Machine(), {}
+        machine, found = Machine(target=named(program.machine)), {}
         for part, operations in zip(program.parts, known, strict=True):
             assert operations is not None
-            found |= part.run_on(machine, sequential(operations).statements, inputs)
+            with use(machine.target):
+                statements = sequential(operations).statements
+            found |= part.run_on(machine, statements, inputs)
         self.compared += 1
         for name, value in outputs.items():
             if value.tobytes() != found[name].tobytes():

@@ -15,11 +15,11 @@ width = st.one_of(st.sampled_from([1, 7, 10, 31, 97, 784]), st.integers(1, 200))
 EXP_ULPS = 32  # subtraction of the maximum, exponential, sum and quotient of a softmax
 
 
-def check(widths: list[int], batch: int, seed: int, precision: str, softmax: bool) -> None:
+def check(widths: list[int], batch: int, seed: int, precision: str, softmax: bool, machine: str = "mn-core-2") -> None:
     model = perceptron(widths, batch, seed, softmax)
     weights = {t.name: numpy_helper.to_array(t).astype(np.float64) for t in model.graph.initializer}
     x = np.random.default_rng(seed + 1).standard_normal((batch, widths[0])).astype(np.float32)
-    values = {"x": x, **mnc.compile(model, mnc.Options(precision)).run({"x": x})}  # pyright: ignore[reportArgumentType]
+    values = {"x": x, **mnc.compile(model, {"precision": precision, "machine": machine}).run({"x": x})}
     for node in model.graph.node:
         given_values, result = values[node.input[0]].astype(np.float64), values[node.output[0]]
         if node.op_type == "Gemm":

@@ -37,6 +37,8 @@ from mnc.tools.json_output import format_option, print_json
               help="Rules for layouts: 'shortest' tries several on small programs and keeps the shortest program, "
                    f"'plain' uses none; or rules by name, of {', '.join(PREFERENCES)}.")  # fmt: skip
 @click.option("--schedule", type=click.Path(path_type=Path), help="Decisions from a file, as mnc tune writes it.")
+@click.option("--machine", default="mn-core-2", show_default=True, metavar="NAME[,NUMBER=N]...",
+              help="The machine, such as small, or mn-core-2,LM0=2048 with half of a memory.")  # fmt: skip
 @click.option("--dump-dir", type=click.Path(path_type=Path), help="Write the IR after each stage here.")
 @artifact_options
 @format_option()
@@ -50,6 +52,7 @@ def command(
     updates: tuple[str, ...],
     layouts: str,
     schedule: Path | None,
+    machine: str,
     dump_dir: Path | None,
     output_format: str,
     precision: Any,
@@ -60,7 +63,8 @@ def command(
     from mnc.options import Options
 
     prefer = parse_layouts(layouts)
-    options = Options(precision, parse_shapes(shapes), dump_dir, resident, parse_updates(updates), prefer)
+    own = parse_shapes(shapes)
+    options = Options(precision, own, dump_dir, resident, parse_updates(updates), prefer, machine=machine)
     if schedule is not None:
         if layouts != SHORTEST or target == "cpp":
             other = "--target cpp" if target == "cpp" else "--layouts"
@@ -78,6 +82,16 @@ def command(
         refuse_artifacts(artifacts)
         _compile_cpp(model, output, options, example, output_format)
         return
+    from mnc.mncore_backend.target import named, use
+
+    with use(named(machine)):
+        _compile(model, output, options, artifacts, example=example, output_format=output_format)
+
+
+def _compile(
+    model: str, output: Path, options: Any, artifacts: dict[str, Any], *, example: bool, output_format: str
+) -> None:
+    """Assembly and what goes with it."""
     if example:
         raise CompileError("--example belongs to --target cpp", hint="leave it out, or add --target cpp")
     check_artifacts(artifacts)
@@ -93,7 +107,7 @@ def command(
         with contextlib.redirect_stdout(sys.stderr):  # where files went is not part of the object
             write_graph_file(model, options, artifacts)
             write_artifacts(executable, costs, record, output, artifacts)
-        print_json({"model": model, "output": output, "target": target, "report": costs})
+        print_json({"model": model, "output": output, "target": "mncore", "report": costs})
         return
     print_summary(costs, f"{model} -> {output}")
     write_graph_file(model, options, artifacts)

@@ -18,18 +18,20 @@ def run_step(program: Path, inputs: tuple[str, ...], mode: str, dirty: int | Non
     from mnc.debugger.session import Session
     from mnc.mncore_backend.emulator import Machine
 
-    machine = Machine(mode, output=click.echo, dirty=dirty)
     if program.is_dir():
         from mnc.build_directory import load
+        from mnc.mncore_backend.target import named
 
         executable = load(program)
         values = read_arrays(inputs, [tensor.name for tensor in executable.inputs])
         require_inputs(values, executable.inputs)
+        machine = Machine(mode, output=click.echo, dirty=dirty, target=named(executable.machine))
         executable.load(machine, values)
         text, nodes = executable.text, executable.line_nodes
     elif inputs:
         raise CompileError(f"{program} is no build directory", hint="--input belongs to compiled models")
     else:
+        machine = Machine(mode, output=click.echo, dirty=dirty)
         text, nodes = read_text(str(program)), ()
     machine.load_text(text, str(program))
     Prompt(Session(machine, text, nodes)).cmdloop()

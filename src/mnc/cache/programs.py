@@ -13,6 +13,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.ideal import Ideal
 from mnc.mncore_backend.program import Buffer
+from mnc.mncore_backend.target import named
 
 COMPANIONS = ("initialise", "read_back")
 
@@ -59,6 +60,7 @@ def describe(executable: Executable, prefix: str = "") -> tuple[dict[str, Any], 
         "unread": list(executable.unread),
         "may_hold_nan": list(executable.may_hold_nan),
         "preferences": list(executable.preferences),
+        "machine": executable.machine,
         "ideal": None if executable.ideal is None else asdict(executable.ideal),
         "companions": {},
     }
@@ -84,6 +86,7 @@ def restore(description: Mapping[str, Any], arrays: Mapping[str, np.ndarray], pr
         unread=tuple(description["unread"]),
         may_hold_nan=tuple(description["may_hold_nan"]),
         preferences=tuple(description["preferences"]),
+        machine=named(description["machine"]).name,
         ideal=None if description["ideal"] is None else Ideal(**description["ideal"]),
     )
     return replace(read, **companions)

@@ -8,6 +8,7 @@ import numpy as np
 
 from mnc.core.diagnostics import CompileError
 from mnc.executable import Executable
+from mnc.mncore_backend.target import named
 from mnc.options import Options
 from mnc.training.step import TrainingStep
 
@@ -69,7 +70,7 @@ class _Emulated:
 
         self.executable = executable
         self._statements = {id(part): parse_program(part.text) for part in executable.parts}
-        self._machine = Machine()
+        self._machine = Machine(target=named(executable.machine))
 
     def run(self, part: Executable | None, inputs: Mapping[str, np.ndarray]) -> Arrays:
         """Run the program or one of those that belong to it; None stands for one that is not needed."""

@@ -81,7 +81,6 @@ ALLOWED_COMPARISONS = {
     ("lowering.linalg_to_spmd.scalars", 32): "width of a type",
     ("lowering.graph_to_linalg.scalar", 16): "bits of a float type",
     ("lowering.graph_to_linalg.scalar", 64): "bits of a float type",
-    ("mncore_backend.distribution.costs", 16): "MABs of an L1B",
     ("passes.affine.promote_to_local", 1024): "bytes below which promoting is not worth it, an option",
 }
 """Powers of two that something is compared with: (module, number) -> what it is."""
