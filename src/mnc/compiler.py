@@ -140,6 +140,7 @@ def compile(
     try:
         with events.span("stage", "import"), use(named(chosen.machine)):
             module = import_model(model, context, shapes={**chosen.shapes, **(shapes or {})})
+        name_machine(module, named(chosen.machine))
         note_updates(module, chosen.updates)
         names = Signature(find_main(module)).argument_names()
         harmless = inputs_that_may_hold_nan(module)

@@ -93,6 +93,16 @@ def test_a_memory_of_another_size_is_one_number() -> None:
     assert {half.memories[memory].longs for memory in LOCAL_MEMORY} == {1024}
 
 
+def test_passes_run_for_the_machine_of_the_module() -> None:
+    """Also where nobody says it but the module: a text of passes, as `mnc-opt` takes it."""
+    model, passes = _model(*MODELS["sum"]), str(mnc.default_pipeline())
+    programs = [mnc.compile(model, {"machine": machine}, pipeline=passes) for machine in ("small", "mn-core-2")]
+    assert programs[0].machine == "small" and programs[0].text != programs[1].text
+    inputs = programs[0].random_inputs(1)
+    small, large = (program.run(inputs)["y"] for program in programs)
+    np.testing.assert_allclose(small, large, rtol=1e-4, atol=1e-4)
+
+
 def test_a_program_runs_on_its_machine_only() -> None:
     program = mnc.compile(_model(*MODELS["sum"]), {"machine": "small"})
     assert program.machine == "small"
