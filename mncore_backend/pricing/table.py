@@ -1,4 +1,4 @@
-"""The fitted laws, as `scripts/fit_prices.py` writes them to `fitted.json`. They were fitted to plans for MN-Core 2, and
+"""The fitted laws, as `scripts/fit_prices.py` writes them to `fitted.json`. They were fitted to plans for MN-Core 2;
 other machines take them as they are, as a rule of thumb: a wrong price makes a longer program, not a wrong one."""
 
 import json
