@@ -64,7 +64,7 @@ def operands(kernel: Kernel, rng: np.random.Generator) -> dict[str, object]:
         "index": lambda: rng.integers(0, 4, (BLOCKS, 4, 64)),
         "base": data,
         "bank": partial(data, 16),
-        "decoded": lambda: np.zeros((BLOCKS, 4, kernels.DECODED_BYTES), dtype=np.uint8),
+        "decoded": lambda: np.zeros((BLOCKS, 4, kernels.decoded_bytes()), dtype=np.uint8),
     }
     return {name: special.get(name, data)() for name in kernel.operands}
 

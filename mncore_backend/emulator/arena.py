@@ -1,9 +1,10 @@
 """Layout of the local state of the chip: one block of rows per L1B.
 
-A *block* is an L1B (L1Bs of an L2B * linear L2B + L1B). A *row* is 64 host-endian 64-bit long words, one per PE of the
-block (PE = 4 * MAB + p); word k of a long (0 = MSB side) is therefore the 32-bit half 1 - k on a little-endian host. PE
-memories are one row per long-word address, L1BM is stored linearly (64 long words to a row). With the block outermost,
-everything an L1B needs lies in one slice, and a unit-stride operand of a step is contiguous.
+A *block* is an L1B (L1Bs of an L2B * linear L2B + L1B). A *row* is a host-endian 64-bit long word for each PE of the
+block, 64 of them on MN-Core 2 (PE = 4 * MAB + p); word k of a long (0 = MSB side) is therefore the 32-bit half 1 - k on
+a little-endian host. PE memories are one row per long-word address, L1BM is stored linearly (as many long words to a
+row as there are PEs). With the block outermost, everything an L1B needs lies in one slice, and a unit-stride operand of
+a step is contiguous.
 """
 
 from dataclasses import dataclass
@@ -12,17 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.emulator.geometry import CYCLES, LATCH_UNITS, MASK_ENTRIES, PES, geometry
-from mnc.mncore_backend.emulator.kernels import DECODED_BYTES
+from mnc.mncore_backend.emulator.geometry import CYCLES, LATCH_UNITS, MASK_ENTRIES, geometry
+from mnc.mncore_backend.emulator.kernels import decoded_bytes
 from mnc.mncore_backend.target import cached_per_machine
 
-ROW_BYTES = PES * 8
-DECODED_ROWS = -(-DECODED_BYTES // ROW_BYTES)
-"""Rows of the decoded copy of a matrix bank."""
 SCRATCH_OPERANDS = 24
 
 Rows = tuple[int, int, int, int, int]
 """Addresses of the rows of cycles 0..3 in block 0, and the distance in bytes between blocks."""
+
+
+def row_bytes() -> int:
+    """Bytes of a row."""
+    return 8 * geometry().pes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +38,28 @@ class ArenaLayout:
     @property
     def block_bytes(self) -> int:
         """Distance between blocks."""
-        return self.rows * ROW_BYTES
+        return self.rows * row_bytes()
 
 
 @cached_per_machine()
 def arena_layout() -> ArenaLayout:
     """Of the machine in use."""
-    longs = geometry().longs
+    longs, decoded_rows = geometry().longs, -(-decoded_bytes() // row_bytes())
     sizes = {
         "m": longs[Memory.LM0],
         "n": longs[Memory.LM1],
         "r": longs[Memory.GRF0],
         "s": longs[Memory.GRF1],
         "t": 2 * CYCLES,  # entry c: MSB long in row c, LSB long in row 4 + c
-        "lb": longs[Memory.L1BM] // PES,
-        "omr": MASK_ENTRIES * CYCLES // 8,  # 64 bytes per entry and cycle: eight of them in a row
+        "lb": longs[Memory.L1BM] // geometry().pes,
+        "omr": MASK_ENTRIES * CYCLES // 8,  # a byte per PE, entry and cycle: eight times that in a row
         "bar": 2,
         "x": 16,
         "y": 16,
-        "decoded_x": DECODED_ROWS,
-        "decoded_y": DECODED_ROWS,
+        "decoded_x": decoded_rows,
+        "decoded_y": decoded_rows,
         "latch": LATCH_UNITS * 2 * 2 * CYCLES,  # per unit two buffers of an MSB and an LSB part
-        "lbi": 2 * CYCLES,  # two buffers of 256 long words
+        "lbi": 2 * CYCLES,  # two buffers of a long word per PE and cycle
         "scratch": SCRATCH_OPERANDS * CYCLES,
         "trash": CYCLES,
         "fault": 1,
@@ -82,10 +85,10 @@ class Arena:
     def allocate(cls) -> "Arena":
         """A zero-filled arena; its pages are touched on first use."""
         blocks, own = geometry().blocks, arena_layout().rows
-        count = blocks * own * PES
+        count = blocks * own * geometry().pes
         flat = np.zeros(count + 8, dtype=np.uint64)
         skip = (-flat.ctypes.data % 64) // 8
-        return cls.over(flat[skip : skip + count].reshape(blocks, own, PES))
+        return cls.over(flat[skip : skip + count].reshape(blocks, own, geometry().pes))
 
     @classmethod
     def over(cls, rows: NDArray[np.uint64]) -> "Arena":
@@ -100,16 +103,16 @@ class Arena:
 
     def row_address(self, name: str, row: int) -> int:
         """Address of a row of a region in block 0."""
-        return self.base + (arena_layout().regions[name][0] + row) * ROW_BYTES
+        return self.base + (arena_layout().regions[name][0] + row) * row_bytes()
 
     def l1bm(self) -> NDArray[np.uint64]:
         """Writable view [block, long word] of the L1BMs."""
         first, count = arena_layout().regions["lb"]
-        return self.rows.reshape(len(self.rows), -1)[:, first * PES : (first + count) * PES]
+        return self.rows.reshape(len(self.rows), -1)[:, first * geometry().pes : (first + count) * geometry().pes]
 
     def masks(self) -> NDArray[np.uint8]:
         """Writable view [block, entry 16, cycle, PE] of the mask nibbles; bit 0 of the manual counts 8."""
         first, count = arena_layout().regions["omr"]
         blocks = len(self.rows)
-        bytes_ = self.rows.reshape(blocks, -1).view(np.uint8)[:, first * ROW_BYTES : (first + count) * ROW_BYTES]
-        return bytes_.reshape(blocks, MASK_ENTRIES, CYCLES, PES)
+        bytes_ = self.rows.reshape(blocks, -1).view(np.uint8)[:, first * row_bytes() : (first + count) * row_bytes()]
+        return bytes_.reshape(blocks, MASK_ENTRIES, CYCLES, geometry().pes)

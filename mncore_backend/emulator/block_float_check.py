@@ -1,9 +1,8 @@
 """Strict check of matrix-vector inputs: the elements of a block share one exponent (SDM 4.5)."""
 
-from functools import cache
-
 from mnc.mncore_backend.emulator.kernels.emitter import Value
-from mnc.mncore_backend.emulator.kernels.jit import Kernel, Step, kernel
+from mnc.mncore_backend.emulator.kernels.jit import CYCLES, Kernel, Step, kernel, pes
+from mnc.mncore_backend.target import cached_per_machine
 
 _FIELDS = {"d": (64, 11, 52), "f": (32, 8, 23), "g": (32, 8, 23), "h": (16, 6, 9)}
 _MABS_PER_VECTOR = 2  # eight long words: two MABs
@@ -18,10 +17,10 @@ def _lanes(x: Value, precision: str) -> Value:
     return lanes & (((1 << exponent_bits) - 1) << mantissa_bits)
 
 
-@cache
+@cached_per_machine()
 def check_kernel(precision: str) -> Kernel:
     """Counts its executions in long 2 of the fault row of a block; at the first pair of MABs with unequal exponents it
-    sets longs 0 and 1 to that count and to 8 * cycle + pair + 1.
+    sets longs 0 and 1 to that count and to vectors of a row * cycle + pair + 1.
 
     A half element whose exponent field is 0 belongs to an extended block and is accepted (OPEN-29).
     """
@@ -31,8 +30,9 @@ def check_kernel(precision: str) -> Kernel:
         fault = step.row("fault", 0)
         count = fault.at(16).load("i64") + 1
         fault.at(16).store(count)
-        with step.builder.loop(0, 32) as index:
-            cycle, chunk = index >> 3, index & 7
+        chunks = pes() // 8
+        with step.builder.loop(0, CYCLES * chunks) as index:
+            cycle, chunk = index >> (chunks.bit_length() - 1), index & (chunks - 1)
             exponents = _lanes(step.row("x", cycle).at(chunk << 6).load("i64", 8), precision)
             if precision == "h":
                 wrong = _extended_mismatch(exponents, lanes_per_mab)

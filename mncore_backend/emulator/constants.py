@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
-from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Arena, Rows, arena_layout
-from mnc.mncore_backend.emulator.geometry import PES, geometry
+from mnc.mncore_backend.emulator.arena import CYCLES, Arena, Rows, arena_layout, row_bytes
+from mnc.mncore_backend.emulator.geometry import geometry
 from mnc.mncore_backend.emulator.kernels.jit import Kernel
 from mnc.mncore_backend.emulator.l2bm import L2bmCopy
 from mnc.mncore_backend.emulator.plan import Access, UpperAccess
@@ -92,13 +92,13 @@ class Constants:
         """Contents [block or 1, PE] of constant rows by their address."""
         for array in self._keep.values():
             if array.dtype == np.uint64 and array.ctypes.data == address:
-                return array.reshape(-1, PES) if stride else array[None]
+                return array.reshape(-1, geometry().pes) if stride else array[None]
         raise KeyError(address)
 
     def splat(self, pattern: int) -> Rows:
         """The same long in every PE, cycle and block."""
         if pattern not in self._keep:
-            self._keep[pattern] = np.full(PES, pattern, np.uint64)
+            self._keep[pattern] = np.full(geometry().pes, pattern, np.uint64)
         address = self._keep[pattern].ctypes.data
         return (address, address, address, address, 0)
 
@@ -110,7 +110,7 @@ class Constants:
             return self.splat(repeat_element(1 << (bits - 1), bits))
         key = (memory, bits)
         if key not in self._keep:
-            block, pe = np.indices((geometry().blocks, PES))
+            block, pe = np.indices((geometry().blocks, geometry().pes))
             values = {
                 Memory.L2BID: block // geometry().l1bs_per_l2b,
                 Memory.L1BID: block % geometry().l1bs_per_l2b,
@@ -121,12 +121,12 @@ class Constants:
             factor = np.uint64(repeat_element(1, bits))
             self._keep[key] = np.ascontiguousarray(values.astype(np.uint64) * factor)
         address = self._keep[key].ctypes.data
-        return (address, address, address, address, ROW_BYTES)
+        return (address, address, address, address, row_bytes())
 
     def cycle_mask(self, cycles: tuple[bool, ...]) -> Rows:
         """Mask nibbles of a fixed pattern: 1111 in the cycles named, 0000 elsewhere (SDM 3.6.2)."""
         for enabled in (False, True):
             if ("nibble", enabled) not in self._keep:
-                self._keep["nibble", enabled] = np.full(PES, 15 if enabled else 0, np.uint8)
+                self._keep["nibble", enabled] = np.full(geometry().pes, 15 if enabled else 0, np.uint8)
         a, b, c, d = (self._keep["nibble", bool(cycles[cycle])].ctypes.data for cycle in range(CYCLES))
         return (a, b, c, d, 0)

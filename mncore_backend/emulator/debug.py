@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import DebugGet, DebugOperand, DebugSet, DramPreset, Memory
 from mnc.mncore_backend.emulator.debug_format import format_element, format_mask
-from mnc.mncore_backend.emulator.geometry import CYCLES, MABS, PES, PES_PER_MAB, geometry
+from mnc.mncore_backend.emulator.geometry import CYCLES, PES_PER_MAB, geometry
 from mnc.mncore_backend.emulator.shadow import Shadow
 from mnc.mncore_backend.emulator.state import PLANES, State
 from mnc.mncore_backend.target import cached_per_machine
@@ -38,7 +38,7 @@ NAMES = {
 def _counts() -> tuple[int, ...]:
     """Units of each level under one of the level above."""
     own = geometry()
-    return own.groups, own.l2bs_per_group, own.l1bs_per_l2b, MABS, PES_PER_MAB
+    return own.groups, own.l2bs_per_group, own.l1bs_per_l2b, geometry().mabs, PES_PER_MAB
 
 
 @cached_per_machine()
@@ -222,7 +222,7 @@ def selection(operand: DebugOperand) -> tuple[list[int], list[int]]:
 
 def _mark_words(shadow: Shadow, memory: Memory, words: range, blocks: list[int], pes: list[int]) -> None:
     if shadow.enabled:
-        where = np.zeros((geometry().blocks, PES), np.bool_)
+        where = np.zeros((geometry().blocks, geometry().pes), np.bool_)
         where[np.ix_(blocks, pes)] = True
         shadow.mark_words(memory, words, where)
 

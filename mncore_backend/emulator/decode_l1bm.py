@@ -5,22 +5,28 @@ Long word h of the operand of PE (m, p) in cycle c lies, relative to the L1BM ad
     l1bmp   c + 4 h                l1bmm, l1bmr    4 c + p           8 c + 4 h + p
     l1bmd   64 c + 4 m + p         l1bmm4, l1bmr4  16 c + 4 q + p    32 c + 8 q + 4 h + p      (q = m >> 2)
 
-with the one-long form first and the 2-long form second. The turnaround register keeps the same layout, unshifted.
+with the one-long form first and the 2-long form second, for 16 MABs. The turnaround register keeps the same layout,
+unshifted.
 """
 
 from dataclasses import dataclass, replace
 
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
 from mnc.mncore_backend.emulator import kernels, transfer_kernels
-from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Arena, Rows, arena_layout
+from mnc.mncore_backend.emulator.arena import CYCLES, Arena, Rows, arena_layout, row_bytes
 from mnc.mncore_backend.emulator.constants import Constants, KnownUpper
 from mnc.mncore_backend.emulator.geometry import geometry
 from mnc.mncore_backend.emulator.operands import StaticError, rows_of_longs
 from mnc.mncore_backend.emulator.plan import UpperAccess, Value
 from mnc.mncore_backend.emulator.reductions import Reduction, split_reduction
 from mnc.mncore_backend.emulator.step import StepDecoder
+from mnc.mncore_backend.target import chip
 
-TURNAROUND_LONGS = 256
+
+def turnaround_longs() -> int:
+    """Of the turnaround register of an L1B."""
+    return CYCLES * geometry().pes
+
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,7 @@ class Port:
     @property
     def pace(self) -> int:
         """Long words of L1BM per cycle, as addresses advance."""
-        base = {"p": 1, "m": 4, "m4": 16, "d": 64}[self.family]
+        base = chip().l1bm_families[self.family].rate
         return base * 2 if self.two_long and self.family != "p" else base
 
     @property
@@ -52,7 +58,7 @@ class Port:
 
 
 def _linear(arena: Arena, region: str, first: int, size: int, longs: list[int]) -> Rows:
-    base = arena.base + arena_layout().regions[region][0] * ROW_BYTES + 8 * first
+    base = arena.base + arena_layout().regions[region][0] * row_bytes() + 8 * first
     return rows_of_longs(base, [long % size for long in longs], arena_layout().block_bytes)
 
 
@@ -61,8 +67,8 @@ def _side(
 ) -> Rows:
     """Rows at the L1BM side: L1BM itself, or one of the two turnaround buffers."""
     if turnaround is not None:
-        first = turnaround * TURNAROUND_LONGS
-        return _linear(step.builder.arena, "lbi", first, TURNAROUND_LONGS, port.offsets(0, h))
+        first = turnaround * turnaround_longs()
+        return _linear(step.builder.arena, "lbi", first, turnaround_longs(), port.offsets(0, h))
     return _upper(step, port, operand, write=write).rows[h]
 
 
@@ -77,7 +83,7 @@ def _check_address(port: Port, operand: Operand, strict: bool) -> None:
 
 def _shift(modifier: str) -> int:
     """MAB shift of ``l1bmd+n``/``l1bmd-n``."""
-    return int(modifier) % 16 if modifier else 0
+    return int(modifier) % geometry().mabs if modifier else 0
 
 
 def decode_l1bm(step: StepDecoder, expression: Expression) -> None:
@@ -192,10 +198,10 @@ def _up(step: StepDecoder, expression: Expression) -> None:
 
 
 def _position(port: Port, modifier: str) -> int:
-    """k of ``l1bmm@k`` (0..15) or ``l1bmm4@k`` (0..3, OPEN-44)."""
+    """k of ``l1bmm@k`` (0..15 on MN-Core 2) or ``l1bmm4@k`` (0..3, OPEN-44)."""
     if not modifier.startswith("@"):
         raise StaticError("a transfer to L1BM needs the number of a MAB: l1bmm@<k>")
-    position, limit = int(modifier[1:]), 16 if port.family == "m" else 4
+    position, limit = int(modifier[1:]), geometry().mabs if port.family == "m" else 4
     if not 0 <= position < limit:
         raise StaticError(f"MAB {position} is outside 0..{limit - 1}")
     return position

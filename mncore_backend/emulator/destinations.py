@@ -6,9 +6,10 @@ import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.emulator import kernels
-from mnc.mncore_backend.emulator.arena import CYCLES, Rows, arena_layout
+from mnc.mncore_backend.emulator.arena import CYCLES, Rows, arena_layout, row_bytes
 from mnc.mncore_backend.emulator.constants import Constants, KnownStore
 from mnc.mncore_backend.emulator.context import Context
+from mnc.mncore_backend.emulator.geometry import geometry
 from mnc.mncore_backend.emulator.indirect import DynamicTarget, is_dynamic, store_dynamic
 from mnc.mncore_backend.emulator.masks import OPEN_MASK, ResolvedMask, bits_of, resolve, resolve_entry
 from mnc.mncore_backend.emulator.operands import (
@@ -64,8 +65,9 @@ class Writer:
         """Nibble rows of a run-time mask."""
         assert mask.entry is not None
         self.builder.mask_reads.add(mask.entry)
-        first = self.builder.arena.base + arena_layout().regions["omr"][0] * 512 + mask.entry * CYCLES * 64
-        return (first, first + 64, first + 128, first + 192, self.builder.rows("omr", range(4))[4])
+        pes = geometry().pes
+        first = self.builder.arena.base + arena_layout().regions["omr"][0] * row_bytes() + mask.entry * CYCLES * pes
+        return (first, first + pes, first + 2 * pes, first + 3 * pes, self.builder.rows("omr", range(4))[4])
 
     def store(self, operand: Operand, value: Value, flags: Rows | None) -> None:
         """Store a result to one destination; `flags` are the nibbles of the producing operation, if any."""
@@ -168,8 +170,10 @@ class Writer:
         if not 1 <= operand.address <= 15:
             raise StaticError(f"mask register entry {operand.address} is a constant and cannot be written")
         source = flags if flags is not None else self.constants.cycle_mask((False,) * CYCLES)  # OPEN-15
-        first = self.builder.arena.base + arena_layout().regions["omr"][0] * 512 + operand.address * CYCLES * 64
-        out = (first, first + 64, first + 128, first + 192, self.builder.rows("omr", range(CYCLES))[4])
+        pes = geometry().pes
+        region = self.builder.arena.base + arena_layout().regions["omr"][0] * row_bytes()
+        first = region + operand.address * CYCLES * pes
+        out = (first, first + pes, first + 2 * pes, first + 3 * pes, self.builder.rows("omr", range(CYCLES))[4])
         if mask.is_open:
             self.builder.store_late(store_flags(None), out=out, x=source)
         else:  # the AND of flags and mask, in every cycle (OPEN-14)
@@ -182,7 +186,7 @@ class Writer:
         if mask.entry is not None:
             return engine.state.arena.masks()[:, mask.entry]
         column = np.where(np.array(mask.cycles), 15, 0).astype(np.uint8)[None, :, None]
-        return np.broadcast_to(column, (64, CYCLES, 64))
+        return np.broadcast_to(column, (geometry().blocks, CYCLES, geometry().pes))
 
     def _store_base(self, memory: Memory, value: Value, mask: ResolvedMask) -> None:
         """The low 12 bits of D0 (OPEN-11); the last written cycle stays."""

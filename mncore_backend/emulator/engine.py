@@ -19,13 +19,13 @@ from mnc.mncore_backend.assembly.records import (
     Transfer,
 )
 from mnc.mncore_backend.emulator import kernels
-from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Rows
+from mnc.mncore_backend.emulator.arena import CYCLES, Rows, row_bytes
 from mnc.mncore_backend.emulator.checks import Checker
 from mnc.mncore_backend.emulator.constants import Constants
 from mnc.mncore_backend.emulator.context import UNITS, Context, Transition
 from mnc.mncore_backend.emulator.debug import get_lines, preset, set_memory
 from mnc.mncore_backend.emulator.errors import EmulationError, block_text
-from mnc.mncore_backend.emulator.geometry import PES, geometry
+from mnc.mncore_backend.emulator.geometry import geometry
 from mnc.mncore_backend.emulator.indirect import dynamic_words
 from mnc.mncore_backend.emulator.known_steps import KnownSteps
 from mnc.mncore_backend.emulator.masks import resolve_entry
@@ -242,11 +242,11 @@ class Engine:
 
     def gather(self, rows: Rows) -> NDArray[np.uint64]:
         """Copy of the contents of rows, [block, cycle, PE]."""
-        out = np.empty((geometry().blocks, CYCLES, PES), np.uint64)
+        out = np.empty((geometry().blocks, CYCLES, geometry().pes), np.uint64)
         arena = self.state.arena
         for cycle in range(CYCLES):
             if rows[4] == arena.rows.strides[0]:
-                out[:, cycle] = arena.rows[:, (rows[cycle] - arena.base) // ROW_BYTES]
+                out[:, cycle] = arena.rows[:, (rows[cycle] - arena.base) // row_bytes()]
             else:
                 out[:, cycle] = self.constants.at(rows[cycle], rows[4])
         return out
@@ -297,8 +297,9 @@ class Engine:
         block = int(faulty[np.argmin(self._fault[faulty, 0])])
         count, position = int(self._fault[block, 0]), int(self._fault[block, 1]) - 1
         self._fault[:, :2] = 0
-        message = f"the elements of a block-float vector have different exponents in cycle {position >> 3}"
-        where = block_text(block, 8 * (position & 7))
+        vectors = geometry().pes // 8  # of eight long words in a row
+        message = f"the elements of a block-float vector have different exponents in cycle {position // vectors}"
+        where = block_text(block, 8 * (position % vectors))
         hint = "convert it with bfn first; the state is that after the segment the statement ran in"
         line = lines[count - 1 - first]
         raise EmulationError(message, line, self.file_name, where, "block-float-exponents", hint)

@@ -1,7 +1,4 @@
-"""Sizes of the machine in use as the emulator needs them.
-
-The kernels are made for rows of 64 PEs, the 16 MABs of an L1B: counts above that, and memories, may differ.
-"""
+"""Sizes of the machine in use as the emulator needs them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +6,6 @@ from dataclasses import dataclass
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.target import CYCLES_PER_STEP, MATRIX_ROWS, PES_PER_MAB, cached_per_machine, chip
 
-MABS = 16
-PES = MABS * PES_PER_MAB  # PEs of an L1B
 CYCLES = CYCLES_PER_STEP
 MASK_ENTRIES = 16  # the writable entries 1..15; entry 0 and 16..31 are constant
 LATCH_UNITS = 4  # MAU, ALU, L1BM -> PE, transposed read
@@ -25,6 +20,8 @@ class Geometry:
     l2bs: int  # linear index l2bs_per_group * group + L2B of the group
     l1bs_per_l2b: int
     blocks: int  # one block per L1B
+    mabs: int  # of an L1B
+    pes: int  # of an L1B
     longs: Mapping[Memory, int]
     l1bm_longs: int
     l2bm_longs: int
@@ -48,11 +45,8 @@ class Geometry:
 
 @cached_per_machine()
 def geometry() -> Geometry:
-    """Of the machine in use. Raises ValueError for MABs that the kernels are not made for."""
+    """Of the machine in use."""
     machine = chip()
-    if machine.mabs_per_l1b != MABS:
-        found = f"{machine.name} has {machine.mabs_per_l1b}"
-        raise ValueError(f"the emulator is made for {MABS} MABs in an L1B, and {found}")
     longs = {memory: facts.longs for memory, facts in machine.memories.items()}
     return Geometry(
         groups=machine.groups,
@@ -60,6 +54,8 @@ def geometry() -> Geometry:
         l2bs=machine.l2bs,
         l1bs_per_l2b=machine.l1bs_per_l2b,
         blocks=machine.l1bs,
+        mabs=machine.mabs_per_l1b,
+        pes=machine.mabs_per_l1b * PES_PER_MAB,
         longs=longs,
         l1bm_longs=longs[Memory.L1BM],
         l2bm_longs=longs[Memory.L2BM],
@@ -69,4 +65,4 @@ def geometry() -> Geometry:
     )
 
 
-__all__ = ["CYCLES", "LATCH_UNITS", "MABS", "MASK_ENTRIES", "MATRIX_ROWS", "PES", "PES_PER_MAB", "Geometry", "geometry"]
+__all__ = ["CYCLES", "LATCH_UNITS", "MASK_ENTRIES", "MATRIX_ROWS", "PES_PER_MAB", "Geometry", "geometry"]

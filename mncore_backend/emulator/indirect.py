@@ -9,7 +9,7 @@ from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.emulator.arena import arena_layout
 from mnc.mncore_backend.emulator.context import Context
 from mnc.mncore_backend.emulator.errors import EmulationError, block_text
-from mnc.mncore_backend.emulator.geometry import CYCLES, PES, geometry
+from mnc.mncore_backend.emulator.geometry import CYCLES, geometry
 from mnc.mncore_backend.emulator.taint import LOW, Origin
 from mnc.mncore_backend.target import cached_per_machine
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 @cached_per_machine()
 def _places() -> NDArray[np.int64]:
     """Long word of the arena at which row 0 of every PE stands, [block, 1, PE]."""
-    return np.arange(geometry().blocks)[:, None, None] * (arena_layout().rows * PES) + np.arange(PES)
+    pes = geometry().pes
+    return np.arange(geometry().blocks)[:, None, None] * (arena_layout().rows * pes) + np.arange(pes)
 
 
 class DynamicTarget(NamedTuple):
@@ -45,14 +46,14 @@ def is_dynamic(operand: Operand, context: Context) -> bool:
 def dynamic_words(engine: "Engine", operand: Operand) -> NDArray[np.int64]:
     """First word of the access, [block, cycle, PE]; rounded down to the width and wrapped, an error in strict mode."""
     which = int(operand.memory is Memory.LM1)
-    words = np.zeros((geometry().blocks, CYCLES, PES), np.int64)
+    words = np.zeros((geometry().blocks, CYCLES, geometry().pes), np.int64)
     if operand.t_indirect:
         words += engine.state.arena.region("t")[:, :CYCLES].view(np.int64) & 0xFFFFFFFF
     words += np.array(operand.addresses(), np.int64)[None, :, None]
     if engine.context.bars[which] != 0:
         words += engine.state.base_registers()[:, which, None, :].astype(np.int64)
     if operand.pe_offset is not None:
-        words += np.where(np.arange(PES) % 4 <= operand.pe_offset, operand.width, 0)[None, None, :]
+        words += np.where(np.arange(geometry().pes) % 4 <= operand.pe_offset, operand.width, 0)[None, None, :]
     # Sizes are powers of two: the bits that an aligned address may have.
     inside = 2 * geometry().longs[operand.memory] - operand.width
     if not (words & ~inside).any():
@@ -75,7 +76,7 @@ def poisoned_addresses(engine: "Engine", operand: Operand) -> tuple[NDArray[np.b
             bad, origin = found, shadow.origin(Memory.T, 2 * cycle)
     bar = shadow.bars[operand.memory is Memory.LM1] if operand.memory in (Memory.LM0, Memory.LM1) else None
     if bar is not None:
-        spread = np.broadcast_to(bar[0][:, None, :], (geometry().blocks, CYCLES, PES))
+        spread = np.broadcast_to(bar[0][:, None, :], (geometry().blocks, CYCLES, geometry().pes))
         bad, origin = (spread, bar[1]) if bad is None else (bad | spread, origin)
     return bad, origin
 
@@ -101,7 +102,7 @@ def _memory(engine: "Engine", operand: Operand) -> NDArray[np.uint64]:
 
 def _longs(engine: "Engine", operand: Operand, words: NDArray[np.int64], distance: int = 0) -> NDArray[np.uint64]:
     """The long words [block, cycle, PE] of a memory in which words lie, or so many behind."""
-    places = ((words >> 1) + (arena_layout().regions[operand.memory.value][0] + distance)) * PES
+    places = ((words >> 1) + (arena_layout().regions[operand.memory.value][0] + distance)) * geometry().pes
     places += _places()
     return engine.state.arena.rows.reshape(-1).take(places)
 

@@ -8,7 +8,7 @@ once. Stores that stay behind read buffers only.
 from collections.abc import Sequence
 
 from mnc.mncore_backend.emulator import kernels
-from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, arena_layout
+from mnc.mncore_backend.emulator.arena import CYCLES, arena_layout, row_bytes
 from mnc.mncore_backend.emulator.kernels.jit import Kernel
 from mnc.mncore_backend.target import cached_per_machine
 
@@ -19,7 +19,7 @@ _Call = tuple[Kernel, tuple[Sequence[int], ...]]
 def _memories() -> list[range]:
     """Bytes of a block that are PE memories."""
     places = [arena_layout().regions[name] for name in "mnrs"]
-    return [range(first * ROW_BYTES, (first + count) * ROW_BYTES) for first, count in places]
+    return [range(first * row_bytes(), (first + count) * row_bytes()) for first, count in places]
 
 
 def _memory(base: int, rows: Sequence[int]) -> range | None:

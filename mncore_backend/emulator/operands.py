@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mnc.mncore_backend.assembly.records import FIXED_VALUES, Memory, Operand
 from mnc.mncore_backend.emulator import kernels
-from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Rows, arena_layout
+from mnc.mncore_backend.emulator.arena import CYCLES, Rows, arena_layout, row_bytes
 from mnc.mncore_backend.emulator.constants import Constants, KnownSource
 from mnc.mncore_backend.emulator.context import LATCH_OF, Context
 from mnc.mncore_backend.emulator.geometry import geometry
@@ -21,7 +21,7 @@ NO_DISPLACEMENT = [0, 0]
 def following_rows(rows: Rows) -> Rows:
     """The rows one long word behind: the LSB longs of a 2-long access."""
     a, b, c, d, stride = rows
-    return (a + ROW_BYTES, b + ROW_BYTES, c + ROW_BYTES, d + ROW_BYTES, stride)
+    return (a + row_bytes(), b + row_bytes(), c + row_bytes(), d + row_bytes(), stride)
 
 
 class StaticError(ValueError):

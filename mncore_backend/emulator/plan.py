@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
-from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, SCRATCH_OPERANDS, Arena, Rows, arena_layout
+from mnc.mncore_backend.emulator.arena import CYCLES, SCRATCH_OPERANDS, Arena, Rows, arena_layout, row_bytes
 from mnc.mncore_backend.emulator.kernels.jit import Kernel
 from mnc.mncore_backend.emulator.l2bm import L2bmPlan
 from mnc.mncore_backend.emulator.merged_stores import store_at_once
@@ -29,7 +29,7 @@ Calls = Sequence[Call]
 
 @cached_per_machine()
 def _first_bytes() -> dict[str, int]:
-    return {name: first * ROW_BYTES for name, (first, _) in arena_layout().regions.items()}
+    return {name: first * row_bytes() for name, (first, _) in arena_layout().regions.items()}
 
 
 class Value(NamedTuple):
@@ -123,7 +123,7 @@ def rows_of(base: int, region: str, rows: Sequence[int]) -> Rows:
     first = base + _first_bytes()[region]
     a, b, c, d = rows
     stride = arena_layout().block_bytes
-    return (first + a * ROW_BYTES, first + b * ROW_BYTES, first + c * ROW_BYTES, first + d * ROW_BYTES, stride)
+    return (first + a * row_bytes(), first + b * row_bytes(), first + c * row_bytes(), first + d * row_bytes(), stride)
 
 
 class PlanBuilder:

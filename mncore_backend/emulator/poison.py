@@ -15,9 +15,9 @@ from mnc.mncore_backend.emulator import poison_units as units
 from mnc.mncore_backend.emulator.arena import CYCLES
 from mnc.mncore_backend.emulator.context import LATCH_OF
 from mnc.mncore_backend.emulator.decode import unit_of
-from mnc.mncore_backend.emulator.decode_l1bm import TURNAROUND_LONGS, Port
+from mnc.mncore_backend.emulator.decode_l1bm import Port, turnaround_longs
 from mnc.mncore_backend.emulator.decode_mau import BANK, MATRIX, ROWS_OF, split_mau
-from mnc.mncore_backend.emulator.geometry import PES, geometry
+from mnc.mncore_backend.emulator.geometry import geometry
 from mnc.mncore_backend.emulator.indirect import is_dynamic, poisoned_addresses
 from mnc.mncore_backend.emulator.l2bm import L2bmPlan
 from mnc.mncore_backend.emulator.masks import resolve
@@ -191,7 +191,7 @@ class PoisonedStep:
 
     def _bank(self, bank: str, rows: int) -> tuple[Nibbles, Origin | None]:
         known = self.shadow.banks[bank]
-        nibbles, origin = known or (np.zeros((geometry().blocks, 16, PES), np.uint8), None)
+        nibbles, origin = known or (np.zeros((geometry().blocks, 16, geometry().pes), np.uint8), None)
         missing = [row for row in range(rows) if not self.engine.context.banks[bank][row]]
         if missing:
             nibbles = nibbles.copy()
@@ -206,7 +206,7 @@ class PoisonedStep:
 
         def commit() -> None:
             known = self.shadow.banks[bank]
-            nibbles = np.zeros((geometry().blocks, 16, PES), np.uint8) if known is None else known[0].copy()
+            nibbles = np.zeros((geometry().blocks, 16, geometry().pes), np.uint8) if known is None else known[0].copy()
             for cycle in range(CYCLES):
                 row = (target.address + pace * cycle) % count
                 nibbles[:, row] = value.msb[:, cycle]
@@ -226,7 +226,8 @@ class PoisonedStep:
 
     def _l1bm(self, expression: Expression) -> None:
         source = expression.sources[0]
-        shift = int(expression.modifier) % 16 if expression.opcode == "l1bmd" and expression.modifier else 0
+        is_shifted = expression.opcode == "l1bmd" and expression.modifier
+        shift = int(expression.modifier) % geometry().mabs if is_shifted else 0
         if source.memory in (Memory.L1BM, Memory.TURNAROUND):
             port = Port(expression.opcode.removeprefix("l1bm"), source.width == 4)
             self._deliver("l1bm", expression, self._down(port, source, shift), None)
@@ -235,7 +236,8 @@ class PoisonedStep:
 
     def _down(self, port: Port, source: Operand, shift: int) -> Taint:
         if source.memory is Memory.TURNAROUND:
-            linear, origin = self.shadow.turnaround or (np.zeros((geometry().blocks, TURNAROUND_LONGS), np.uint8), None)
+            nothing = np.zeros((geometry().blocks, turnaround_longs()), np.uint8)
+            linear, origin = self.shadow.turnaround or (nothing, None)
             return units.l1bm_down(port, linear, 0, shift)._replace(origin=origin)
         count = CYCLES * port.pace * (2 if port.family == "p" and port.two_long else 1)
         linear = self.shadow.sync(Memory.L1BM, ring(source.address, count, geometry().l1bm_longs))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.emulator.arena import CYCLES
 from mnc.mncore_backend.emulator.destinations import MASK_LETTER
-from mnc.mncore_backend.emulator.geometry import PES, geometry
+from mnc.mncore_backend.emulator.geometry import geometry
 from mnc.mncore_backend.emulator.indirect import is_dynamic, poisoned_addresses
 from mnc.mncore_backend.emulator.masks import OPEN_MASK, ResolvedMask, resolve, resolve_entry
 from mnc.mncore_backend.emulator.operands import static_words
@@ -145,7 +145,7 @@ class Destinations:
     def _put_base(self, operand: Operand, value: Taint, mask: ResolvedMask, bits: MaskBits) -> None:
         index = int(operand.memory is Memory.BAR1)
         known = self.shadow.bars[index]
-        bad = np.zeros((geometry().blocks, PES), np.bool_) if known is None else known[0].copy()
+        bad = np.zeros((geometry().blocks, geometry().pes), np.bool_) if known is None else known[0].copy()
         for cycle in range(CYCLES):
             (new, through, open_bits), *_ = self._lanes(2, 0, cycle, value, mask, bits)
             bad = np.where(through & LOW << 2, new & HIGH != 0, bad) | (open_bits & HIGH != 0)

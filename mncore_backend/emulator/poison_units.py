@@ -1,13 +1,14 @@
 """Poison of what the units compute: the shape of each operation, without its arithmetic (see `taint`)."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Expression
 from mnc.mncore_backend.emulator.arena import CYCLES
 from mnc.mncore_backend.emulator.decode_alu import FLAGLESS, split_mnemonic
-from mnc.mncore_backend.emulator.decode_l1bm import TURNAROUND_LONGS, Port
+from mnc.mncore_backend.emulator.decode_l1bm import Port, turnaround_longs
 from mnc.mncore_backend.emulator.decode_mau import ROWS_OF
-from mnc.mncore_backend.emulator.geometry import MABS, PES, PES_PER_MAB, geometry
+from mnc.mncore_backend.emulator.geometry import PES_PER_MAB, geometry
 from mnc.mncore_backend.emulator.reductions import split_reduction
 from mnc.mncore_backend.emulator.taint import (
     BY_LONG,
@@ -24,12 +25,20 @@ from mnc.mncore_backend.emulator.taint import (
     unpoisoned,
 )
 
-_MAB_OF, _PE_OF = np.arange(PES) >> 2, np.arange(PES) & 3
+
+def _mab_of() -> NDArray[np.int64]:
+    """Of every PE of an L1B."""
+    return np.arange(geometry().pes) >> 2
+
+
+def _pe_of() -> NDArray[np.int64]:
+    """Of every PE of an L1B, its number in its MAB."""
+    return np.arange(geometry().pes) & 3
 
 
 def per_mab(nibbles: Nibbles) -> Nibbles:
     """[block, ..., PE 64] as [block, ..., MAB, PE of the MAB]."""
-    return nibbles.reshape(*nibbles.shape[:-1], MABS, PES_PER_MAB)
+    return nibbles.reshape(*nibbles.shape[:-1], geometry().mabs, PES_PER_MAB)
 
 
 def _first_origin(*values: Taint):
@@ -79,7 +88,7 @@ def mau_vector(precision: str, half: str, reduces: bool, factors: list[Taint], a
         lsb = BY_WORD[c.lsb] | _words(product & LOW)
         return _half_result(Taint(msb, lsb, origin), reduces)
     if half:
-        product = np.where((_PE_OF < 2) == (half == "u"), product, np.uint8(0))
+        product = np.where((_pe_of() < 2) == (half == "u"), product, np.uint8(0))
     return _result(precision, Taint(SMEAR[precision][product | c.msb], clean(), origin), reduces)
 
 
@@ -112,7 +121,7 @@ def mau_matrix(precision: str, half: str, reduces: bool, bank: Nibbles, x: Taint
         active = np.array([(row < 2) == (half == "u") for row in range(4)])
         poison = np.where(out & active[None, None, :, None], FULL, np.uint8(0))
         return _result("d", Taint(_of_rows(poison) | BY_LONG[c.msb], clean(), origin), reduces)
-    pairs = out.reshape(geometry().blocks, CYCLES, -1, 2, MABS)
+    pairs = out.reshape(geometry().blocks, CYCLES, -1, 2, geometry().mabs)
     words = np.where(pairs[:, :, :, 0], HIGH, np.uint8(0)) | np.where(pairs[:, :, :, 1], LOW, np.uint8(0))
     if precision == "h":  # PE p has rows 4p .. 4p+3
         msb, lsb = _of_rows(words[:, :, 0::2]), _of_rows(words[:, :, 1::2])
@@ -122,7 +131,7 @@ def mau_matrix(precision: str, half: str, reduces: bool, bank: Nibbles, x: Taint
 
 def _of_rows(nibbles: Nibbles) -> Nibbles:
     """[block, cycle, PE of a MAB, MAB] as [block, cycle, PE]."""
-    return np.ascontiguousarray(nibbles.transpose(0, 1, 3, 2)).reshape(geometry().blocks, CYCLES, PES)
+    return np.ascontiguousarray(nibbles.transpose(0, 1, 3, 2)).reshape(geometry().blocks, CYCLES, geometry().pes)
 
 
 def matrix_read(precision: str, bank: Nibbles, first: int) -> Taint:
@@ -143,11 +152,11 @@ def _column(precision: str, bank: Nibbles, column: int) -> Nibbles:
     bits = 4 // elements
     ones = np.uint8((1 << bits) - 1)
     found = per_mab(bank)[:, : ROWS_OF[precision], :, owner] >> np.uint8(4 - bits * (part + 1)) & ones
-    rows = found.reshape(geometry().blocks, PES_PER_MAB, elements, MABS)
-    out = np.zeros((geometry().blocks, PES_PER_MAB, MABS), np.uint8)
+    rows = found.reshape(geometry().blocks, PES_PER_MAB, elements, geometry().mabs)
+    out = np.zeros((geometry().blocks, PES_PER_MAB, geometry().mabs), np.uint8)
     for index in range(elements):
         out |= rows[:, :, index] << np.uint8(4 - bits * (index + 1))
-    return np.ascontiguousarray(out.transpose(0, 2, 1)).reshape(geometry().blocks, PES)
+    return np.ascontiguousarray(out.transpose(0, 2, 1)).reshape(geometry().blocks, geometry().pes)
 
 
 # ---- L1BM ----
@@ -157,11 +166,11 @@ def _places(port: Port, h: int) -> np.ndarray:
     """Long word of the L1BM side, relative to its address, of long word h of the operand [cycle, PE]."""
     cycles = np.arange(CYCLES)[:, None]
     if port.family == "p":
-        return cycles + 4 * h + 0 * _MAB_OF
+        return cycles + 4 * h + 0 * _mab_of()
     if port.family == "d":
-        return 64 * cycles + 4 * _MAB_OF + _PE_OF
-    quads = (8 if port.two_long else 4) * (_MAB_OF >> 2) if port.family == "m4" else 0 * _MAB_OF
-    return port.pace * cycles + quads + 4 * h + _PE_OF
+        return port.pace * cycles + 4 * _mab_of() + _pe_of()
+    quads = (8 if port.two_long else 4) * (_mab_of() >> 2) if port.family == "m4" else 0 * _mab_of()
+    return port.pace * cycles + quads + 4 * h + _pe_of()
 
 
 def l1bm_down(port: Port, linear: Nibbles, address: int, shift: int) -> Taint:
@@ -170,15 +179,15 @@ def l1bm_down(port: Port, linear: Nibbles, address: int, shift: int) -> Taint:
     for h in range(2 if port.two_long else 1):
         places = _places(port, h)
         if shift:
-            places = places.reshape(CYCLES, MABS, PES_PER_MAB)
-            places = np.roll(places, shift, axis=1).reshape(CYCLES, PES)
+            places = places.reshape(CYCLES, geometry().mabs, PES_PER_MAB)
+            places = np.roll(places, shift, axis=1).reshape(CYCLES, geometry().pes)
         parts.append(linear[:, (address + places) % linear.shape[1]])
     return Taint(parts[0], parts[1] if len(parts) == 2 else clean())
 
 
 def l1bm_up(port: Port, value: Taint, expression: Expression) -> Nibbles:
     """What an up transfer leaves in the turnaround register, [block, 256]."""
-    out = np.zeros((geometry().blocks, TURNAROUND_LONGS), np.uint8)
+    out = np.zeros((geometry().blocks, turnaround_longs()), np.uint8)
     parts = [value.msb, value.lsb] if port.two_long else [value.msb]
     opcode = expression.opcode
     if opcode.startswith("l1bmr"):
@@ -191,7 +200,8 @@ def l1bm_up(port: Port, value: Taint, expression: Expression) -> Nibbles:
         parts = reduced[: 2 if port.two_long else 1]
     elif port.family != "d":
         position = int(expression.modifier[1:])
-        mabs = np.full(MABS, position) if port.family == "m" else (np.arange(MABS) & ~3) + position
+        own = np.arange(geometry().mabs)
+        mabs = np.full_like(own, position) if port.family == "m" else (own & ~3) + position
         parts = [per_mab(part)[:, :, mabs].reshape(part.shape) for part in parts]
     for h, part in enumerate(parts):
         out[:, _places(port, h)] = part
@@ -200,8 +210,8 @@ def l1bm_up(port: Port, value: Taint, expression: Expression) -> Nibbles:
 
 def _over_mabs(port: Port, nibbles: Nibbles) -> Nibbles:
     """Poison of a reduction over all MABs, or those of a quad, in each of them."""
-    size = MABS if port.family == "m" else 4
-    shaped = nibbles.reshape(geometry().blocks, CYCLES, MABS // size, size, PES_PER_MAB)
+    size = geometry().mabs if port.family == "m" else 4
+    shaped = nibbles.reshape(geometry().blocks, CYCLES, geometry().mabs // size, size, PES_PER_MAB)
     reduced = np.bitwise_or.reduce(shaped, axis=3, keepdims=True)
     return np.broadcast_to(reduced, shaped.shape).reshape(nibbles.shape)
 
@@ -211,7 +221,7 @@ def shifted_up(linear: Nibbles, shift: int) -> Nibbles:
     if not shift:
         return linear
     blocks = geometry().blocks
-    return np.roll(linear.reshape(blocks, CYCLES, MABS, PES_PER_MAB), shift, axis=2).reshape(blocks, -1)
+    return np.roll(linear.reshape(blocks, CYCLES, geometry().mabs, PES_PER_MAB), shift, axis=2).reshape(blocks, -1)
 
 
 __all__ = ["alu", "l1bm_down", "l1bm_up", "matrix_read", "mau_matrix", "mau_vector", "shifted_up"]

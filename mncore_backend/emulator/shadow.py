@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator.errors import EmulationError, block_text
-from mnc.mncore_backend.emulator.geometry import CYCLES, MASK_ENTRIES, PES, geometry
+from mnc.mncore_backend.emulator.geometry import CYCLES, MASK_ENTRIES, geometry
 from mnc.mncore_backend.emulator.plan import Access
 from mnc.mncore_backend.emulator.taint import FULL, HIGH, LOW, Nibbles, Origin, Taint
 from mnc.mncore_backend.emulator.upper_shadow import ORIGIN_LONGS, UpperShadow
@@ -96,7 +96,7 @@ class Shadow(UpperShadow):
     def _details(self, memory: Memory) -> Nibbles:
         if memory not in self.detail:
             units = _words()[memory] if memory is Memory.MASK else _words()[memory] // 2
-            self.detail[memory] = np.full((geometry().blocks, units, PES), FULL, np.uint8)
+            self.detail[memory] = np.full((geometry().blocks, units, geometry().pes), FULL, np.uint8)
         return self.detail[memory]
 
     def nibbles(self, memory: Memory, long: int) -> Nibbles:
@@ -107,9 +107,9 @@ class Shadow(UpperShadow):
         else:
             first, second = states[2 * long], states[2 * long + 1]
         if first == second == EVERYWHERE:
-            return np.zeros((geometry().blocks, PES), np.uint8)
+            return np.zeros((geometry().blocks, geometry().pes), np.uint8)
         if first == second == NOWHERE:
-            return np.full((geometry().blocks, PES), FULL, np.uint8)
+            return np.full((geometry().blocks, geometry().pes), FULL, np.uint8)
         high, low = _KEPT_BY_WORD[first], _KEPT_BY_WORD[second]
         keep, add = np.uint8(high[0] << 2 | low[0]), np.uint8(high[1] << 2 | low[1])
         return (self._details(memory)[:, long] & keep) | add

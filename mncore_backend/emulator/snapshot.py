@@ -13,7 +13,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator.arena import arena_layout
 from mnc.mncore_backend.emulator.dram import PAGE_LONGS, Dram, Page
 from mnc.mncore_backend.emulator.errors import block_text, coordinates_text
-from mnc.mncore_backend.emulator.geometry import CYCLES, PES, geometry
+from mnc.mncore_backend.emulator.geometry import CYCLES, geometry
 from mnc.mncore_backend.emulator.state import State
 from mnc.mncore_backend.target import cached_per_machine
 
@@ -36,7 +36,7 @@ def _shapes() -> dict[Memory, tuple[int, ...]]:
     """Shapes of what `_storage` gives."""
     own, regions = geometry(), arena_layout().regions
     upper = {Memory.L2BM: (own.l2bs, own.l2bm_longs), Memory.PDM: (own.groups, own.pdm_longs)}
-    return {memory: (own.blocks, regions[memory.value][1], PES) for memory in _IN_ARENA} | upper
+    return {memory: (own.blocks, regions[memory.value][1], geometry().pes) for memory in _IN_ARENA} | upper
 
 
 def _storage(state: State, memory: Memory) -> NDArray[np.uint64]:
@@ -114,7 +114,7 @@ class Snapshot:
         """Write a compressed file."""
         named: dict[str, NDArray[np.generic]] = {}
         for memory, values in self.arrays.items():
-            rows = values.reshape(-1, PES)  # most rows are zero and are left out
+            rows = values.reshape(-1, geometry().pes)  # most rows are zero and are left out
             used = np.flatnonzero(rows.any(axis=1))
             named |= {f"rows_{memory.name}": used, memory.name: rows[used]}
         named |= {"masks": self.masks, "base_registers": self.base_registers, "dar": self.dar}
@@ -134,7 +134,7 @@ class Snapshot:
                 arrays = {}
                 for memory, shape in _shapes().items():
                     arrays[memory] = np.zeros(shape, np.uint64)
-                    arrays[memory].reshape(-1, PES)[file[f"rows_{memory.name}"]] = file[memory.name]
+                    arrays[memory].reshape(-1, geometry().pes)[file[f"rows_{memory.name}"]] = file[memory.name]
                 banks = {bank: file[f"bank_{bank}"].tolist() for bank in "xy"}
                 dram = [Dram() for _ in range(geometry().groups)]
                 for name in file.files:
@@ -155,7 +155,7 @@ def _place(memory: Memory, index: tuple[int, ...]) -> str:
         return f"{coordinates_text(*divmod(index[0], geometry().l2bs_per_group))} long {index[1]}"
     block, row, pe = index
     if memory is Memory.L1BM:
-        return f"{block_text(block)} long {PES * row + pe}"
+        return f"{block_text(block)} long {geometry().pes * row + pe}"
     where = block_text(block, pe)
     if memory is Memory.T:
         return f"{where} cycle {row % CYCLES} {'LSB' if row >= CYCLES else 'MSB'} long"

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator.arena import Arena
 from mnc.mncore_backend.emulator.dram import Dram
-from mnc.mncore_backend.emulator.geometry import MABS, PES_PER_MAB, geometry
+from mnc.mncore_backend.emulator.geometry import PES_PER_MAB, geometry
 
 U64 = NDArray[np.uint64]
 PE_STORED = {Memory.LM0: "m", Memory.LM1: "n", Memory.GRF0: "r", Memory.GRF1: "s"}
@@ -43,15 +43,17 @@ class State:
         """Writable view of a memory as long words: PE memories [L2B, L1B, MAB, PE, address], T the same with
         [..., cycle, MSB/LSB], matrix banks [L2B, L1B, MAB, PE, row], L1BM [L2B, L1B, address], L2BM [L2B, address],
         PDM [group, address]."""
+        own = geometry()
+        upper, lower = (own.l2bs, own.l1bs_per_l2b), (own.mabs, PES_PER_MAB)
         if memory in PE_STORED or memory in PLANES:
             rows = self.arena.region(PE_STORED.get(memory) or PLANES[memory])
-            shaped = rows.reshape(geometry().l2bs, geometry().l1bs_per_l2b, rows.shape[1], MABS, PES_PER_MAB)
+            shaped = rows.reshape(*upper, rows.shape[1], *lower)
             return shaped.transpose(0, 1, 3, 4, 2)
         if memory is Memory.T:
-            rows = self.arena.region("t").reshape(geometry().l2bs, geometry().l1bs_per_l2b, 2, 4, MABS, PES_PER_MAB)
+            rows = self.arena.region("t").reshape(*upper, 2, 4, *lower)
             return rows.transpose(0, 1, 4, 5, 3, 2)
         if memory is Memory.L1BM:
-            return self.arena.l1bm().reshape(geometry().l2bs, geometry().l1bs_per_l2b, -1)
+            return self.arena.l1bm().reshape(*upper, -1)
         if memory is Memory.L2BM:
             return self.l2bm
         if memory is Memory.PDM:
@@ -60,7 +62,8 @@ class State:
 
     def masks(self) -> NDArray[np.uint8]:
         """Writable view [L2B, L1B, MAB, PE, entry 16, cycle 4] of the mask nibbles."""
-        masks = self.arena.masks().reshape(geometry().l2bs, geometry().l1bs_per_l2b, 16, 4, MABS, PES_PER_MAB)
+        own = geometry()
+        masks = self.arena.masks().reshape(own.l2bs, own.l1bs_per_l2b, 16, 4, own.mabs, PES_PER_MAB)
         return masks.transpose(0, 1, 4, 5, 2, 3)
 
     def base_registers(self) -> U64:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.emulator.geometry import CYCLES, PES, geometry
+from mnc.mncore_backend.emulator.geometry import CYCLES, geometry
 from mnc.mncore_backend.target import cached_per_machine
 
 Nibbles = NDArray[Any]
@@ -24,7 +24,7 @@ HIGH, LOW, FULL = np.uint8(12), np.uint8(3), np.uint8(15)
 @cached_per_machine()
 def clean() -> Nibbles:
     """No poison, [block, cycle, PE]. Shared between callers: read only."""
-    return np.zeros((geometry().blocks, CYCLES, PES), np.uint8)
+    return np.zeros((geometry().blocks, CYCLES, geometry().pes), np.uint8)
 
 
 class Taint(NamedTuple):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from mnc.mncore_backend.assembly.records import Expression
 from mnc.mncore_backend.assembly.shapes import Shape, is_relocated, step_form
-from mnc.mncore_backend.emulator.arena import CYCLES, ROW_BYTES, Arena, arena_layout
+from mnc.mncore_backend.emulator.arena import CYCLES, Arena, arena_layout, row_bytes
 from mnc.mncore_backend.emulator.bindings import Bindings, Table, is_fit
 from mnc.mncore_backend.emulator.constants import Constants
 from mnc.mncore_backend.emulator.context import LATCH_OF, UNITS, Context
@@ -54,7 +54,7 @@ class Templates:
         self._companies: dict[tuple[Shape, ...], _Company | None] = {}
         self._numbers = 0
         self._regions = [
-            range(arena.base + first * ROW_BYTES, arena.base + (first + count) * ROW_BYTES)
+            range(arena.base + first * row_bytes(), arena.base + (first + count) * row_bytes())
             for first, count in (arena_layout().regions[name] for name in _RELOCATED)
         ]
 

@@ -3,52 +3,55 @@
 They follow the calling convention of `kernels`: row addresses of four cycles and a block stride per operand.
 """
 
-from functools import cache
-
 from mnc.mncore_backend.emulator.kernels.emitter import Value
-from mnc.mncore_backend.emulator.kernels.jit import Kernel, Step, kernel
+from mnc.mncore_backend.emulator.kernels.jit import Kernel, Step, kernel, pes
+from mnc.mncore_backend.target import MABS_PER_QUAD, PES_PER_MAB, cached_per_machine
 
-MABS = 16
 GROUP = 4  # long words of one MAB
+
+
+def _quads() -> int:
+    """Of an L1B."""
+    return pes() // (MABS_PER_QUAD * PES_PER_MAB)
 
 
 def _four_cycles(step: Step, names: tuple[str, ...]) -> list[tuple[int, dict[str, Value]]]:
     return [(cycle, {name: step.row(name, cycle) for name in names}) for cycle in range(4)]
 
 
-@cache
+@cached_per_machine()
 def broadcast_one() -> Kernel:
-    """``l1bmp``: out[pe] = x[0] for all 64 PEs."""
+    """``l1bmp``: out[pe] = x[0] for all PEs."""
 
     def body(step: Step) -> None:
         for _, row in _four_cycles(step, ("out", "x")):
             value = row["x"].load_splat("i64", 8)
-            for chunk in range(8):
+            for chunk in range(pes() // 8):
                 row["out"].at(64 * chunk).store(value)
 
     return kernel("l1bmp", ("out", "x"), body)
 
 
-@cache
+@cached_per_machine()
 def broadcast_four() -> Kernel:
     """``l1bmm``: out[4 m + p] = x[p]."""
 
     def body(step: Step) -> None:
         for _, row in _four_cycles(step, ("out", "x")):
             value = row["x"].load("i64", GROUP).shuffle([0, 1, 2, 3, 0, 1, 2, 3])
-            for chunk in range(8):
+            for chunk in range(pes() // 8):
                 row["out"].at(64 * chunk).store(value)
 
     return kernel("l1bmm", ("out", "x"), body)
 
 
-@cache
+@cached_per_machine()
 def broadcast_quads(stride: int) -> Kernel:
     """``l1bmm4``: out[4 m + p] = x[stride * (m >> 2) + p]."""
 
     def body(step: Step) -> None:
         for _, row in _four_cycles(step, ("out", "x")):
-            for quad in range(4):
+            for quad in range(_quads()):
                 value = row["x"].at(8 * stride * quad).load("i64", GROUP).shuffle([0, 1, 2, 3, 0, 1, 2, 3])
                 row["out"].at(128 * quad).store(value)
                 row["out"].at(128 * quad + 64).store(value)
@@ -56,20 +59,20 @@ def broadcast_quads(stride: int) -> Kernel:
     return kernel(f"l1bmm4_{stride}", ("out", "x"), body)
 
 
-@cache
+@cached_per_machine()
 def copy_quads(source_stride: int, target_stride: int) -> Kernel:
-    """out[target_stride * q + p] = x[source_stride * q + p] for q, p < 4."""
+    """out[target_stride * q + p] = x[source_stride * q + p] for quads q and p < 4."""
 
     def body(step: Step) -> None:
         for _, row in _four_cycles(step, ("out", "x")):
-            for quad in range(4):
+            for quad in range(_quads()):
                 value = row["x"].at(8 * source_stride * quad).load("i64", GROUP)
                 row["out"].at(8 * target_stride * quad).store(value)
 
     return kernel(f"quads_{source_stride}_{target_stride}", ("out", "x"), body)
 
 
-@cache
+@cached_per_machine()
 def copy_run(longs: int) -> Kernel:
     """out[i] = x[i] for i < longs, a power of two from 4 to 32."""
 
@@ -82,22 +85,23 @@ def copy_run(longs: int) -> Kernel:
     return kernel(f"run_{longs}", ("out", "x"), body)
 
 
-@cache
+@cached_per_machine()
 def rotate_mabs() -> Kernel:
-    """``l1bmd+n``: out[4 * ((m + shift) mod 16) + p] = x[4 m + p]; out and x must differ."""
+    """``l1bmd+n``: out[4 * ((m + shift) mod MABs) + p] = x[4 m + p]; out and x must differ."""
 
     def body(step: Step) -> None:
         with step.builder.loop(0, 4) as cycle:
             out, x = step.row("out", cycle), step.row("x", cycle)
             shift = step.scalar("shift", 0)
-            with step.builder.loop(0, MABS) as mab:
-                target = ((mab + shift) & (MABS - 1)) << 5
+            mabs = pes() // PES_PER_MAB
+            with step.builder.loop(0, mabs) as mab:
+                target = ((mab + shift) & (mabs - 1)) << 5
                 out.at(target).store(x.at(mab << 5).load("i64", GROUP))
 
     return kernel("rotate_mabs", ("out", "x", "shift"), body)
 
 
-@cache
+@cached_per_machine()
 def join_halves() -> Kernel:
     """D0 of x and D0 of y as one long, four long words per cycle: the layout of an ``r`` reduction (SDM 3.5.8.20)."""
 
@@ -110,13 +114,13 @@ def join_halves() -> Kernel:
     return kernel("join_halves", ("out", "x", "y"), body)
 
 
-@cache
+@cached_per_machine()
 def join_half_quads() -> Kernel:
-    """`join_halves` for the 16 long words of a quad-wise reduction."""
+    """`join_halves` for the long words of a quad-wise reduction."""
 
     def body(step: Step) -> None:
         for _, row in _four_cycles(step, ("out", "x", "y")):
-            for quad in range(4):
+            for quad in range(_quads()):
                 high = row["x"].at(32 * quad).load("i64", GROUP) & ~0xFFFFFFFF
                 low = row["y"].at(32 * quad).load("i64", GROUP) >> 32
                 row["out"].at(32 * quad).store(high | low)
@@ -124,22 +128,22 @@ def join_half_quads() -> Kernel:
     return kernel("join_half_quads", ("out", "x", "y"), body)
 
 
-@cache
+@cached_per_machine()
 def store_flags(masked: str | None) -> Kernel:
-    """Write flag nibbles, 64 bytes per cycle. With "mask": bits under a 0 mask bit become 0 (OPEN-14)."""
+    """Write flag nibbles, a byte per PE and cycle. With "mask": bits under a 0 mask bit become 0 (OPEN-14)."""
     names = ("out", "x", "mask") if masked else ("out", "x")
 
     def body(step: Step) -> None:
         for _, row in _four_cycles(step, names):
-            value = row["x"].load("i8", 64)
+            value = row["x"].load("i8", pes())
             if masked:
-                value = value & row["mask"].load("i8", 64)
+                value = value & row["mask"].load("i8", pes())
             row["out"].store(value)
 
     return kernel("flags_masked" if masked else "flags", names, body)
 
 
-@cache
+@cached_per_machine()
 def l2bm_run(longs: int, share: int, l1bs: int, *, up: bool, width: int) -> Kernel:
     """Long words between L2BM and L1BM in the L1Bs of a set: `longs` in every cycle, from (or, `up`, to) the place that
     the L1B has in L2BM, `share` long words behind that of the `l1bs` L1Bs before it. `width`: bits of the number of

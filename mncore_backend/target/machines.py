@@ -12,7 +12,7 @@ MN_CORE_2 = Machine("mn-core-2", Hierarchy(groups=4, l2bs_per_group=2, l1bs_per_
 
 SMALL = Machine(
     "small",
-    Hierarchy(groups=1, l2bs_per_group=2, l1bs_per_l2b=2, mabs_per_l1b=16),
+    Hierarchy(groups=1, l2bs_per_group=2, l1bs_per_l2b=2, mabs_per_l1b=4),
     MN_CORE_2_SIZES | {Memory.PDM: 1 << 16, Memory.DRAM: 1 << 24},
 )
 """A made-up machine for tests: that nothing is tied to the numbers of the other one, and faster to emulate."""

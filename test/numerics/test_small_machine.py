@@ -23,7 +23,7 @@ from mnc.training.step import training_step
 from . import test_perceptron
 from .random_models import failure_of, failure_of_model, random_model
 
-MACHINES = ["small", "small,groups=2", "small,groups=4,l2bs_per_group=1,l1bs_per_l2b=4", "mn-core-2,l1bs_per_l2b=4"]
+MACHINES = ["small", "small,groups=2,mabs_per_l1b=8", "small,groups=4,l2bs_per_group=1,l1bs_per_l2b=4"]
 SHARE = 8
 """Smallest part of a local memory of the small machine that property tests leave."""
 

@@ -87,7 +87,7 @@ flags=)``                                        z_lsb]. f reads word D0 of x; x
 **Matrix banks.** The raw bank of a block is [row 16][PE 64] longs; row r of a ``*mwrite`` is the 64
 source longs unchanged, so a matrix write is `copy` with ``out`` rows (a + c) mod rows (``hmwrite
 $llx``: MSB longs to rows a + 2c, LSB longs to rows a + 2c + 1). `matrix_decode` turns a raw bank
-into `DECODED_BYTES` bytes per block (rows of its operands: only the cycle 0 address is used); do it once
+into `decoded_bytes` bytes per block (rows of its operands: only the cycle 0 address is used); do it once
 after the last write and before a product. ``column`` of `matrix_read` gives the column number per
 cycle in place of row addresses (already wrapped; h delivers column and column + 1).
 
@@ -104,17 +104,17 @@ from .alu import alu
 from .block_float import block_float
 from .jit import Kernel, run_table, storing_twice
 from .matrix import matrix_read, matrix_vector
-from .matrix_decode import DECODED_BYTES, matrix_decode
+from .matrix_decode import decoded_bytes, matrix_decode
 from .mau import mau_vector
 from .moves import copy, extend, fetch_indirect, fetch_word, narrow, negate, store, zero_flush
 from .rrn import rrn_mabs, rrn_reduce, rrn_stage
 
 __all__ = [
-    "DECODED_BYTES",
     "Kernel",
     "alu",
     "block_float",
     "copy",
+    "decoded_bytes",
     "extend",
     "fetch_indirect",
     "fetch_word",

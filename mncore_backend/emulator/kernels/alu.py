@@ -1,7 +1,8 @@
 """Element-wise ALU kernels: integer and bitwise operations, selection, and their flags (SDM 3.6.12)."""
 
 from collections.abc import Callable
-from functools import cache
+
+from mnc.mncore_backend.target import cached_per_machine
 
 from . import alu_float
 from .emitter import Value
@@ -104,7 +105,7 @@ _OPERATIONS: dict[str, Operation] = {
 }
 
 
-@cache
+@cached_per_machine()
 def alu(op: str, precision: str = "", *, unsigned: bool = False, flags: bool = False) -> Kernel:
     """The kernel of an element-wise ALU operation: operands out, x[, y][, flags].
 

@@ -1,6 +1,7 @@
 """Block-float conversion kernels ``bfn`` and ``bfe`` (SDM 3.6.12.12, 4.3)."""
 
-from functools import cache
+
+from mnc.mncore_backend.target import cached_per_machine
 
 from .emitter import Value
 from .jit import Inputs, Kernel, Outputs, chunked, kernel
@@ -25,7 +26,7 @@ def _round_shift(value: Value, shift: Value, limit: int) -> Value:
     return (value + (half - 1) + ((value >> shift) & 1)) >> shift
 
 
-@cache
+@cached_per_machine()
 def block_float(op: str, precision: str, bits: int = 9) -> Kernel:
     """The kernel of ``<precision>bfn``, or of ``hbfe`` for op "bfe": operands out, x (one long per PE).
 

@@ -6,7 +6,7 @@ the programs this emulator runs.
 
 from .builder import Builder
 from .emitter import Value
-from .jit import CYCLES, PES, Body, Step
+from .jit import CYCLES, Body, Step, pes
 from .lanes import PRECISIONS, Precision, double_to_single, normalise
 
 _DOUBLE = PRECISIONS["d"]
@@ -152,10 +152,10 @@ def vector_body(op: str, half: str, precision: Precision, flags: bool) -> Body:
             if flags:
                 step.row("flags", cycle).at(pe).store(flag)
 
-        with builder.loop(0, CYCLES) as cycle, builder.loop(0, PES // 2) as index:
+        with builder.loop(0, CYCLES) as cycle, builder.loop(0, pes() // 2) as index:
             lower = ((index & ~1) << 1) | (index & 1)  # PE 0 or 1 of its MAB
-            pes = (lower, lower | 2)
-            active, idle = pes if half == "u" else (pes[1], pes[0])
+            pair = (lower, lower | 2)
+            active, idle = pair if half == "u" else (pair[1], pair[0])
             x, y = (step.row(name, cycle).at(active << 3).load("i64") for name in ("x", "y"))
             z, idle_z = None, None
             if op == "fma":

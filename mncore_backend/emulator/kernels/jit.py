@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mnc.mncore_backend.target import PES_PER_MAB, chip
+
 from . import object_cache
 from .builder import Builder
 from .emitter import Value
@@ -18,7 +20,13 @@ WORDS_PER_OPERAND = 5
 """int64 words of an operand in a record: row addresses of cycles 0..3 and the block stride in bytes."""
 
 CYCLES = 4
-PES = 64
+
+
+def pes() -> int:
+    """PEs of an L1B of the machine in use: long words of a row, a multiple of 16."""
+    return chip().mabs_per_l1b * PES_PER_MAB
+
+
 
 Operand = NDArray[Any] | tuple[Sequence[int] | NDArray[Any], int] | Sequence[int]
 Outputs = Mapping[str, Value]
@@ -187,14 +195,15 @@ def _fill(words: NDArray[np.int64], operand: Operand) -> None:
         words[:CYCLES] = operand
 
 
-_kernels: dict[str, Kernel] = {}
+_kernels: dict[tuple[str, int], Kernel] = {}
+"""By name and the length of rows, which their text depends on."""
 
 
 def kernel(name: str, operands: Sequence[str], body: Body, kind: type[Step] = Step) -> Kernel:
     """The kernel `name`; `body` prints the work on one block."""
-    known = _kernels.get(name)
+    known = _kernels.get((name, pes()))
     if known is None:
-        known = _kernels[name] = Kernel(name, tuple(operands), body, kind)
+        known = _kernels[name, pes()] = Kernel(name, tuple(operands), body, kind)
     return known
 
 
@@ -212,7 +221,7 @@ def chunked(lanes: int, work: "Callable[[Inputs], Outputs]", flag_operand: str =
     """
 
     def body(step: Step) -> None:
-        chunks = PES // lanes
+        chunks = pes() // lanes
         with step.builder.loop(0, CYCLES * chunks) as index:
             cycle = index >> (chunks.bit_length() - 1)
             position = (index & (chunks - 1)) * lanes

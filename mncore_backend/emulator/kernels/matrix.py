@@ -1,11 +1,12 @@
 """Matrix-vector products and transposed reads of the matrix registers (SDM 3.6.9, 3.6.11)."""
 
-from functools import cache
+
+from mnc.mncore_backend.target import cached_per_machine
 
 from . import matrix_double
 from .builder import Builder
 from .emitter import Value
-from .jit import CYCLES, PES, Body, Kernel, Step, kernel
+from .jit import CYCLES, Body, Kernel, Step, kernel, pes
 from .lanes import (
     PRECISIONS,
     canonical,
@@ -23,10 +24,9 @@ from .matrix_decode import (
     H_UNIT,
     HALF_ROWS,
     MAB_BYTES,
-    MABS,
-    ROW_BYTES,
     decode_halves,
     halved_words,
+    mabs,
     split_words,
 )
 from .moves import word_halves
@@ -37,7 +37,7 @@ _SINGLE = PRECISIONS["f"]
 _HALF_ORDER = [HALF_ROWS.index(4 * (lane // 4) + 3 - lane % 4) for lane in range(16)]
 
 
-@cache
+@cached_per_machine()
 def matrix_vector(op: str, precision: str, *, reduce: bool = False, half: str = "", flags: bool = False) -> Kernel:
     """The kernel of ``<precision>m<op>``; op "fma" or "mul", precision d, f, g or h.
 
@@ -64,7 +64,7 @@ def _body(precision: str, reduce: bool) -> Body:
         scratch = step.builder.scratch(16384)
         with step.builder.loop(0, CYCLES) as cycle:
             prepare(step, cycle, scratch)
-        with step.builder.loop(0, MABS) as mab:
+        with step.builder.loop(0, mabs()) as mab:
             decoded = step.row("decoded", 0).at(mab * MAB_BYTES)
             if precision == "h":
                 for cycle, total in enumerate(_half_sums(step.builder, decoded, scratch, mab)):
@@ -83,7 +83,7 @@ _H_X_UNIT, _H_X_MARK, _H_SUMS = 4096, 8192, 12288
 
 def _prepare_pseudo_single(step: Step, cycle: Value, scratch: Value) -> None:
     source, target = step.row("x", cycle), scratch.at(cycle * _G_CYCLE)
-    for chunk in range(8):
+    for chunk in range(pes() // 8):
         words = source.at(chunk * 64).load("i32", 16)
         target.at(chunk * 128).store(halved_words(words, False))  # columns are doubled
 
@@ -91,7 +91,7 @@ def _prepare_pseudo_single(step: Step, cycle: Value, scratch: Value) -> None:
 def _prepare_single(step: Step, cycle: Value, scratch: Value) -> None:
     """The D0 words as three arrays of 64: values, low parts, scaled powers."""
     source, target = step.row("x", cycle), scratch.at(cycle * _F_CYCLE)
-    for chunk in range(8):
+    for chunk in range(pes() // 8):
         words = (source.at(chunk * 64).load("i64", 8) >> 32).trunc("i32")
         value, low, power = split_words(words)
         for part, vector in enumerate((value, low, power * 2.0**-36)):
@@ -100,7 +100,7 @@ def _prepare_single(step: Step, cycle: Value, scratch: Value) -> None:
 
 def _prepare_half(step: Step, cycle: Value, scratch: Value) -> None:
     source, target = step.row("x", cycle), scratch.at(cycle * _H_CYCLE)
-    for chunk in range(8):
+    for chunk in range(pes() // 8):
         halves = source.at(chunk * 64).load("i16", 32).zext("i32")
         common = exponent(halves, PRECISIONS["h"])
         for distance in (1, 2, 4, 8):
@@ -251,7 +251,7 @@ def _finish_half(step: Step, cycle: int, mab: Value, total: Value, reduce: bool)
         step.row("out_lsb", cycle).at(offset).store(result.shuffle(range(8, 16)))
 
 
-@cache
+@cached_per_machine()
 def matrix_read(precision: str) -> Kernel:
     """Transposed read, any bit pattern: operands out[, out_lsb], bank, column.
 
@@ -279,12 +279,12 @@ def _read_column(step: Step, cycle: Value, name: str, column: Value, precision: 
     position = (column & ~(per_long - 1)) + ((per_long - 1) - (column & (per_long - 1)))
     byte = position * size
     lanes = [
-        (per_long * (long % 4) + per_long - 1 - lane) * ROW_BYTES + 32 * (long // 4)
+        (per_long * (long % 4) + per_long - 1 - lane) * 8 * pes() + 32 * (long // 4)
         for long in range(8)
         for lane in range(per_long)
     ]
     offsets = builder.vector("i64", lanes)
-    for chunk in range(PES // 8):
+    for chunk in range(pes() // 8):
         base = step.row("bank", 0).at(byte & ~3).at(chunk * 64)
         value = base.gather(offsets, "i64" if precision == "d" else "i32")
         if precision == "h":

@@ -6,18 +6,14 @@ which marks every product with it (OPEN-28).
 """
 
 from collections.abc import Sequence
-from functools import cache
+
+from mnc.mncore_backend.target import PES_PER_MAB, cached_per_machine
 
 from .emitter import Value
-from .jit import PES, Kernel, Step, kernel
+from .jit import Kernel, Step, kernel, pes
 from .lanes import PRECISIONS, exponent
 
-MABS = 16
 MAB_BYTES = 1152
-DECODED_BYTES = MABS * MAB_BYTES
-"""Bytes of a decoded bank per block."""
-
-ROW_BYTES = PES * 8
 _SINGLE = PRECISIONS["f"]
 
 # Row whose result a lane holds: words of the 4 PEs for g and f, MSB longs then LSB longs for h.
@@ -26,6 +22,16 @@ HALF_ROWS = [1, 0, 5, 4, 9, 8, 13, 12, 3, 2, 7, 6, 11, 10, 15, 14]
 
 H_COLUMN, H_UNIT, H_MARK = 64, 1024, 1088
 """Bytes of a decoded half column; offsets of the rows' units and of the marks of extended elements."""
+
+
+def mabs() -> int:
+    """MABs of an L1B of the machine in use."""
+    return pes() // PES_PER_MAB
+
+
+def decoded_bytes() -> int:
+    """Bytes of a decoded bank per block."""
+    return mabs() * MAB_BYTES
 
 
 def transpose(rows: Sequence[Value]) -> list[Value]:
@@ -93,17 +99,17 @@ def decode_halves(halves: Value, common: Value) -> tuple[Value, Value, Value]:
     return value, power(common), marks
 
 
-@cache
+@cached_per_machine()
 def matrix_decode(precision: str) -> Kernel:
     """Decode a raw bank for products of `precision` d, f, g or h: operands decoded, bank."""
 
     def body(step: Step) -> None:
         source, target = step.row("bank", 0), step.row("decoded", 0)
-        with step.builder.loop(0, MABS) as mab:
+        with step.builder.loop(0, mabs()) as mab:
             bank, decoded = source.at(mab << 5), target.at(mab * MAB_BYTES)
             if precision == "d":
                 for row in range(4):
-                    decoded.at(row * 32).store(bank.at(row * ROW_BYTES).load("i64", 4))
+                    decoded.at(row * 32).store(bank.at(row * 8 * pes()).load("i64", 4))
             elif precision == "h":
                 _decode_half_bank(bank, decoded)
             else:
@@ -113,7 +119,7 @@ def matrix_decode(precision: str) -> Kernel:
 
 
 def _decode_half_bank(bank: Value, decoded: Value) -> None:
-    rows = [bank.at(row * ROW_BYTES).load("i16", 16).zext("i32") for row in HALF_ROWS]
+    rows = [bank.at(row * 8 * pes()).load("i16", 16).zext("i32") for row in HALF_ROWS]
     columns = transpose(rows)
     common = exponent(columns[0], PRECISIONS["h"])
     for column in columns[1:]:
@@ -129,7 +135,7 @@ def _decode_half_bank(bank: Value, decoded: Value) -> None:
 
 
 def _decode_word_bank(bank: Value, decoded: Value, precision: str) -> None:
-    rows = [bank.at(row * ROW_BYTES).load("i32", 8) for row in WORD_ROWS]
+    rows = [bank.at(row * 8 * pes()).load("i32", 8) for row in WORD_ROWS]
     columns = transpose(rows)
     if precision == "g":
         for lane, column in enumerate(columns):

@@ -5,7 +5,7 @@ from .double import Term, field, finish, number, passed, product_magnitude, roun
 from .emitter import Value
 from .jit import CYCLES, Body, Step
 from .lanes import PRECISIONS, Precision
-from .matrix_decode import MAB_BYTES, MABS
+from .matrix_decode import MAB_BYTES, mabs
 
 _DOUBLE = PRECISIONS["d"]
 
@@ -49,7 +49,7 @@ def vector_body(op: str, half: str, reduce: bool, flags: bool) -> Body:
 
     def body(step: Step) -> None:
         builder: Builder = step.builder
-        with builder.loop(0, CYCLES) as cycle, builder.loop(0, MABS) as mab:
+        with builder.loop(0, CYCLES) as cycle, builder.loop(0, mabs()) as mab:
             offset = mab << 5
             x = [step.row("x", cycle).at(offset).at(8 * pe).load("i64") for pe in range(4)]
             z = [step.row("z", cycle).at(offset).at(8 * pe).load("i64") if op == "fma" else None for pe in range(4)]

@@ -4,11 +4,12 @@ One result is a*b + c with a single rounding. Singles are computed in binary64 l
 products by `double`; see `machine_product` and `two_sum_to_odd` for why the result is exact.
 """
 
-from functools import cache
+
+from mnc.mncore_backend.target import cached_per_machine
 
 from . import double
 from .emitter import Value
-from .jit import CYCLES, PES, Body, Inputs, Kernel, Outputs, Step, chunked, kernel
+from .jit import CYCLES, Body, Inputs, Kernel, Outputs, Step, chunked, kernel, pes
 from .lanes import (
     LONGS,
     PRECISIONS,
@@ -175,9 +176,9 @@ def _single_multiply_add(flags: bool) -> Body:
     """fvfma: the interval test, and the full computation of chunks it does not settle."""
 
     def body(step: Step) -> None:
-        chunks = PES // LONGS
+        chunks = pes() // LONGS
         with step.builder.loop(0, CYCLES * chunks) as index:
-            cycle, position = index >> 3, (index & (chunks - 1)) << 3
+            cycle, position = index >> (chunks.bit_length() - 1), (index & (chunks - 1)) << 3
             rows = {name: step.row(name, cycle).at(position << 3) for name in ("out", "x", "y", "z")}
             x, y, z = (rows[name].load("i32", 2 * LONGS) for name in ("x", "y", "z"))
 
@@ -194,7 +195,7 @@ def _single_multiply_add(flags: bool) -> Body:
     return body
 
 
-@cache
+@cached_per_machine()
 def mau_vector(op: str, precision: str, *, reduce: bool = False, half: str = "", flags: bool = False) -> Kernel:
     """The kernel of ``<precision>v<op>``; op "fma", "mul", "add", "passa", precision d, f or h.
 

@@ -1,19 +1,20 @@
 """Kernels that move or re-encode operands: copies, widenings, masked stores (SDM 3.6.1, 3.6.2)."""
 
-from functools import cache
+
+from mnc.mncore_backend.target import cached_per_machine
 
 from .emitter import Value
-from .jit import CYCLES, PES, Inputs, Kernel, Outputs, Step, chunked, kernel
+from .jit import CYCLES, Inputs, Kernel, Outputs, Step, chunked, kernel, pes
 from .lanes import LONGS, PRECISIONS, double_to_half, half_to_single, single_to_double
 
 
-@cache
+@cached_per_machine()
 def copy() -> Kernel:
     """Rows of 64 longs: operands out, x."""
     return kernel("copy", ("out", "x"), chunked(LONGS, lambda inputs: {"out": inputs["x"]}))
 
 
-@cache
+@cached_per_machine()
 def negate(precision: str) -> Kernel:
     """Operand prefix ``-``: flips the sign of every element of `precision`; operands out, x."""
     lane = PRECISIONS[precision]
@@ -44,7 +45,7 @@ def word_halves(halves: Value) -> Value:
     return ((longs >> 32) << 48) | ((longs & 0xFFFF) << 32)
 
 
-@cache
+@cached_per_machine()
 def extend(precision: str) -> Kernel:
     """Operand suffix ``e`` of an operation whose normal operand is wider; `precision` is the accumulator's.
 
@@ -70,7 +71,7 @@ def extend(precision: str) -> Kernel:
     return kernel(f"extend_{precision}", operands, chunked(LONGS, work))
 
 
-@cache
+@cached_per_machine()
 def narrow() -> Kernel:
     """Operand suffix ``r``: 4 singles of a 2-long -> 4 halves in the MSB long; out, x, x_lsb."""
 
@@ -82,7 +83,7 @@ def narrow() -> Kernel:
     return kernel("narrow", ("out", "x", "x_lsb"), chunked(LONGS, work))
 
 
-@cache
+@cached_per_machine()
 def fetch_word() -> Kernel:
     """Read word 0 (MSB side) or 1 of longs into D0, D1 zero (OPEN-09); operands out, x, word."""
 
@@ -93,7 +94,7 @@ def fetch_word() -> Kernel:
     return kernel("fetch_word", ("out", "x", "word"), chunked(LONGS, work))
 
 
-@cache
+@cached_per_machine()
 def fetch_indirect() -> Kernel:
     """out[pe] = base[index[pe]][pe]: long addresses of every PE in the int64 rows `index`.
 
@@ -102,10 +103,10 @@ def fetch_indirect() -> Kernel:
 
     def body(step: Step) -> None:
         builder = step.builder
-        chunks = PES // LONGS
+        chunks = pes() // LONGS
         with builder.loop(0, CYCLES * chunks) as index:
-            cycle, column = index >> 3, (index & (chunks - 1)) << 6
-            rows = step.row("index", cycle).at(column).load("i64", LONGS) * (PES * 8)
+            cycle, column = index >> (chunks.bit_length() - 1), (index & (chunks - 1)) << 6
+            rows = step.row("index", cycle).at(column).load("i64", LONGS) * (pes() * 8)
             offsets = rows + builder.vector("i64", [8 * lane for lane in range(LONGS)])
             value = step.row("base", cycle).at(column).gather(offsets, "i64")
             step.row("out", cycle).at(column).store(value)
@@ -136,9 +137,9 @@ def _masked(name: str, operands: list[str], width: str, mask: str | None, flush:
 
     def body(step: Step) -> None:
         builder = step.builder
-        chunks = PES // LONGS
+        chunks = pes() // LONGS
         with builder.loop(0, CYCLES * chunks) as index:
-            cycle, position = index >> 3, (index & (chunks - 1)) << 3
+            cycle, position = index >> (chunks.bit_length() - 1), (index & (chunks - 1)) << 3
             offset = position << 3
             value = step.row("x", cycle).at(offset).load("i64", LONGS)
             target = step.row("out", cycle).at(offset)
@@ -158,7 +159,7 @@ def _masked(name: str, operands: list[str], width: str, mask: str | None, flush:
     return kernel(name, operands, body)
 
 
-@cache
+@cached_per_machine()
 def store(width: str, mask: str | None = None) -> Kernel:
     """Write a result: `width` "word" (out, x, word: D0 into word 0 or 1), "long" (out, x) or "lsb"
     (out, x: the second long of a 2-long).
@@ -174,7 +175,7 @@ def store(width: str, mask: str | None = None) -> Kernel:
     return _masked(f"store_{width}_{mask or 'plain'}", operands, width, mask, flush=False)
 
 
-@cache
+@cached_per_machine()
 def zero_flush(width: str, mask: str) -> Kernel:
     """Zero the bits of a result that a mask stops (SDM 3.6.2.2): out, x, mask; `width` "long" or "lsb"."""
     if width not in ("long", "lsb") or (width == "lsb" and mask == "long"):

@@ -1,14 +1,15 @@
 """Kernels of the reduction network: l1bmr*, and single stages for l2bmr* and mvr* (SDM 4.1)."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from functools import reduce as fold
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mnc.mncore_backend.target import MABS_PER_QUAD, PES_PER_MAB, cached_per_machine
+
 from .emitter import Value, element_bits
-from .jit import CYCLES, PES, Inputs, Kernel, Outputs, Step, chunked, kernel
+from .jit import CYCLES, Inputs, Kernel, Outputs, Step, chunked, kernel, pes
 from .lanes import LONGS, PRECISIONS, Precision, double_to_half, exponent, half_to_single, is_infinite
 from .moves import word_halves
 
@@ -130,7 +131,7 @@ def _stage(op: str, precision: str) -> Stage:
     raise ValueError(f"no reduction {precision}{op}")
 
 
-@cache
+@cached_per_machine()
 def rrn_stage(op: str, precision: str, inputs: int) -> Kernel:
     """One stage over `inputs` rows of 64 longs: operands out, x0, x1, ...
 
@@ -153,10 +154,10 @@ def rrn_stage(op: str, precision: str, inputs: int) -> Kernel:
 def rrn_reduce(op: str, precision: str, stacked: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """One stage over the first axis of `stacked` (uint64 longs, [K, n] -> [n], any n)."""
     count, size = stacked.shape
-    row = CYCLES * PES
+    row = CYCLES * pes()
     padded = np.zeros((count, -(-size // row) * row), dtype=np.uint64)
     padded[:, :size] = stacked
-    blocks = padded.reshape(count, -1, CYCLES, PES)
+    blocks = padded.reshape(count, -1, CYCLES, pes())
     out = np.empty_like(blocks[0])
     rrn_stage(op, precision, count)(out=out, **{f"x{index}": blocks[index] for index in range(count)})
     return out.reshape(-1)[:size]
@@ -169,7 +170,7 @@ def _concatenate(parts: Sequence[Value]) -> Value:
     return parts[0]
 
 
-@cache
+@cached_per_machine()
 def rrn_mabs(op: str, precision: str, *, quads: bool = False, reduce: bool = False) -> Kernel:
     """Reduction over the MABs of a block, one long per PE column: operands out, x.
 
@@ -188,18 +189,19 @@ def rrn_mabs(op: str, precision: str, *, quads: bool = False, reduce: bool = Fal
         return stage(longs, last and (reduce or half_sum))
 
     def body(step: Step) -> None:
+        count = pes() // (MABS_PER_QUAD * PES_PER_MAB)
         with step.builder.loop(0, CYCLES) as cycle:
             source = step.row("x", cycle)
-            groups = [
-                _concatenate([source.at((4 * quad + member) * 32).load("i64", 4) for quad in range(4)]).bitcast(element)
-                for member in range(4)
+            quarters = [
+                [source.at((4 * quad + member) * 32).load("i64", 4) for quad in range(count)] for member in range(4)
             ]
+            groups = [_concatenate(own).bitcast(element) for own in quarters]
             if half_sum:
                 groups = [half_to_single(x.zext("i32")) for x in groups]
-            result = combine(groups, quads)
-            if not quads:
-                width = result.lanes // 4
-                parts = [result.shuffle(range(width * quad, width * (quad + 1))) for quad in range(4)]
+            result = combine(groups, quads or count == 1)
+            if not quads and count > 1:
+                width = result.lanes // count
+                parts = [result.shuffle(range(width * quad, width * (quad + 1))) for quad in range(count)]
                 result = combine(parts, True)
             if half_sum:
                 result = result.trunc("i16")

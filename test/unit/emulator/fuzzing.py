@@ -18,7 +18,7 @@ from mnc.mncore_backend.assembly.records import DebugSet, Memory, Statement, Ste
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.emulator.arena import Arena, arena_layout
 from mnc.mncore_backend.emulator.dram import Dram
-from mnc.mncore_backend.emulator.geometry import PES, geometry
+from mnc.mncore_backend.emulator.geometry import geometry
 
 GUARD = np.uint64(0x5AFE5AFE5AFE5AFE)
 GUARD_LONGS = 1 << 16
@@ -28,7 +28,7 @@ REGIONS = {
     Memory.LM0: "m", Memory.LM1: "n", Memory.GRF0: "r", Memory.GRF1: "s", Memory.T: "t", Memory.MASK: "omr",
     Memory.BAR0: "bar", Memory.BAR1: "bar", Memory.MATRIX_X: "x", Memory.MATRIX_Y: "y", Memory.L1BM: "lb",
 }
-WORDS_PER_ROW = {"m": 2, "n": 2, "r": 2, "s": 2, "lb": PES}
+WORDS_PER_ROW = {"m": 2, "n": 2, "r": 2, "s": 2, "lb": geometry().pes}
 
 
 class WrittenDram(Dram):
@@ -47,10 +47,10 @@ class GuardedArena:
     template: NDArray[np.uint64] = field(init=False)
 
     def __post_init__(self) -> None:
-        count = geometry().blocks * arena_layout().rows * PES
+        count = geometry().blocks * arena_layout().rows * geometry().pes
         self.flat = np.full(count + 2 * GUARD_LONGS + 8, GUARD, np.uint64)
         skip = (-self.flat.ctypes.data % 64) // 8 + GUARD_LONGS
-        rows = self.flat[skip : skip + count].reshape(geometry().blocks, arena_layout().rows, PES)
+        rows = self.flat[skip : skip + count].reshape(geometry().blocks, arena_layout().rows, geometry().pes)
         self.arena = Arena.over(rows)
         self.first, self.last = skip, skip + count
         self.template = _contents()
@@ -67,7 +67,7 @@ def _contents() -> NDArray[np.uint64]:
     """Rows of all blocks: patterns with many special values; half of them share the exponent of a block-float vector.
     Blocks differ, but repeat a few rows, which is enough to tell where a value came from."""
     rng = np.random.default_rng(7)
-    words = rng.integers(0, 1 << 32, (8, arena_layout().rows, 2 * PES), dtype=np.uint32)
+    words = rng.integers(0, 1 << 32, (8, arena_layout().rows, 2 * geometry().pes), dtype=np.uint32)
     values = np.array((0, 1 << 31, 0x7F800000, 0xFF800000, 0x3F800000, 0xFFFFFFFF, 1), np.uint32)
     special = rng.choice(values, words.shape)
     words = np.where(rng.integers(0, 6, words.shape) == 0, special, words)
@@ -114,7 +114,7 @@ def _set_registers(machine: Machine, kind: int, rng: np.random.Generator) -> Non
     shape = engine.state.arena.region("t").shape
     step, limit = (4, 256) if kind == 3 else (2, 512)
     t = rng.integers(0, limit, shape, dtype=np.uint64) * np.uint64(step)
-    bars = np.zeros((geometry().blocks, 2, PES), np.uint64)
+    bars = np.zeros((geometry().blocks, 2, geometry().pes), np.uint64)
     if kind == 1:
         t = rng.integers(0, 1 << 64, shape, dtype=np.uint64)
         bars = rng.integers(0, 1 << 12, bars.shape, dtype=np.uint64)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mnc.mncore_backend.emulator.kernels import DECODED_BYTES, Kernel, matrix_decode, matrix_vector
+from mnc.mncore_backend.emulator.kernels import Kernel, decoded_bytes, matrix_decode, matrix_vector
 from mnc.mncore_backend.emulator.numerics.formats import elements, join
 
 ROW = 256
@@ -82,7 +82,7 @@ def one_mab(precision: str, bank: list[list[int]], x: list[int], z: list[int], h
     """`matrix_vector` of MAB 0 in cycle 0: output longs of its PEs, MSB longs then LSB longs."""
     raw = np.zeros((1, 16, 64), dtype=np.uint64)
     raw[0, : len(bank), :4] = bank
-    decoded = np.zeros((1, 1, DECODED_BYTES), dtype=np.uint8)
+    decoded = np.zeros((1, 1, decoded_bytes()), dtype=np.uint8)
     decode = matrix_decode(precision)
     shared = ([decoded.ctypes.data] * 4, 0)
     decode.call(decode.record(decoded=shared, bank=raw), 0, 1)

@@ -8,7 +8,7 @@ import pytest
 from numerics_cases import addend_to_midpoint, normal, specials
 from numerics_harness import check, flag_nibbles
 
-from mnc.mncore_backend.emulator.kernels import DECODED_BYTES, matrix_decode, matrix_read, matrix_vector
+from mnc.mncore_backend.emulator.kernels import decoded_bytes, matrix_decode, matrix_read, matrix_vector
 from mnc.mncore_backend.emulator.numerics import mau_matrix as oracle
 from mnc.mncore_backend.emulator.numerics.block_float import block_normalise, half_extended
 from mnc.mncore_backend.emulator.numerics.conversion import NARROWER
@@ -139,7 +139,7 @@ def run_products(products: Products, op: str, half: str) -> None:
     """Decode the bank, run the product, compare all results and flags."""
     precision, reduce = products.precision, products.reduce
     arrays = products.arrays()
-    decoded = np.full((1, DECODED_BYTES), 0xFF, dtype=np.uint8)
+    decoded = np.full((1, decoded_bytes()), 0xFF, dtype=np.uint8)
     shared = {"decoded": ([decoded.ctypes.data] * 4, 0)}
     decode = matrix_decode(precision)
     decode.call(decode.record(bank=arrays["bank"], **shared), 0, 1)
