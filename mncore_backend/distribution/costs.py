@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.distribution.policy import SPLIT_AXES
 from mnc.mncore_backend.distribution.space import same_places
 from mnc.mncore_backend.layout import Axis, Layout
@@ -32,8 +33,6 @@ def compute_steps(counts: dict[str, int], precision: str) -> float:
     return blocks * (rows + 1) + convert
 
 
-GROUPS_AT_ONCE, RESULTS_AT_ONCE = 12, 48
-"""Groups of four rows whose converted vectors, and groups of four sums of eight, that register files hold."""
 
 
 def kernel_resources(counts: dict[str, int], precision: str) -> Resources:
@@ -41,8 +40,10 @@ def kernel_resources(counts: dict[str, int], precision: str) -> Resources:
     conversions on the ALU."""
     groups, columns, blocks = -(-counts["rows"] // 4), counts["columns"], counts["b"] * counts["k"]
     passes = 2 if precision == "single" else 1
-    at_once = min(groups, GROUPS_AT_ONCE)
-    row_chunks, column_chunks = -(-groups // at_once), -(-columns * at_once // RESULTS_AT_ONCE)
+    # Groups of four rows whose converted vectors, and groups of four sums of eight, that register files hold.
+    vectors, results = (chip().memories[file].longs // CYCLES_PER_STEP for file in (Memory.GRF1, Memory.GRF0))
+    at_once, results_at_once = min(groups, vectors * 3 // 16), results * 3 // 4
+    row_chunks, column_chunks = -(-groups // at_once), -(-columns * at_once // results_at_once)
     mau = blocks * columns * passes * max(2 * row_chunks, groups)
     return Resources(mau=mau, alu=blocks * (2 * passes * columns * row_chunks + groups * column_chunks))
 

@@ -6,12 +6,24 @@ from typing import Literal
 import numpy as np
 
 from mnc.core.diagnostics import InternalError
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.program import Buffer
+from mnc.mncore_backend.target import chip
 
 BLOCK = 8  # elements of a block over (PE, word): 4 PEs times 2 words
 LANES = 4  # cycles of a step
 
 Precision = Literal["pseudo-single", "single"]
+
+
+def accumulator_longs() -> int:
+    """Long words of GRF0 for partial results: three quarters of it."""
+    return chip().memories[Memory.GRF0].longs * 3 // 4
+
+
+def vector_longs() -> int:
+    """Long words of GRF1 for converted rows of X: three eighths of it, as two sets alternate."""
+    return chip().memories[Memory.GRF1].longs * 3 // 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +55,8 @@ class MatmulSpec:
     precision: Precision = "pseudo-single"
     x_transposed: bool = False
     w_transposed: bool = False
-    accumulators: int = field(default=192)  # long words of GRF0 for partial results
-    vectors: int = field(default=96)  # long words of GRF1 for converted rows of X
+    accumulators: int = field(default_factory=accumulator_longs)
+    vectors: int = field(default_factory=vector_longs)
 
     def __post_init__(self) -> None:
         for name in ("x_offset", "w_offset", "y_offset"):
