@@ -13,6 +13,7 @@ from itertools import permutations, product
 from math import ceil, inf, prod
 from typing import NamedTuple
 
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.distribution.candidates import all_plans, dims_by_role, partial_bits
 from mnc.mncore_backend.distribution.costs import Resources, arrival, kernel_resources
 from mnc.mncore_backend.distribution.joint import comes_by_channels, joint_cut_of
@@ -22,9 +23,6 @@ from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.pricing import reduction
 from mnc.mncore_backend.target import chip
 
-ROOM = 3400
-"""Long words of local memory that the tiles in use and those that arrive meanwhile may take together; kernels and
-movements need the rest."""
 HALVINGS = 8
 PIECES = sorted(base << shift for base in (2, 3) for shift in range(HALVINGS))
 """Into how many tiles a dimension may be cut."""
@@ -40,6 +38,13 @@ DEAR = 1e9
 """Price of a long word that is missing: above all steps."""
 PATIENCE = 12
 """How many extents may be looked at in a row that bring nothing before the search ends."""
+
+
+def _room() -> int:
+    """Long words of local memory that the tiles in use and those that arrive meanwhile may take together; kernels and
+    movements need the rest."""
+    whole = sum(chip().memories[memory].longs for memory in (Memory.LM0, Memory.LM1))
+    return whole - whole * 17 // 100
 
 
 @dataclass(frozen=True)
@@ -203,7 +208,7 @@ class _Tiles:
         sizes = [self.plan.left.local_size, self.plan.right.local_size, self.plan.result.local_size]
         held = sum(factor.held(self.moving, self.counts) * factor.layout.local_size for factor in self.factors)
         held += sizes[2] * min(2, self.results)
-        return max(0, max(sizes) - half_memory(), held - ROOM)
+        return max(0, max(sizes) - half_memory(), held - _room())
 
     def _loads(self) -> list[tuple[int, int]]:
         """For both factors how many of their tiles arrive in all, and while the outermost index is the first."""

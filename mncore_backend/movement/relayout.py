@@ -25,6 +25,7 @@ from mnc.mncore_backend.movement.lanes import collected, variants
 from mnc.mncore_backend.movement.own_part import own_part
 from mnc.mncore_backend.movement.pick import Plan
 from mnc.mncore_backend.movement.repeats import REPEATS
+from mnc.mncore_backend.movement.room import room
 from mnc.mncore_backend.pricing import relayout
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, Builder, Program
 from mnc.mncore_backend.target import cached_per_machine, chip
@@ -37,7 +38,6 @@ HOPE = 0.6  # part of a rough price that a move is hoped to take: twice the erro
 DEAR = 250  # steps above which detours and gathers are looked at as well
 
 
-IN_REGISTERS = 64  # long words up to which what lies between two moves is in a register file
 
 
 def plan_relayout(
@@ -110,7 +110,8 @@ def _picked(source: Layout, target: Layout, cost: int) -> tuple[Move] | None:
 def _between(layout: Layout) -> tuple[Memory, ...]:
     """Where what lies between two moves goes: a register file can be read and written at different addresses in one
     step, a local memory cannot (SDM 3.6.4)."""
-    return REGISTER_FILE if layout.local_size <= IN_REGISTERS else LOCAL_MEMORY
+    is_small = layout.local_size <= room(Memory.GRF0, 1, 4)
+    return REGISTER_FILE if is_small else LOCAL_MEMORY
 
 
 @cached_per_machine(1024)
