@@ -40,7 +40,7 @@ PATIENCE = 12
 """How many extents may be looked at in a row that bring nothing before the search ends."""
 
 
-def _room() -> int:
+def room() -> int:
     """Long words of local memory that the tiles in use and those that arrive meanwhile may take together; kernels and
     movements need the rest."""
     whole = sum(chip().memories[memory].longs for memory in (Memory.LM0, Memory.LM1))
@@ -208,7 +208,7 @@ class _Tiles:
         sizes = [self.plan.left.local_size, self.plan.right.local_size, self.plan.result.local_size]
         held = sum(factor.held(self.moving, self.counts) * factor.layout.local_size for factor in self.factors)
         held += sizes[2] * min(2, self.results)
-        return max(0, max(sizes) - half_memory(), held - _room())
+        return max(0, max(sizes) - half_memory(), held - room())
 
     def _loads(self) -> list[tuple[int, int]]:
         """For both factors how many of their tiles arrive in all, and while the outermost index is the first."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnc.mncore_backend.distribution import Contraction, Operand, plan_tiles, tile_ranges
-from mnc.mncore_backend.distribution.streams import ROOM
+from mnc.mncore_backend.distribution.streams import room
 
 EXTENTS = st.one_of(st.integers(1, 64), st.integers(65, 4096))
 
@@ -24,7 +24,7 @@ def test_random(m: int, n: int, k: int) -> None:
     tile = plan_tiles(problem)
     assert tile is not None
     layouts = (tile.plan.left, tile.plan.right, tile.plan.result)
-    assert sum(layout.local_size for layout in layouts) * min(2, tile.tiles) <= ROOM
+    assert sum(layout.local_size for layout in layouts) * min(2, tile.tiles) <= room()
     ranges = list(tile_ranges(problem, tile.extents, tile.order))
     assert len(ranges) == tile.tiles
     assert sum(prod(size for _, size in own) for own in ranges) == m * n * k
