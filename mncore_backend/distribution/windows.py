@@ -11,8 +11,10 @@ from math import gcd, prod
 import numpy as np
 from numpy.typing import NDArray
 
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.distribution.space import Access, Digits, project, with_addresses
 from mnc.mncore_backend.layout import Axis, Digit, Layout
+from mnc.mncore_backend.target import chip
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,8 @@ def tile(windows: Windows, extents: Sequence[int], digits: Sequence[Digits], sou
 
 
 def source_layout(windows: Windows, digits: Sequence[Digits], source: Sequence[int]) -> Layout | None:
-    """The layout of the whole operand whose places agree with the tiles, halos aside; None if there is none."""
+    """The layout of the whole operand whose places agree with the tiles, halos aside; None if there is none, or if it
+    takes more than half of a local memory: then tiles are fetched from where the operand is."""
     own: list[Digits] = []
     for window, extent in zip(windows, source, strict=True):
         held: Digits = () if window.out is None else digits[window.out]
@@ -177,7 +180,8 @@ def source_layout(windows: Windows, digits: Sequence[Digits], source: Sequence[i
             own.append(tiled_digits(extent, hardware, outputs * window.stride))
         else:
             return None
-    return project(source, own, tuple(range(len(source))))
+    layout = project(source, own, tuple(range(len(source))))
+    return layout if layout.local_size <= chip().memories[Memory.LM0].longs // 2 else None
 
 
 def follow(windows: Windows, extents: Sequence[int], layout: Layout) -> dict[int, Digits] | None:
