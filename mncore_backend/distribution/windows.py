@@ -11,7 +11,6 @@ from math import gcd, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.distribution.space import Access, Digits, project, with_addresses
 from mnc.mncore_backend.layout import Axis, Digit, Layout
 from mnc.mncore_backend.target import chip
@@ -181,7 +180,7 @@ def source_layout(windows: Windows, digits: Sequence[Digits], source: Sequence[i
         else:
             return None
     layout = project(source, own, tuple(range(len(source))))
-    return layout if layout.local_size <= chip().memories[Memory.LM0].longs // 2 else None
+    return layout if layout.local_size <= chip().local_longs // 2 else None
 
 
 def follow(windows: Windows, extents: Sequence[int], layout: Layout) -> dict[int, Digits] | None:

@@ -116,6 +116,11 @@ class Machine:
     # Memories and transfers -------------------------------------------------------------------------------------------
 
     @cached_property
+    def local_longs(self) -> int:
+        """Long words of a local memory of a PE."""
+        return self.memories[Memory.LM0].longs
+
+    @cached_property
     def memories(self) -> dict[Memory, MemoryFacts]:
         """Size and copies of every memory."""
         return memories(self.hierarchy, self.sizes)
