@@ -20,13 +20,13 @@ def _capacities() -> dict[str, int]:
     return {facts.memory.name: facts.longs for facts in chip().memories.values() if facts.memory.name in MEMORIES}
 
 
-class Memory(Mncore.Attribute, name="memory"):
+class Memory(Mncore.Attribute, name="memory"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """Memory space of a buffer that has no layout: ``#mncore.memory<"DRAM">``."""
 
     space: ir.StringAttr
 
 
-class Placed(Mncore.Attribute, name="placed"):
+class Placed(Mncore.Attribute, name="placed"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """Memory space of a per-PE share: ``#mncore.placed<"LM", "256x10", "((...), (...))">``.
 
     The memref's own shape is [long words per PE, 2 words]; the attribute says which element of the tensor of the given

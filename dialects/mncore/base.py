@@ -7,7 +7,7 @@ from mnc.core.bindings import ext, ir
 from mnc.dialects.counts import check_counts
 
 
-class Mncore(ext.Dialect, name="mncore"):
+class Mncore(ext.Dialect, name="mncore"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """MN-Core 2: placed buffers, transfers, kernels over whole per-PE shares, machine instructions."""
 
 

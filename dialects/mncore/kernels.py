@@ -61,7 +61,7 @@ def _check_matmul(op: Any) -> None:
                 raise ValueError(f"dimension {name} is {sizes[name]} in one operand and {extent} in another")
 
 
-class Matmul(Mncore.Operation, name="matmul"):
+class Matmul(Mncore.Operation, name="matmul"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """y[..] = init[..] + sum over k of x[..] * w[..], each MAB over its share.
 
     ``x_dims``, ``w_dims``, ``y_dims`` name the dimensions of the operands: ``m*`` rows, ``n*`` columns, ``k*``
@@ -88,7 +88,7 @@ class Matmul(Mncore.Operation, name="matmul"):
     verify_invariants = verifier(_check_matmul)
 
 
-class Reduce(Mncore.Operation, name="reduce"):
+class Reduce(Mncore.Operation, name="reduce"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """Combine the values that PEs along the given hardware axes hold at equal addresses.
 
     All of them get the result, or the share of it that the layout of the target gives them.
@@ -116,7 +116,7 @@ def _check_lookup(op: Any) -> None:
         raise ValueError(f"{', '.join(names)} need one entry per loop each")
 
 
-class Lookup(Mncore.Operation, name="lookup"):
+class Lookup(Mncore.Operation, name="lookup"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """target[..] = table[.. + address], where every PE computes its own addresses (in words).
 
     ``sizes`` are those of the loops over the share of a PE; ``table_steps``, ``address_steps`` and ``target_steps`` the
@@ -130,7 +130,7 @@ class Lookup(Mncore.Operation, name="lookup"):
     verify_invariants = verifier(_check_lookup)
 
 
-class FillPadding(Mncore.Operation, name="fill_padding"):
+class FillPadding(Mncore.Operation, name="fill_padding"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """Write `value` (bits of a word) to every word of the share that holds no element of the tensor."""
 
     buffer: ext.Operand[ir.MemRefType]

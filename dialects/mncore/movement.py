@@ -98,7 +98,7 @@ def _check_gather(op: Any) -> None:
     _check_same_element(source, target)
 
 
-class Constant(Mncore.Operation, name="constant"):
+class Constant(Mncore.Operation, name="constant"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """A tensor that the host puts into DRAM once: weights. ``onnx.name`` names the initializer."""
 
     memory: ext.Result[ir.MemRefType]
@@ -107,7 +107,7 @@ class Constant(Mncore.Operation, name="constant"):
     verify_invariants = verifier(_check_constant)
 
 
-class Dl(Mncore.Operation, name="dl"):
+class Dl(Mncore.Operation, name="dl"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """Load a tensor from DRAM into its placement in PE memory (the host arranges the DRAM image).
 
     With ``index_map`` the target holds source[index_map[i]], or ``padding`` (bits of a word) where that is negative.
@@ -119,7 +119,7 @@ class Dl(Mncore.Operation, name="dl"):
     verify_invariants = verifier(_check_load)
 
 
-class Ul(Mncore.Operation, name="ul"):
+class Ul(Mncore.Operation, name="ul"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """Unload a placed tensor from PE memory to DRAM.
 
     With ``sum = ["L2B"], bits = [7]`` every L2B holds a part, and their sum is stored; likewise over L1Bs and MABs.
@@ -132,13 +132,13 @@ class Ul(Mncore.Operation, name="ul"):
     verify_invariants = verifier(_check_store)
 
 
-class Scratch(Mncore.Operation, name="scratch"):
+class Scratch(Mncore.Operation, name="scratch"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """DRAM in which a value waits that left local memory: the shares of all PEs, in whatever order stores like."""
 
     memory: ext.Result[ir.MemRefType]
 
 
-class Spill(Mncore.Operation, name="spill"):
+class Spill(Mncore.Operation, name="spill"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """Store the share of every PE as it is; ``mncore.fetch`` brings it back."""
 
     source: ext.Operand[ir.MemRefType]
@@ -147,7 +147,7 @@ class Spill(Mncore.Operation, name="spill"):
     verify_invariants = verifier(_check_spill)
 
 
-class Fetch(Mncore.Operation, name="fetch"):
+class Fetch(Mncore.Operation, name="fetch"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """Bring back what ``mncore.spill`` has stored, to a buffer of the same placement."""
 
     source: ext.Operand[ir.MemRefType]
@@ -156,7 +156,7 @@ class Fetch(Mncore.Operation, name="fetch"):
     verify_invariants = verifier(_check_spill)
 
 
-class Resident(Mncore.Operation, name="resident"):
+class Resident(Mncore.Operation, name="resident"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """A placed buffer that keeps what it holds from one run of the program to the next.
 
     ``onnx.name`` names the input (or weight, with its ``value``) it holds, ``mnc.updated`` the result that replaces it
@@ -169,7 +169,7 @@ class Resident(Mncore.Operation, name="resident"):
     verify_invariants = verifier(_check_resident)
 
 
-class Relayout(Mncore.Operation, name="relayout"):
+class Relayout(Mncore.Operation, name="relayout"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """Copy a tensor from one placement to another, on the chip."""
 
     source: ext.Operand[ir.MemRefType]
@@ -178,7 +178,7 @@ class Relayout(Mncore.Operation, name="relayout"):
     verify_invariants = verifier(_check_relayout)
 
 
-class Gather(Mncore.Operation, name="gather"):
+class Gather(Mncore.Operation, name="gather"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """target[i] = source[index_map[i]] over flat elements; -1 stands for `padding` (bits of a word).
 
     With ``onto`` the target keeps what it holds where the map is -1; it holds zeros elsewhere.

@@ -103,7 +103,7 @@ class AssignLayouts(Pass):
         if TOGETHER not in self.prefer:
             compare = current_recording() is not None
             return solve_in_order(problem, policy_of(self.prefer), decide, compare=compare)
-        others = tuple(name for name in self.prefer if name not in (TOGETHER, *NEXT))
+        others: tuple[Preference, ...] = tuple(name for name in self.prefer if name not in (TOGETHER, *NEXT))
         found = _solutions(problem, others, pinned_plans(operations))
         place = max((NEXT.index(name) + 1 for name in self.prefer if name in NEXT), default=0)
         state = found[min(place, len(found) - 1)]

@@ -133,7 +133,7 @@ def joint_parts(
     if left is None or right is None:
         return None
     dims = [d for d, is_parallel in enumerate(generic.parallel) if not is_parallel]
-    cut = joint_cut(*(Factor(f.layout, f.access) for f in (left, right)), result, dims)
+    cut = joint_cut(Factor(left.layout, left.access), Factor(right.layout, right.access), result, dims)
     return None if cut is None else JointParts(values, generic, digits, (left, right), cut)
 
 

@@ -49,8 +49,8 @@ class PartPrices:
                 continue
             extents = tuple(size for _, size in ranges)
             # A factor that is made on the chip is kept there: it does not arrive.
-            factors = (factor_of(own, None, kept=not _is_from_dram(own.value)) for own in generic.inputs)
-            found += self._beyond_peak(Contraction(extents, *factors, generic.result))
+            left, right = (factor_of(own, None, kept=not _is_from_dram(own.value)) for own in generic.inputs)
+            found += self._beyond_peak(Contraction(extents, left, right, generic.result))
         return found
 
     def size(self, demand: Demand) -> float:

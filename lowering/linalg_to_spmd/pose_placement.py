@@ -157,17 +157,18 @@ class Poser:
 
     def _product(self, op: Any, generic: Generic, tiled: dict[int, WindowedOperand], name: str) -> Product:
         left, right = (self._use(generic, i, tiled) for i in range(2))
-        factors = [
+        own_left, own_right = (
             replace(
                 factor_of(operand, tiled.get(i), kept=i not in tiled and self.homes.is_kept(operand.value)),
                 alone=comes_alone(operand, tiled.get(i)) and not self.homes.is_kept(operand.value),
             )
             for i, operand in enumerate(generic.inputs)
-        ]
+        )
         given = op.attributes.get(PRECISION)
         contraction = Contraction(
             generic.extents,
-            *factors,
+            own_left,
+            own_right,
             generic.result,
             precision=self.precision if given is None else ir.StringAttr(given).value,
             blocks=contracted_elsewhere(generic),

@@ -42,6 +42,6 @@ def evaluate_scalar(value: Any, known: Mapping[Any, NDArray[Any]]) -> NDArray[An
     if owner.name in _ARITHMETIC:
         return _ARITHMETIC[owner.name](*operands)
     if owner.name == "arith.select":
-        return np.where(*operands)  # pyright: ignore[reportCallIssue]
+        return np.where(*operands)  # pyright: ignore[reportCallIssue, reportArgumentType]
     predicate = ir.IntegerAttr(owner.attributes["predicate"]).value if owner.name == "arith.cmpi" else -1
     return _COMPARE[predicate](*operands) if predicate in _COMPARE else None

@@ -74,14 +74,16 @@ class GraphRewriter:
                 self._emit(onnx.helper.make_node("Identity", [value], [output]))
 
     def _with_integers(
-        self, op_type: str, value: str, outputs: list[str], what: str, numbers: list[int], name: str, **attributes: int
+        self, op_type: str, value: str, outputs: list[str], what: str, numbers: list[int], name: str, **given: int
     ) -> None:
         """A node whose axes or sizes are an operand or, in older operator sets, an attribute."""
         if self._opset >= _AXES_ARE_AN_INPUT:
             operand = self._constant(np.array(numbers, np.int64), self._unique(what))
-            node = onnx.helper.make_node(op_type, [value, operand], outputs, name=name, **attributes)
+            node = onnx.helper.make_node(op_type, [value, operand], outputs, name=name)
         else:
-            node = onnx.helper.make_node(op_type, [value], outputs, name=name, **{what: numbers}, **attributes)
+            node = onnx.helper.make_node(op_type, [value], outputs, name=name)
+            node.attribute.append(onnx.helper.make_attribute(what, numbers))
+        node.attribute.extend(onnx.helper.make_attribute(key, number) for key, number in given.items())
         self._emit(node)
 
     def _stack(self, owner: onnx.NodeProto, values: list[str], axis: int) -> str:

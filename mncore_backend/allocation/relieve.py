@@ -8,7 +8,8 @@ before:  fvadd $a $x $b
 after:   lpassa $a $r ;  fvadd $r $x $b      ($a and $b may share a memory now)
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from mnc.core.diagnostics import InternalError
@@ -71,7 +72,7 @@ def _around(chains: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
     return {index: (first, last) for first, last in merged for index in range(first, last + 1)}
 
 
-def _meetings(program: Program, buffers: Collection[Buffer]) -> dict[Buffer, list[int]]:
+def _meetings(program: Program, buffers: AbstractSet[Buffer]) -> dict[Buffer, list[int]]:
     """Per buffer the operations in which it must not share a memory with another one."""
     meeting: dict[Buffer, list[int]] = {}
     for index, op in enumerate(program.operations):

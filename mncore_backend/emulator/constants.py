@@ -83,7 +83,8 @@ class Constants:
                 self.l2bm_rows.clear()
             near = arena.row_address("lb", 0) + 8 * copy.near
             far, pace = arena.l2bm_base + 8 * copy.far, 8 * copy.far_rate
-            near_rows = (near, *(near + 8 * copy.near_rate * cycle for cycle in (1, 2, 3)), arena_layout().block_bytes)
+            step = 8 * copy.near_rate
+            near_rows = near, near + step, near + 2 * step, near + 3 * step, arena_layout().block_bytes
             stride = 8 * geometry().l2bm_longs
             self.l2bm_rows[copy] = near_rows, (far, far + pace, far + 2 * pace, far + 3 * pace, stride)
         return self.l2bm_rows[copy]

@@ -113,9 +113,9 @@ def mau_matrix(precision: str, half: str, reduces: bool, bank: Nibbles, x: Taint
     """Result and flags of mfma and mmul. `bank` is [block, row, PE]; every product of a row may be poisoned."""
     c = addend or unpoisoned()
     used = per_mab(bank & HIGH if precision == "f" else bank)
-    rows = used.any(axis=-1)  # [block, row, MAB]
-    vector = per_mab(x.msb & HIGH if precision == "f" else x.msb).any(axis=-1)  # [block, cycle, MAB]
-    out = (rows[:, None] | vector[:, :, None])[:, :, : ROWS_OF[precision]]  # [block, cycle, row, MAB]
+    rows = np.any(used, axis=-1)  # [block, row, MAB]
+    vector = np.any(per_mab(x.msb & HIGH if precision == "f" else x.msb), axis=-1)  # [block, cycle, MAB]
+    out = np.logical_or(rows[:, None], vector[:, :, None])[:, :, : ROWS_OF[precision]]  # [block, cycle, row, MAB]
     origin = _first_origin(x, c)
     if precision == "d":
         active = np.array([(row < 2) == (half == "u") for row in range(4)])

@@ -92,7 +92,9 @@ def prepare(builder: Builder, layout: Layout, destination: Buffer) -> Arrival:
     for shared in collected(layout):
         if shared.local_size <= _LARGEST_PICKED and (picks := own_part(shared, layout)):
             trial = _direct(shared, destination, two_long=True)
-            cost = _price(trial) + move_steps(picks[0], shared, layout)
+            picking = move_steps(picks[0], shared, layout)
+            assert picking is not None  # it has no limit
+            cost = _price(trial) + picking
             if cost < price:
                 best, price = replace(trial, pick=(picks[0], destination)), cost
     if best.pick is not None:

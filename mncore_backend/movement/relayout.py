@@ -199,14 +199,14 @@ class _KnownMoves:
         ends = here, there
         with self._lock:
             found = self._known.pop(ends, -1.0)
-        if isinstance(found, float) and found < limit:
+        if not isinstance(found, tuple) and found < limit:
             made = single_move(here, there, limit=limit)
             found = (made[0], there, made[1]) if isinstance(made, tuple) else made
         with self._lock:
             self._known[ends] = found
             if len(self._known) > self._most:
                 self._known.popitem(last=False)
-        return None if isinstance(found, float) or found[0] > limit else found
+        return found if isinstance(found, tuple) and found[0] <= limit else None
 
 
 KNOWN_MOVES = _KnownMoves(4096)

@@ -141,7 +141,7 @@ def filled_addresses(target: Layout, index_map: Index | None, wanted: NDArray[np
     longs = addresses_in_use(target)
     if index_map is None:
         return longs
-    some = wanted.reshape(-1, wanted.shape[-1]).any(axis=0).reshape(-1, 2).any(axis=1)
+    some = np.any(np.any(wanted.reshape(-1, wanted.shape[-1]), axis=0).reshape(-1, 2), axis=1)
     return [a for a in longs if some[a]]
 
 

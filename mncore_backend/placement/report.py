@@ -9,7 +9,7 @@ from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.search import Search
 from mnc.mncore_backend.placement.solve_together import MIXED
 from mnc.mncore_backend.placement.state import State
-from mnc.mncore_backend.placement.weights import WEIGHTS
+from mnc.mncore_backend.placement.weights import WEIGHTS, Kind
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ def rows(problem: Problem, state: State) -> list[Row]:
     return [*found, *(Row("results", "store", (), "", *_price(own)) for own in rest)]
 
 
-def _price(steps: Mapping[str, float]) -> tuple[dict[str, float], float]:
-    return dict(steps), sum(WEIGHTS[kind] * own for kind, own in steps.items())
+def _price(steps: Mapping[Kind, float]) -> tuple[dict[str, float], float]:
+    return {str(kind): own for kind, own in steps.items()}, sum(WEIGHTS[kind] * own for kind, own in steps.items())
 
 
 def price_without_movements(problem: Problem) -> tuple[float, bool]:

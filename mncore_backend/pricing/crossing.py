@@ -63,7 +63,7 @@ class _Changes:
 
 
 def _changes(source: Facts, target: Facts) -> _Changes:
-    found = _Changes(*([0] * len(LEVELS) for _ in ORIGINS))
+    found = _Changes(*([0] * len(LEVELS) for _ in ORIGINS))  # pyright: ignore[reportArgumentType]
     for axis, before, after in zip(axis_of(), source.holds, target.holds, strict=True):
         if before == after:
             found.kept += axis == L2B and before != REPLICAS

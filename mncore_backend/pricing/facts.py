@@ -87,7 +87,8 @@ def facts(layout: Layout) -> Facts:
         longs *= used_addresses(extent, digits, weight)
         padded |= weight != extent
     free = [chip().axis_size[axis] - 1 & ~bits for axis, bits in zip(LEVELS[:4], taken, strict=False)]
-    return Facts(longs, *(1 << bits.bit_count() for bits in taken[:4]), *free, tuple(holds), where, padded)
+    counts = [1 << bits.bit_count() for bits in taken[:4]]
+    return Facts(longs, *counts, *free, tuple(holds), where, padded)  # pyright: ignore[reportCallIssue]
 
 
 def used_addresses(extent: int, digits: Sequence[Digit], span: int) -> int:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from mnc.core.bindings import ir
 from mnc.mncore_backend.distribution.space import LANE_COUNT, LANES
 from mnc.mncore_backend.kernels.matmul import MatmulSpec
+from mnc.mncore_backend.kernels.matmul.spec import Precision
 from mnc.mncore_backend.layout import Axis, Digit, Layout
 from mnc.mncore_backend.program import Buffer
 
@@ -119,7 +120,7 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 def matmul_specs(
-    op: Any, layouts: Sequence[Layout], buffers: Sequence[Buffer], precision: str, initial: Buffer | None = None
+    op: Any, layouts: Sequence[Layout], buffers: Sequence[Buffer], precision: Precision, initial: Buffer | None = None
 ) -> list[MatmulSpec]:
     """One specification per batch entry that a PE holds.
 

@@ -15,7 +15,7 @@ from mnc.lowering.linalg_to_spmd.words import word_bits
 from mnc.mncore_backend.kernels.vector import Access, Body, Output, Scalar, VectorKernel
 from mnc.mncore_backend.program import Buffer
 
-_SCALAR_NAMES = {
+_SCALAR_NAMES: dict[str, str] = {
     "arith.maxnumf": "maximumf", "arith.minnumf": "minimumf",
 }  # fmt: skip
 """Scalar operations whose vector operation is not called like them."""
@@ -136,7 +136,7 @@ class NestReader:
         carried = self._carried()
         combine = next(op for op in self.nest.operations if any(operand in carried for operand in op.operands))
         new = next(operand for operand in combine.operands if operand not in carried)
-        name = _SCALAR_NAMES.get(combine.name, combine.name.partition(".")[2])
+        name = _SCALAR_NAMES.get(combine.name, str(combine.name).partition(".")[2])
         return Output(access, self._operand(new), name, self._initial(carried))
 
     def _initial(self, carried: dict[Any, Any]) -> float | int:
@@ -172,7 +172,7 @@ class NestReader:
             return self.body.op(op.name[6:], *operands, predicate=predicate)
         if op.name in ("arith.trunci", "arith.extsi", "arith.extui"):
             return self._integer_width(op.name, operands[0], kind)
-        name = _SCALAR_NAMES.get(op.name, op.name.partition(".")[2])
+        name = _SCALAR_NAMES.get(op.name, str(op.name).partition(".")[2])
         return self.body.op(name, *operands, type=kind if name == "bitcast" else "")
 
     def _integer_width(self, name: str, value: Scalar, kind: str) -> Scalar:

@@ -62,7 +62,7 @@ def _fits_above(operations: Sequence[MachineOp]) -> bool:
                 last[operand.buffer] = index
     changes = [(place, buffer.size, buffer) for buffer, place in first.items()]
     changes += [(place + 1, -buffer.size, buffer) for buffer, place in last.items()]
-    used = dict.fromkeys((*_ABOVE, *REGISTER_FILE), 0)
+    used: dict[Memory, int] = dict.fromkeys((*_ABOVE, *REGISTER_FILE), 0)
     for _, size, buffer in sorted(changes, key=lambda c: c[:2]):
         used[buffer.choices[0]] += size
         if used[buffer.choices[0]] > chip().memories[buffer.choices[0]].longs:

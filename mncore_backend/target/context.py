@@ -49,7 +49,7 @@ def cached_per_machine(maxsize: int | None = None) -> Callable[[Callable[P, R]],
                 own = caches[chip()] = lru_cache(maxsize)(function)
             return own(*args, **kwargs)
 
-        cached.cache_clear = caches.clear
+        cached.cache_clear = caches.clear  # pyright: ignore[reportAttributeAccessIssue]
         return cached
 
     return decorate

@@ -104,10 +104,10 @@ def gather_elements(node: Node) -> Any:
 def _known_elements(node: Node, x: Any, indices: np.ndarray) -> Any:
     shape = shape_of(x)
     axis = node.axis(node.attribute("axis", 0), len(shape))
-    places = list(np.indices(indices.shape, np.int64))
+    places = [np.asarray(own) for own in np.indices(indices.shape, np.int64)]
     places[axis] = np.where(indices < 0, indices + shape[axis], indices)
     numbers = np.ravel_multi_index(tuple(places), shape)
-    return graph.Gather.build(reshape(x, [int(np.prod(shape))]), constant(numbers), axis=0).result
+    return graph.Gather.build(reshape(x, [int(np.prod(shape))]), constant(np.asarray(numbers)), axis=0).result
 
 
 def pad(node: Node) -> Any:
