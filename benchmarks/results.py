@@ -18,9 +18,12 @@ def cpu_seconds() -> float:
 
 
 def _commit() -> str:
-    command = ["git", "describe", "--always", "--dirty"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=DIRECTORY.parent)
-    return done.stdout.strip() or "unknown"
+    """The commit, and whether anything but results of benchmarks is different from it."""
+    root = DIRECTORY.parent.parent
+    done = subprocess.run(["git", "describe", "--always"], capture_output=True, text=True, cwd=root)
+    changed = ["git", "status", "--porcelain", "--untracked-files=no", "--", ".", f":!{DIRECTORY.relative_to(root)}"]
+    is_dirty = bool(subprocess.run(changed, capture_output=True, text=True, cwd=root).stdout)
+    return done.stdout.strip() + "-dirty" * is_dirty or "unknown"
 
 
 def write_results(name: str, results: dict[str, Any]) -> Path:
