@@ -71,7 +71,8 @@ def broken_files(directory: Path) -> None:
         ).SerializeToString(),
         "open_shape": tiny("batch").SerializeToString(),
         "unsupported_operator": model(
-            [helper.make_node("Det", ["x"], ["y"], name="culprit")], {"x": [4, 4]}, {"y": []}
+            [helper.make_node("MaxRoiPool", ["x", "r"], ["y"], name="culprit", pooled_shape=[1, 1])],
+            {"x": [1, 1, 4, 4], "r": [1, 5]}, {"y": [1, 1, 1, 1]},
         ).SerializeToString(),
         "unknown_operator": _unary("NoSuchOperator").SerializeToString(),
         "unsupported_attribute": model(

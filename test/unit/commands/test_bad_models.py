@@ -16,7 +16,7 @@ MODELS = {
     "undefined_value": ["undefined_value.onnx", "absent", "hint"],
     "contradicting_shapes": ["contradicting_shapes.onnx", "culprit", "hint"],
     "open_shape": ["open_shape.onnx", "'x'", "batch", "hint", "--shape x="],
-    "unsupported_operator": ["unsupported_operator.onnx", "node 'culprit'", "Det", "hint"],
+    "unsupported_operator": ["unsupported_operator.onnx", "node 'culprit'", "MaxRoiPool", "hint"],
     "unknown_operator": ["unknown_operator.onnx", "NoSuchOperator", "hint"],
     "unsupported_attribute": ["unsupported_attribute.onnx", "node 'culprit'", "auto_pad", "SOMEHOW", "hint"],
     "new_opset": ["new_opset.onnx", "opset 99", "hint"],
