@@ -15,3 +15,6 @@ weights of its own.
 ``second``, ``third``: with ``together``, not the cheapest of the solutions that were compared but the next ones. Prices
 are not exact, schedules are.
 """
+TOGETHER: Preference = "together"
+NEXT: tuple[Preference, ...] = "second", "third"
+"""Preferences for a solution of the search that is not the cheapest, in their order."""

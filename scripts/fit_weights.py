@@ -78,8 +78,9 @@ def measured(model: str) -> Iterator[Group]:
             patch.object(search, "WIDTH", width),
             patch.object(assign_layouts, "MIXED", policies),
             patch.object(assign_layouts, "solutions", watched),
+            patch.object(assign_layouts, "_known", []),  # what was found in another way
         )
-        with changed[0], changed[1], changed[2]:
+        with changed[0], changed[1], changed[2], changed[3]:
             report = mnc.compile(build(model), Options(prefer=("together",))).report()
         yield from _groups(_bill(*found[-1]), report)
 

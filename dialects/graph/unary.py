@@ -223,6 +223,11 @@ class RoundTo(UnaryOp, name="round_to"):
         attr.string(attributes, "format", FLOAT_FORMATS)
 
 
+def _check_shapes(operands: Sequence[Any], results: Sequence[Any]) -> None:
+    if list(operands[0].shape) != list(results[0].shape):
+        raise ValueError(f"changes the shape from {operands[0]} to {results[0]}")
+
+
 class Bitcast(GraphOp, name="bitcast"):
     """The same 32 bits as another type: f32, i32 or ui32."""
 
@@ -231,8 +236,7 @@ class Bitcast(GraphOp, name="bitcast"):
 
     @classmethod
     def check(cls, operands: Sequence[Any], results: Sequence[Any], attributes: Attributes) -> None:
-        if list(operands[0].shape) != list(results[0].shape):
-            raise ValueError(f"changes the shape from {operands[0]} to {results[0]}")
+        _check_shapes(operands, results)
         if not all(str(type_.element_type) in ("f32", "i32", "ui32") for type_ in (operands[0], results[0])):
             raise ValueError(f"needs types of 32 bits, found {operands[0]} and {results[0]}")
 
@@ -245,5 +249,4 @@ class Cast(GraphOp, name="cast"):
 
     @classmethod
     def check(cls, operands: Sequence[Any], results: Sequence[Any], attributes: Attributes) -> None:
-        if list(operands[0].shape) != list(results[0].shape):
-            raise ValueError(f"changes the shape from {operands[0]} to {results[0]}")
+        _check_shapes(operands, results)

@@ -28,11 +28,9 @@ from mnc.mncore_backend.placement.search import Pinned
 from mnc.mncore_backend.placement.solve_in_order import solve_in_order
 from mnc.mncore_backend.placement.solve_together import MIXED, PURE, solutions
 from mnc.mncore_backend.placement.state import Placed, State
+from mnc.mncore_backend.preferences import NEXT, TOGETHER
 from mnc.mncore_backend.target import chip
 
-TOGETHER: Preference = "together"
-NEXT: tuple[Preference, ...] = "second", "third"
-"""Preferences for a solution that is not the cheapest, in their order."""
 REMEMBERED = 4
 """Problems whose solutions are known until others come: a program is compiled with several solutions of each."""
 _known: list[tuple[Any, list[State]]] = []

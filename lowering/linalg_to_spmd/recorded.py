@@ -1,6 +1,7 @@
 """Decisions about layouts, for reports."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mnc.core.decisions import choose, fixed
@@ -20,10 +21,20 @@ def decide_plan(op: Any, plans: Sequence[ContractionPlan]) -> int:
     return choose("layout", op, [describe(plan) for plan in plans])
 
 
-def pinned_plans(operations: Sequence[Any]) -> dict[int, Callable[[ContractionPlan], bool]]:
+@dataclass(frozen=True)
+class FixedPlan:
+    """Whether a plan is the one with this description. Equal descriptions are equal questions."""
+
+    text: str
+
+    def __call__(self, plan: ContractionPlan) -> bool:
+        return describe(plan) == self.text
+
+
+def pinned_plans(operations: Sequence[Any]) -> dict[int, FixedPlan]:
     """For operations whose plan is fixed from outside: whether a plan is that one."""
     wanted = ((number, fixed("layout", op)) for number, op in enumerate(operations))
-    return {number: lambda plan, text=text: describe(plan) == text for number, text in wanted if text is not None}
+    return {number: FixedPlan(text) for number, text in wanted if text is not None}
 
 
 def record_plans(op: Any, compared: Sequence[Compared]) -> None:

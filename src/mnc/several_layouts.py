@@ -22,6 +22,7 @@ from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.cost import cost_of
 from mnc.mncore_backend.distribution import Preference
 from mnc.mncore_backend.emit import emit_module
+from mnc.mncore_backend.preferences import NEXT, TOGETHER
 from mnc.mncore_backend.schedule import Schedule
 from mnc.mncore_backend.scheduling import TooLongError
 from mnc.mncore_backend.target import LONG_BYTES, WORD_BYTES, chip
@@ -31,9 +32,6 @@ from mnc.stages import STAGES, Pipeline, stage_pipeline
 PREFERENCES: tuple[Preference, ...] = typing.get_args(Preference)
 """In the order in which they are changed: the first gains most."""
 ALIKE: Preference = "alike"
-TOGETHER: Preference = "together"
-NEXT: tuple[Preference, ...] = "second", "third"
-"""Solutions of one search that are compiled, too."""
 STARTS: tuple[tuple[Preference, ...], ...] = (), ("tensor-parallel",), ("cyclic",), ("tensor-parallel", "cyclic")
 """Preferences of which the cheapest by its price is compiled, where operations are placed one after the other."""
 ROUGH = 1.2
