@@ -5,6 +5,7 @@ Small programs mostly wait. They are compiled with several preferences, and the 
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import get_args
 
 from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.preferences import Preference
@@ -49,3 +50,15 @@ def policy_of(preferences: Collection[Preference]) -> Policy:
         foresight=1.0 if "foresight" in preferences else CLEARLY,
         work=_WORK if "still" in preferences else 1.0,
     )
+
+
+def preferences_of(policy: Policy) -> tuple[Preference, ...]:
+    """The inverse of `policy_of`."""
+    is_held = {
+        "alike": Axis.L2B not in policy.contraction_axes,
+        "tensor-parallel": Axis.L2B not in policy.axes and Axis.L2B in policy.contraction_axes,
+        "cyclic": policy.cyclic,
+        "foresight": policy.foresight == 1.0,
+        "still": policy.work == _WORK,
+    }
+    return tuple(name for name in get_args(Preference) if is_held.get(name, False))

@@ -79,7 +79,7 @@ class ProductPrices:
 
         Plans are looked at in the order of what they cost wherever factors are, and movements only add to that.
         """
-        own = self._plans(problem)
+        own = self.plans(problem)
         own = [plan for plan in own if wanted(plan.plan)] or own if wanted is not None else own
         found: list[tuple[float, int, PricedPlan]] = []
         for number, priced in enumerate(own):
@@ -98,7 +98,7 @@ class ProductPrices:
         best = [priced for _, _, priced in sorted(found, key=lambda entry: (-entry[0], -entry[1]))]
         return [replace(priced, plan=replace(priced.plan, cost=priced.price)) for priced in best]
 
-    def _plans(self, problem: Contraction) -> list[PricedPlan]:
+    def plans(self, problem: Contraction) -> list[PricedPlan]:
         """Plans with what they cost wherever factors are, the cheapest first; of those with the same layouts there is
         the cheapest."""
         held = [operand.layout for operand in (problem.left, problem.right)]

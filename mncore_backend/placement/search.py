@@ -8,6 +8,7 @@ plans of a product, what is paid later for where tensors are (`ahead.py`) is add
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan
 from mnc.mncore_backend.distribution.policy import Policy
@@ -21,6 +22,7 @@ from mnc.mncore_backend.placement.reads import last_reads
 from mnc.mncore_backend.placement.rules import Rules
 from mnc.mncore_backend.placement.solve_in_order import visit
 from mnc.mncore_backend.placement.state import State
+from mnc.mncore_backend.placement.trail import Tracer, Trail
 
 ALTERNATIVES = 6
 """Plans of a product that are followed from every state."""
@@ -31,24 +33,32 @@ SHOWN = 8
 
 Pinned = Mapping[int, Callable[[ContractionPlan], bool]]
 """For products whose plan is fixed from outside: whether a plan is the one that is wanted."""
-Way = Callable[[State], None]
+
+
+class Way(NamedTuple):
+    """One thing that an operation may do in a state, the policy that leads to it, and whether the search follows it."""
+
+    policy: Policy
+    take: Callable[[State], None]
+    is_followed: bool = True
 
 
 @dataclass
 class Search:
     """Searches over one problem, in which operations may follow any of the policies. `dropped` counts the states that
-    were given up: without any the solution is the best one by its prices."""
+    were given up: without any the solution is the best one by its prices. A `tracer` is told what becomes of all."""
 
     problem: Problem
     policies: Sequence[Policy]
     movements: Movements
     pinned: Pinned = field(default_factory=dict)
     dropped: int = 0
+    tracer: Tracer | None = None
 
     def __post_init__(self) -> None:
         self._products = {own: Products(Rules(self.problem, own, self.movements)) for own in self.policies}
-        self._followed = list(self._products.values())
-        self._width = WIDTH
+        self.followed = list(self._products.values())
+        self.width = WIDTH
         self._prices = ProductPrices(self.movements)
         self._ahead = Ahead(self.problem, self.policies[0], self._prices)
         self._last = last_reads(self.problem)
@@ -57,32 +67,49 @@ class Search:
     def run(self, policies: Sequence[Policy] | None = None, width: int | None = None) -> State:
         """The cheapest state that was found in which everything has a place. `policies`: the only ones to follow;
         `width`: states that are kept from operation to operation."""
-        self._followed = [self._products[policy] for policy in policies or self.policies]
-        self._width = width or WIDTH
+        self.followed = [self._products[policy] for policy in policies or self.policies]
+        self.width = width or WIDTH
+        trail = None if self.tracer is None else Trail()
         beam = [State()]
         for number, op in enumerate(self.problem.operations):
-            beam = self._pruned(number, (new for state in beam for new in self._successors(state, number, op)))
-        rules = self._followed[0].rules
+            beam = self._pruned(number, self._from_all(beam, number, op, trail), trail)
         for state in beam:
-            rules.finish(state)
-            rules.store(state)
-        return min(beam, key=lambda state: state.price)
+            self.complete(state)
+        best = min(beam, key=lambda state: state.price)
+        if trail is not None and self.tracer is not None:
+            self.tracer.searched(self, trail, beam, best)
+        return best
 
-    def _successors(self, state: State, number: int, op: Operation) -> Iterator[State]:
-        for way in self._ways(state, number, op):
-            new = state.copy()
-            new.current = number
-            way(new)
-            yield new
+    def complete(self, state: State) -> None:
+        """Place what nobody wanted anywhere, and pay for the results."""
+        rules = self.followed[0].rules
+        rules.finish(state)
+        rules.store(state)
 
-    def _ways(self, state: State, number: int, op: Operation) -> Iterator[Way]:
-        """What may be done with an operation, each once, though several policies may lead to it."""
+    def _from_all(self, beam: Sequence[State], number: int, op: Operation, trail: Trail | None) -> Iterator[State]:
+        for position, state in enumerate(beam):
+            if trail is not None:
+                trail.leave(position)
+            for way in self.ways(state, number, op):
+                yield self.follow(state, number, way)
+
+    @staticmethod
+    def follow(state: State, number: int, way: Way) -> State:
+        """The state to which something leads that an operation may do."""
+        new = state.copy()
+        new.current = number
+        way.take(new)
+        return new
+
+    def ways(self, state: State, number: int, op: Operation, plans: int = ALTERNATIVES) -> Iterator[Way]:
+        """What may be done with an operation, each once, though several policies may lead to it; of products so many
+        `plans` of each policy."""
         seen: set[object] = set()
-        for products in self._followed:
+        for products in self.followed:
             rules = products.rules
             match op:
                 case Product():
-                    yield from self._product_ways(products, state, number, op, seen)
+                    yield from self._product_ways(products, state, number, op, seen, plans)
                     continue
                 case Loops() if any(use.windows is not None for use in op.uses):
                     found, take = rules.tilings(state, op), rules.take_windows
@@ -91,15 +118,15 @@ class Search:
                 case Rearrangement() if not rules.is_loaded_in_part(state, op):
                     found, take = rules.arrangements(state, op), rules.take_rearrangement
                 case _:
-                    yield lambda new, own=products: visit(own, new, number, op)
+                    yield Way(rules.policy, lambda new, own=products: visit(own, new, number, op))
                     return
             for digits in found:
                 if (key := tuple(digits)) not in seen:
                     seen.add(key)
-                    yield partial(take, number=number, op=op, digits=digits)
+                    yield Way(rules.policy, partial(take, number=number, op=op, digits=digits))
 
     def _product_ways(
-        self, products: Products, state: State, number: int, op: Product, seen: set[object]
+        self, products: Products, state: State, number: int, op: Product, seen: set[object], count: int
     ) -> Iterator[Way]:
         known = products.known(state, op)
         kind = known.policy.contraction_axes, known.policy.cyclic
@@ -107,8 +134,19 @@ class Search:
             return
         seen.add(kind)
         plans = self._plans(number, op, known)
-        for priced in plans[:ALTERNATIVES]:
-            yield partial(_take, products, number=number, op=op, priced=priced, among=plans)
+        for i, priced in enumerate(plans[:count]):
+            take = partial(_take, products, number=number, op=op, priced=priced, among=plans)
+            yield Way(products.rules.policy, take, i < ALTERNATIVES)
+
+    def priced(self, state: State, number: int) -> list[PricedPlan]:
+        """All plans that were priced for an operation, with what they cost wherever factors are; none unless it is a
+        product."""
+        op = self.problem.operations[number]
+        if not isinstance(op, Product):
+            return []
+        known = (products.known(state, op) for products in self.followed)
+        kinds = {(own.policy.contraction_axes, own.policy.cyclic): own for own in known}
+        return [plan for own in kinds.values() for plan in self._prices.plans(own)]
 
     def _plans(self, number: int, op: Product, known: Contraction) -> list[PricedPlan]:
         """The plans of a product that promise most, together with what windows pay later for its result."""
@@ -121,18 +159,31 @@ class Search:
             self._best[key] = self._prices.best(known, SHOWN, ahead, self.pinned.get(number))
         return self._best[key]
 
-    def _pruned(self, number: int, states: Iterator[State]) -> list[State]:
+    def key(self, number: int, state: State) -> object:
+        """What matters later of a state in which an operation has its place."""
+        live = frozenset((t, layout) for t, layout in state.layouts.items() if self._last[t] > number)
+        return live, tuple(state.waiting)
+
+    def _pruned(self, number: int, states: Iterator[State], trail: Trail | None) -> list[State]:
         """Of states that differ in nothing that matters later the cheapest, and of those the best few."""
         best: dict[object, State] = {}
         for state in states:
-            live = frozenset((t, layout) for t, layout in state.layouts.items() if self._last[t] > number)
-            key = live, tuple(state.waiting)
+            key = self.key(number, state)
+            if trail is not None:
+                trail.meet(key, state.price)
             if key not in best or state.price < best[key].price:
                 best[key] = state
-        self.dropped += max(0, len(best) - self._width)
-        if len(best) <= self._width:
-            return list(best.values())
-        return sorted(best.values(), key=lambda state: state.price + self._least(state, number))[: self._width]
+        self.dropped += max(0, len(best) - self.width)
+        found = list(best.values())
+        kept = list(range(len(found)))
+        if len(found) > self.width:
+            ranks = [state.price + self._least(state, number) for state in found]
+            kept = sorted(kept, key=ranks.__getitem__)[: self.width]
+            if trail is not None:
+                trail.rank(ranks, ranks[kept[-1]])
+        if trail is not None:
+            trail.keep(kept)
+        return [found[i] for i in kept]
 
     def _least(self, state: State, number: int) -> float:
         """What is paid later for where tensors are."""

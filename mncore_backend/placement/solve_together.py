@@ -14,6 +14,7 @@ from mnc.mncore_backend.placement.movements import Movements, Plan
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.search import Pinned, Search
 from mnc.mncore_backend.placement.state import State
+from mnc.mncore_backend.placement.trace import Traces
 
 MIXED: tuple[tuple[Preference, ...], ...] = (), ("cyclic",), ("tensor-parallel",), ("tensor-parallel", "cyclic")
 """Preferences whose policies every operation chooses among, if nothing else is preferred."""
@@ -40,9 +41,10 @@ def solve_together(
     pure: Sequence[Policy] = (),
     pinned: Pinned | None = None,
     plan: Plan = list,
+    traces: Traces | None = None,
 ) -> State:
     """The cheapest of `solutions`."""
-    return solutions(problem, mixed, pure, pinned, plan)[0]
+    return solutions(problem, mixed, pure, pinned, plan, traces)[0]
 
 
 def solutions(
@@ -51,13 +53,14 @@ def solutions(
     pure: Sequence[Policy] = (),
     pinned: Pinned | None = None,
     plan: Plan = list,
+    traces: Traces | None = None,
 ) -> list[State]:
     """States in which every operation has a place, the cheapest first: of several searches one each. Operations choose
     among the `mixed` policies, or all follow one of the `pure` ones, whichever is cheaper. `plan` plans movements
-    ahead, in several processes perhaps."""
+    ahead, in several processes perhaps; `traces` keep what was compared."""
 
     def cheapest(movements: Movements) -> State:
-        search = Search(problem, list(dict.fromkeys([*mixed, *pure])), movements, pinned or {})
+        search = Search(problem, list(dict.fromkeys([*mixed, *pure])), movements, pinned or {}, tracer=traces)
         found = [search.run(mixed), *(search.run([policy], NARROW) for policy in pure)]
         return min(found, key=lambda state: state.price)
 
@@ -66,8 +69,12 @@ def solutions(
     if len(first.movements) > FEW or moves < NOTABLE * first.price:
         return [first]
     movements = Movements(hope=HOPE)
+    if traces is not None:
+        traces.planned = movements.exact
     found: list[tuple[float, State]] = []
-    for _ in range(ROUNDS):
+    for number in range(1, ROUNDS + 1):
+        if traces is not None:
+            traces.round = number
         state = cheapest(movements)
         expected = state.price_at({m: movements.exact.get(m, SURPRISE * m.rough) for m in state.movements})
         if found and expected >= min(price for price, _ in found):

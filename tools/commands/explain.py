@@ -1,4 +1,4 @@
-"""mnc explain: questions about a compiled program, answered from what was recorded when it was compiled."""
+"""mnc explain: questions about a compiled program, or about layouts, answered from what was recorded meanwhile."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +48,19 @@ def command(
     why_layout: str | None,
     why_not_fused: tuple[str, str] | None,
 ) -> None:
-    """Explain the program in BUILD, a directory that `mnc compile` wrote."""
+    """Explain the program in BUILD, a directory that `mnc compile` wrote.
+
+    BUILD may also be a trace of decisions, which `mnc placement --trace` writes: then all decisions about layouts are
+    printed, or with --node those about one node: where its result lives, what that costs, the other candidates, and
+    why they lost.
+    """
+    if build.suffix == ".json" or build.is_file():
+        if any(question is not None for question in (step, tensor, why_layout, why_not_fused)):
+            raise CompileError("a trace of decisions answers --node only", hint="give a build directory instead")
+        from mnc.tools.commands.explain_trace import explain_trace
+
+        explain_trace(build, node)
+        return
     from mnc.build_directory import load, load_report
     from mnc.explanation import program, reasons
     from mnc.record.storage import load_record

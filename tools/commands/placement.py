@@ -17,11 +17,15 @@ _KINDS = 4  # of steps that the table names
 @click.argument("source", metavar="MODEL", type=click.Path(exists=True, dir_okay=False))
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
               help="Write the problem here, without a solution.")  # fmt: skip
+@click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
+              help="Write every decision with its candidates, and why they lost; mnc explain reads it.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the solution as JSON.")
 @click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single",
               show_default=True, help="Precision of matrix products.")  # fmt: skip
 @click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help=SHAPE_HELP)
-def command(source: str, save: Path | None, as_json: bool, precision: Any, shapes: tuple[str, ...]) -> None:
+def command(
+    source: str, save: Path | None, trace: Path | None, as_json: bool, precision: Any, shapes: tuple[str, ...]
+) -> None:
     """Decide where the tensors of MODEL live, and print what that takes.
 
     MODEL is an ONNX file, or a problem that --save has written. Steps are what the solver goes by: estimates, weighted
@@ -32,12 +36,19 @@ def command(source: str, save: Path | None, as_json: bool, precision: Any, shape
     from mnc.mncore_backend.distribution.policy import policy_of
     from mnc.mncore_backend.placement.report import price_without_movements, rows
     from mnc.mncore_backend.placement.saved import to_json
-    from mnc.mncore_backend.placement.solve_together import MIXED, solve_together
+    from mnc.mncore_backend.placement.solve_together import MIXED, solutions
+    from mnc.mncore_backend.placement.trace import Traces
+    from mnc.mncore_backend.placement.trace_json import trace_json
 
     problem = _problem(source, precision, shapes)
     if save is not None:
         replace_file(save, json.dumps(to_json(problem)), "choose another file with --save")
-    state = solve_together(problem, [policy_of(names) for names in MIXED])
+    traces = None if trace is None else Traces()
+    states = solutions(problem, [policy_of(names) for names in MIXED], traces=traces)
+    state = states[0]
+    if trace is not None and traces is not None:
+        made = json.dumps(trace_json(problem, states, traces), indent=1)
+        replace_file(trace, made, "choose another file with --trace")
     found = rows(problem, state)
     if as_json:
         json.dump({"price": state.price, "operations": [asdict(row) for row in found]}, sys.stdout, indent=1)
