@@ -15,6 +15,8 @@ from mnc.core.diagnostics import node_name
 
 SHARED = ""
 """Label of what all attempts have in common."""
+TRACES = "decisions about layouts"
+"""Subject of notes: of every function the decisions about its layouts."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,13 @@ class Attempt:
 @dataclass
 class Recording:
     """All attempts of a compilation, that which is being written, and what makes the instrumentation that runs around
-    every pass meanwhile."""
+    every pass meanwhile. With `is_traced` every decision about layouts is kept with all its candidates. `programs` are
+    those that were compared exactly."""
 
     attempts: list[Attempt] = field(default_factory=lambda: [Attempt(SHARED)])
     makers: tuple[Callable[[], Any], ...] = ()
+    is_traced: bool = False
+    programs: list[dict[str, Any]] = field(default_factory=list)
     chosen: Attempt | None = None
     current: Attempt = field(init=False)
 
@@ -85,10 +90,10 @@ _RECORDING: ContextVar[Recording | None] = ContextVar("recording", default=None)
 
 
 @contextmanager
-def recording(*makers: Callable[[], Any]) -> Iterator[Recording]:
+def recording(*makers: Callable[[], Any], is_traced: bool = False) -> Iterator[Recording]:
     """Keep what is decided inside the block. `makers` give `Instrumentation` around every pass of every pipeline; they
     are called when the first pass runs, so that a program from the cache needs no MLIR."""
-    made = Recording(makers=makers)
+    made = Recording(makers=makers, is_traced=is_traced)
     token = _RECORDING.set(made)
     try:
         yield made
@@ -99,6 +104,24 @@ def recording(*makers: Callable[[], Any]) -> Iterator[Recording]:
 def current_recording() -> Recording | None:
     """The recording that is going on."""
     return _RECORDING.get()
+
+
+def wants_trace() -> bool:
+    """Whether every decision about layouts is to be kept with all its candidates."""
+    active = _RECORDING.get()
+    return active is not None and active.is_traced
+
+
+def note(subject: str, value: Any) -> None:
+    """Keep a note on this subject with the current attempt, beside others."""
+    if (active := _RECORDING.get()) is not None:
+        active.current.notes.setdefault(subject, []).append(value)
+
+
+def compared(preferences: Iterable[str], outcome: str, **more: Any) -> None:
+    """Keep what became of the program with these preferences, where decisions are traced."""
+    if (active := _RECORDING.get()) is not None and active.is_traced:
+        active.programs.append({"preferences": list(preferences), "outcome": outcome, **more})
 
 
 def recording_hooks() -> tuple[Any, ...]:

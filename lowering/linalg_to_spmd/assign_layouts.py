@@ -14,7 +14,7 @@ from typing import Any, Literal
 from mnc.core.bindings import ir
 from mnc.core.both import share_out
 from mnc.core.pass_base import Pass
-from mnc.core.recording import current_recording
+from mnc.core.recording import TRACES, current_recording, note, wants_trace
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.layout_attributes import MATRIX, OPERANDS, PARTIAL, PRECISION, PRICE, RESULT
 from mnc.lowering.linalg_to_spmd.pose_placement import Poser
@@ -28,12 +28,14 @@ from mnc.mncore_backend.placement.search import Pinned
 from mnc.mncore_backend.placement.solve_in_order import solve_in_order
 from mnc.mncore_backend.placement.solve_together import MIXED, PURE, solutions
 from mnc.mncore_backend.placement.state import Placed, State
+from mnc.mncore_backend.placement.trace import Traces, in_order
+from mnc.mncore_backend.placement.trace_json import trace_json
 from mnc.mncore_backend.preferences import NEXT, TOGETHER
 from mnc.mncore_backend.target import chip
 
 REMEMBERED = 4
 """Problems whose solutions are known until others come: a program is compiled with several solutions of each."""
-_known: list[tuple[Any, list[State]]] = []
+_known: list[tuple[Any, tuple[list[State], Traces | None]]] = []
 
 
 def _annotate(op: Any, placed: Placed) -> None:
@@ -100,26 +102,35 @@ class AssignLayouts(Pass):
 
         if TOGETHER not in self.prefer:
             compare = current_recording() is not None
-            return solve_in_order(problem, policy_of(self.prefer), decide, compare=compare)
+            state = solve_in_order(problem, policy_of(self.prefer), decide, compare=compare)
+            if wants_trace():
+                note(TRACES, trace_json(problem, [state], in_order(problem, policy_of(self.prefer), state)))
+            return state
         others: tuple[Preference, ...] = tuple(name for name in self.prefer if name not in (TOGETHER, *NEXT))
-        found = _solutions(problem, others, pinned_plans(operations))
+        found, traces = _solutions(problem, others, pinned_plans(operations))
         place = max((NEXT.index(name) + 1 for name in self.prefer if name in NEXT), default=0)
-        state = found[min(place, len(found) - 1)]
+        place = min(place, len(found) - 1)
+        state = found[place]
+        if traces is not None:
+            note(TRACES, trace_json(problem, found, traces, place))
         for number, compared in state.compared.items():
             decide(number, [plan for plan, _ in compared])
         return state
 
 
-def _solutions(problem: Problem, names: Sequence[Preference], pinned: Pinned) -> list[State]:
+def _solutions(
+    problem: Problem, names: Sequence[Preference], pinned: Pinned
+) -> tuple[list[State], Traces | None]:
     """The solutions of a problem, with these preferences for all operations or, without any, with those that a search
-    chooses among."""
-    key = chip(), problem, names, pinned
+    chooses among; and what was compared, if somebody wants that."""
+    traces = Traces() if wants_trace() else None
+    key = chip(), problem, names, pinned, traces is None
     for known, found in _known:
         if known == key:
             return found
     mixed = [policy_of(names)] if names else [policy_of(own) for own in MIXED]
     pure = [] if names else [policy_of(own) for own in PURE]
-    found = solutions(problem, mixed, pure, pinned, _plan_ahead)
+    found = solutions(problem, mixed, pure, pinned, _plan_ahead, traces), traces
     _known[:] = [*_known[1 - REMEMBERED :], (key, found)]
     return found
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 from mnc.mncore_backend.distribution.policy import Policy
 from mnc.mncore_backend.placement.movements import Movement
+from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.product_prices import TOO_LARGE
 from mnc.mncore_backend.placement.search import SHOWN, Search
 from mnc.mncore_backend.placement.state import Placed, State
@@ -89,7 +90,7 @@ class Decision:
 @dataclass(frozen=True)
 class Searched:
     """One search: in which round, among which policies, with how many states, the price of what it found by the prices
-    of movements that were known, and whether no state was given up."""
+    of movements that were known, and whether no state was given up. `how`: a beam, or one operation after the other."""
 
     round: int
     policies: tuple[Policy, ...]
@@ -98,16 +99,19 @@ class Searched:
     found: State
     decisions: tuple[Decision, ...]
     is_best: bool
+    how: Literal["beam", "in order"] = "beam"
 
 
 @dataclass
 class Traces:
     """A tracer that keeps all searches. Who searches several times sets the `round`, and which movements were
-    `planned` with which steps by the end; the first round knows rough prices only."""
+    `planned` with which steps by the end; the first round knows rough prices only. `weights`: what a step of each kind
+    counts."""
 
     searches: list[Searched] = field(default_factory=list)
     round: int = 0
     planned: Mapping[Movement, float] = field(default_factory=dict)
+    weights: Mapping[Kind, float] = field(default_factory=lambda: WEIGHTS)
 
     def searched(self, search: Search, trail: Trail, beam: Sequence[State], best: State) -> None:
         """Keep what a search has met on the way to the best state."""
@@ -120,6 +124,29 @@ class Traces:
     def of(self, state: State) -> Searched:
         """The search that found a state."""
         return next(own for own in self.searches if own.found is state)
+
+
+def in_order(problem: Problem, policy: Policy, state: State) -> Traces:
+    """What was compared for a solution in which one operation was placed after the other: the plans of products, by
+    estimates of their own, which have no weights."""
+    decisions = tuple(_in_order(problem, policy, state, number) for number in range(len(problem.operations)))
+    weights: dict[Kind, float] = dict.fromkeys(("kernel", "sums", "moves"), 1.0)
+    return Traces([Searched(0, (policy,), 1, state.price, state, decisions, False, "in order")], weights=weights)
+
+
+def _in_order(problem: Problem, policy: Policy, state: State, number: int) -> Decision:
+    plans = state.compared.get(number, [])
+    placed = {number: state.placed[number]} if number in state.placed else {}
+    if not plans:
+        return Decision(number, (Candidate(policy, placed, {}, (), 0.0, "chosen", complete=state.price),), 1, 0, 0, 1)
+    found: list[Candidate] = []
+    for i, (plan, parts) in enumerate(plans):
+        steps: dict[Kind, float] = dict(zip(("kernel", "sums", "moves"), parts.values(), strict=True))
+        own = placed if i == 0 else {number: Placed((plan.left, plan.right), plan.result, plan.swapped)}
+        over, outcome = plan.cost - plans[0][0].cost, "not followed" if i else "chosen"
+        candidate = Candidate(policy, own, steps, (), plan.cost, outcome, over, has_room=_has_room(plan.cost))
+        found.append(candidate if i else replace(candidate, complete=state.price))
+    return Decision(number, tuple(sorted(found, key=_order)), len(found), 0, len(found) - 1, 1, plans=len(found))
 
 
 def _decisions(search: Search, trail: Trail, position: int, prices: Sequence[float]) -> Iterator[Decision]:

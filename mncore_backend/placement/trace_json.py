@@ -7,7 +7,6 @@ from mnc.mncore_backend.distribution.policy import Policy, preferences_of
 from mnc.mncore_backend.placement.problem import Problem, Product
 from mnc.mncore_backend.placement.state import Placed, State
 from mnc.mncore_backend.placement.trace import Candidate, Decision, Moved, Searched, Traces
-from mnc.mncore_backend.placement.weights import WEIGHTS
 from mnc.mncore_backend.target import chip
 
 FORMAT = "mnc placement trace"
@@ -23,12 +22,12 @@ def trace_json(problem: Problem, solutions: Sequence[State], traces: Traces, pla
         "format": FORMAT,
         "version": VERSION,
         "machine": chip().name,
-        "weights": dict(WEIGHTS),
+        "weights": dict(traces.weights),
         "price": _round(taken.price),
         "solutions": [_solution(state, traces, state is taken.found) for state in solutions],
         "searches": [_search(own, own is taken) for own in traces.searches],
         "operations": [_operation(problem, taken, decision, traces) for decision in taken.decisions],
-        "stored": _stored(problem, taken.found),
+        "stored": _stored(problem, taken.found, traces),
     }
 
 
@@ -41,13 +40,14 @@ def _name(policy: Policy) -> str:
 
 
 def _solution(state: State, traces: Traces, is_taken: bool) -> dict[str, Any]:
-    known = all(movement in traces.planned for movement in state.movements)
+    known = traces.of(state).round and all(movement in traces.planned for movement in state.movements)
     planned = {"planned_price": _round(state.price_at(traces.planned))} if known else {}
     return {"round": traces.of(state).round, "price": _round(state.price), **planned, "is_chosen": is_taken}
 
 
 def _search(own: Searched, is_taken: bool) -> dict[str, Any]:
     return {
+        "how": own.how,
         "round": own.round,
         "policies": [_name(policy) for policy in own.policies],
         "width": own.width,
@@ -130,7 +130,7 @@ def _moved(moved: Moved, traces: Traces) -> dict[str, Any]:
     return {"kind": kind, **ends, "steps": _round(moved.steps), **planned}
 
 
-def _stored(problem: Problem, state: State) -> dict[str, Any]:
+def _stored(problem: Problem, state: State, traces: Traces) -> dict[str, Any]:
     """What is paid at the end: results on their way to DRAM, and what nobody had wanted before."""
     own = state.bill.get(len(problem.operations), {})
-    return {"steps": _steps(own), "adds": _round(sum(WEIGHTS[kind] * steps for kind, steps in own.items()))}
+    return {"steps": _steps(own), "adds": _round(sum(traces.weights[kind] * steps for kind, steps in own.items()))}

@@ -15,7 +15,15 @@ from typing import Any
 from mnc.core import events
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
-from mnc.core.recording import begin_attempt, choose_attempt, position, resume_attempt, rewind, share_attempts
+from mnc.core.recording import (
+    begin_attempt,
+    choose_attempt,
+    compared,
+    position,
+    resume_attempt,
+    rewind,
+    share_attempts,
+)
 from mnc.lowering.linalg_to_spmd.layout_attributes import PRICE
 from mnc.mncore_backend.allocation.allocate import CapacityError
 from mnc.mncore_backend.assembly import parse_program
@@ -159,14 +167,17 @@ class _Search:
         del self.decided[ordered]
         resume_attempt(", ".join(ordered))
         layouts = _without_prices(module)
-        if layouts not in self.seen:
+        is_new = layouts not in self.seen
+        if is_new:
             try:
                 self.seen[layouts] = self._made(module, ordered, best)
             except CompileError as error:
                 self.seen[layouts] = error.with_traceback(None)  # whose frames would keep modules
         found = self.seen[layouts]
         if isinstance(found, CompileError):
+            compared(ordered, "refused", reason=found.message)
             raise found
+        compared(ordered, "compiled" if is_new else "equal", cycles=found.length[0], steps=found.length[1])
         return replace(found, preferences=ordered)
 
     def _made(self, module: Any, ordered: tuple[Preference, ...], best: Compiled | None) -> Compiled:
@@ -246,7 +257,9 @@ def _with_rules(search: _Search, best: Compiled, settled: Collection[Preference]
 
 def _shorter(search: _Search, best: Compiled, preferences: Collection[Preference]) -> Compiled:
     """The better of a program and the one with other preferences."""
-    if TOGETHER in best.preferences and search.price(preferences) > DEARER * search.price(best.preferences):
+    price, least = search.price(preferences), search.price(best.preferences)
+    if TOGETHER in best.preferences and price > DEARER * least:
+        compared(_ordered(preferences), "dear", reason=f"its price is {price:,.0f}, that of the best {least:,.0f}")
         return best
     try:
         other = search.compiled(preferences, best)

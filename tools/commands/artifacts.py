@@ -1,5 +1,6 @@
 """What `mnc compile` writes for people beside the program: pictures, traces, notes on every line."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,11 @@ def artifact_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--dump-onnx", type=click.Path(path_type=Path), metavar="FILE.onnx",
         help="Write the graph after its passes, for viewers such as Netron.",
     )  # fmt: skip
-    return page(notes(trace(graph(command))))
+    decisions = click.option(
+        "--trace-decisions", type=click.Path(path_type=Path), metavar="FILE.json",
+        help="Write every decision about layouts, with its candidates and why they lost; mnc explain reads it.",
+    )  # fmt: skip
+    return page(notes(trace(graph(decisions(command)))))
 
 
 def check_artifacts(chosen: Mapping[str, Any]) -> None:
@@ -38,7 +43,17 @@ def check_artifacts(chosen: Mapping[str, Any]) -> None:
 
 def wants_complete_record(chosen: Mapping[str, Any]) -> bool:
     """Whether any artifact was asked for that needs addresses and loop nests."""
-    return any(value for name, value in chosen.items() if name != "dump_onnx")
+    return any(value for name, value in chosen.items() if name not in ("dump_onnx", "trace_decisions"))
+
+
+def decision_writer(chosen: Mapping[str, Any]) -> Callable[[dict[str, Any]], None] | None:
+    """What writes the decisions about layouts, if they were asked for; it raises CompileError."""
+    path = chosen["trace_decisions"]
+    if path is None:
+        return None
+    from mnc.core.files import replace_file
+
+    return lambda trace: replace_file(path, json.dumps(trace, indent=1), "choose another file with --trace-decisions")
 
 
 def refuse_artifacts(chosen: Mapping[str, Any]) -> None:

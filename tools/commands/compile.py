@@ -11,6 +11,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.tools.commands.artifacts import (
     artifact_options,
     check_artifacts,
+    decision_writer,
     refuse_artifacts,
     wants_complete_record,
     write_artifacts,
@@ -100,7 +101,8 @@ def _compile(
     from mnc.record.compiling import compile_recorded
     from mnc.report import print_summary
 
-    executable, record = compile_recorded(model, options, complete=wants_complete_record(artifacts))
+    trace = decision_writer(artifacts)
+    executable, record = compile_recorded(model, options, complete=wants_complete_record(artifacts), traced=trace)
     costs = report_of(executable)
     save(executable, output, costs)
     if output_format == "json":

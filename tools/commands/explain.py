@@ -50,9 +50,9 @@ def command(
 ) -> None:
     """Explain the program in BUILD, a directory that `mnc compile` wrote.
 
-    BUILD may also be a trace of decisions, which `mnc placement --trace` writes: then all decisions about layouts are
-    printed, or with --node those about one node: where its result lives, what that costs, the other candidates, and
-    why they lost.
+    BUILD may also be a trace of decisions that `mnc placement --trace` or `mnc compile --trace-decisions` wrote. Then
+    all decisions about layouts are printed, or with --node those about one node: where its result lives, what that
+    costs, the other candidates, and why they lost.
     """
     if build.suffix == ".json" or build.is_file():
         if any(question is not None for question in (step, tensor, why_layout, why_not_fused)):

@@ -63,6 +63,9 @@ def searched(trace: Trace) -> Iterator[str]:
         if own["is_chosen"]:
             best = "; no state was given up, so nothing is cheaper by these prices" if own["is_best"] else ""
             policies = " | ".join(own["policies"])
+            if own["how"] == "in order":
+                yield f"placed one operation after the other with the rules {policies}"
+                continue
             yield f"found in round {own['round']} with {own['width']} states and the rules {policies}{best}"
             same = [other for other in trace["searches"] if other["round"] == own["round"] and other is not own]
             yield from (f"  with {' | '.join(o['policies'])} only: price {o['price']:,.0f}" for o in same)
@@ -74,8 +77,9 @@ def searched(trace: Trace) -> Iterator[str]:
 
 
 def _program(own: dict[str, Any]) -> str:
-    taken = f"{own['cycles']:,} cycles" if "cycles" in own else own.get("reason", own["outcome"])
-    return taken + (", chosen" if own["is_chosen"] else "")
+    taken = f"{own['cycles']:,} cycles" if "cycles" in own else own.get("reason", "")
+    words = {"compiled": "", "equal": " (layouts as before)", "refused": " (refused)", "dear": " (not compiled)"}
+    return f"{taken}{words[own['outcome']]}{', chosen' if own['is_chosen'] else ''}"
 
 
 def title(trace: Trace, op: dict[str, Any]) -> Iterator[str]:

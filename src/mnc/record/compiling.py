@@ -1,5 +1,6 @@
 """Compile a model and keep a record of it, in the cache too, beside the program."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from mnc.cache.store import open_store
 from mnc.cached_compilation import compile
 from mnc.core.explanation import explaining
 from mnc.core.recording import Recording, recording
+from mnc.decision_trace import decisions_of
 from mnc.executable import Executable
 from mnc.options import Options
 from mnc.record.storage import PackedRecord, pack
@@ -17,26 +19,34 @@ KIND = "record"
 """Of entries of the cache."""
 
 
-def compile_recorded(model: Any, options: Options, *, complete: bool = False) -> tuple[Executable, PackedRecord | None]:
+def compile_recorded(
+    model: Any, options: Options, *, complete: bool = False, traced: Callable[[dict[str, Any]], None] | None = None
+) -> tuple[Executable, PackedRecord | None]:
     """The program of a model and its record; None where the program came from the cache without one.
 
     Addresses and loop nests of long programs take time and memory to keep: they are kept where the record is to be
-    `complete`, and then there is one always. Raises what `compile` raises.
+    `complete`, and then there is one always. `traced` is given every decision about layouts, see `decision_trace`; then
+    a program that is in the cache is compiled anew. Raises what `compile` raises.
     """
-    executable, kept = _recorded(model, options, complete, compile)
+    give = traced or (lambda _: None)
+    executable, kept = _recorded(model, options, complete, compile, traced is not None)
     if kept.outcome.passes:
+        give(decisions_of(kept))
         return executable, _made(executable, kept, model, complete)
     found = _find(executable.cache_key)
-    if not complete or (found is not None and found.complete):
+    if traced is None and (not complete or (found is not None and found.complete)):
         return executable, found
     from mnc.compiler import compile as compile_anew
 
-    anew, kept = _recorded(model, options, complete, compile_anew)
+    anew, kept = _recorded(model, options, complete, compile_anew, traced is not None)
+    give(decisions_of(kept))
     # The same program: only what was noted on the way is wanted.
     return executable, _made(anew, kept, model, complete, executable.cache_key)
 
 
-def _recorded(model: Any, options: Options, complete: bool, how: Any) -> tuple[Executable, Recording]:
+def _recorded(
+    model: Any, options: Options, complete: bool, how: Any, is_traced: bool
+) -> tuple[Executable, Recording]:
     with explaining() as explanation:
 
         def recorder() -> Any:
@@ -44,7 +54,7 @@ def _recorded(model: Any, options: Options, complete: bool, how: Any) -> tuple[E
 
             return Recorder(explanation, complete=complete)
 
-        with recording(recorder) as kept:
+        with recording(recorder, is_traced=is_traced) as kept:
             return how(model, options), kept
 
 

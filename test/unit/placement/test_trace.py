@@ -9,8 +9,10 @@ import onnx
 import pytest
 from click.testing import CliRunner
 
+from mnc.compiler import compile as compile_plain
 from mnc.core.diagnostics import CompileError
-from mnc.mncore_backend.distribution import policy_of
+from mnc.decision_trace import compile_traced
+from mnc.mncore_backend.distribution import Preference, policy_of
 from mnc.mncore_backend.distribution.policy import preferences_of
 from mnc.mncore_backend.placement import search as search_module
 from mnc.mncore_backend.placement.movements import Movements
@@ -21,6 +23,8 @@ from mnc.mncore_backend.placement.trace_json import trace_json
 from mnc.mncore_backend.placement.weights import WEIGHTS
 from mnc.options import Options
 from mnc.placement_problem import problem_of_model
+from mnc.report import report
+from mnc.tools.commands.compile import command as compile_command
 from mnc.tools.commands.explain import command as explain
 from mnc.tools.commands.placement import command as placement
 
@@ -150,6 +154,48 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert result.exit_code == 0, result.output
     assert result.output == plain.output
     return written
+
+
+def compiled(options: Options) -> tuple[Any, Any]:
+    executable, made = compile_traced(model(), options)
+    jsonschema.validate(made, json.loads((ROOT / "docs" / "placement-trace.schema.json").read_text()))
+    return executable, made
+
+
+@pytest.mark.parametrize("prefer", [None, (), ("together",), ("together", "second"), ("alike", "cyclic")])
+def test_a_traced_program_is_the_same_and_names_what_it_was_compared_with(prefer: Any) -> None:
+    executable, made = compiled(Options(prefer=prefer))
+    assert executable.text == compile_plain(model(), Options(prefer=prefer)).text
+    chosen = [own for own in made["programs"] if own["is_chosen"]]
+    if prefer is not None:
+        assert not made["programs"]
+        return
+    assert [tuple(own["preferences"]) for own in chosen] == [executable.preferences]
+    assert chosen[0]["cycles"] == report(executable)["total"]["cycles"]
+    assert chosen[0]["cycles"] == min(own["cycles"] for own in made["programs"] if "cycles" in own)
+    assert {"plain", "alike"} <= {", ".join(own["preferences"]) or "plain" for own in made["programs"]}
+
+
+def test_the_trace_of_a_program_is_that_of_its_layouts() -> None:
+    ways: dict[Preference, str] = {"alike": "in order", "together": "beam"}
+    for name, how in ways.items():
+        _, made = compiled(Options(prefer=(name,)))
+        assert [own["how"] for own in made["searches"] if own["is_chosen"]] == [how]
+        for op in made["operations"]:
+            assert op["candidates"][0]["outcome"] == "chosen"
+        assert any(len(op["candidates"]) > 3 for op in made["operations"])
+
+
+def test_compile_writes_decisions_even_from_the_cache(tmp_path: Path) -> None:
+    onnx.save(model(), tmp_path / "model.onnx")
+    asked = [str(tmp_path / "model.onnx"), "-o", str(tmp_path / "build")]
+    assert CliRunner().invoke(compile_command, asked).exit_code == 0
+    result = CliRunner().invoke(compile_command, [*asked, "--trace-decisions", str(tmp_path / "trace.json")])
+    assert result.exit_code == 0, result.output
+    result = CliRunner().invoke(explain, [str(tmp_path / "trace.json")])
+    assert "cycles, chosen" in result.output and "dense" in result.output
+    refused = CliRunner().invoke(compile_command, [*asked, "--target", "cpp", "--trace-decisions", "x.json"])
+    assert "--trace-decisions belongs to --target mncore" in str(refused.exception)
 
 
 def test_explain_prints_all_decisions(trace: Path) -> None:
