@@ -67,7 +67,7 @@ class Search:
     def run(self, policies: Sequence[Policy] | None = None, width: int | None = None) -> State:
         """The cheapest state that was found in which everything has a place. `policies`: the only ones to follow;
         `width`: states that are kept from operation to operation."""
-        self.followed = [self._products[policy] for policy in policies or self.policies]
+        self.among(policies or self.policies)
         self.width = width or WIDTH
         trail = None if self.tracer is None else Trail()
         beam = [State()]
@@ -79,6 +79,10 @@ class Search:
         if trail is not None and self.tracer is not None:
             self.tracer.searched(self, trail, beam, best)
         return best
+
+    def among(self, policies: Sequence[Policy]) -> None:
+        """Let operations choose among these policies from now on."""
+        self.followed = [self._products[policy] for policy in policies]
 
     def complete(self, state: State) -> None:
         """Place what nobody wanted anywhere, and pay for the results."""

@@ -55,19 +55,33 @@ def solutions(
     plan: Plan = list,
     traces: Traces | None = None,
 ) -> list[State]:
+    """The states that `solved` gives."""
+    return solved(problem, mixed, pure, pinned, plan, traces)[0]
+
+
+def solved(
+    problem: Problem,
+    mixed: Sequence[Policy],
+    pure: Sequence[Policy] = (),
+    pinned: Pinned | None = None,
+    plan: Plan = list,
+    traces: Traces | None = None,
+) -> tuple[list[State], Movements]:
     """States in which every operation has a place, the cheapest first: of several searches one each. Operations choose
     among the `mixed` policies, or all follow one of the `pure` ones, whichever is cheaper. `plan` plans movements
-    ahead, in several processes perhaps; `traces` keep what was compared."""
+    ahead, in several processes perhaps; `traces` keep what was compared. With the states come the prices of movements
+    that are known by the end."""
 
     def cheapest(movements: Movements) -> State:
         search = Search(problem, list(dict.fromkeys([*mixed, *pure])), movements, pinned or {}, tracer=traces)
         found = [search.run(mixed), *(search.run([policy], NARROW) for policy in pure)]
         return min(found, key=lambda state: state.price)
 
-    first = cheapest(Movements())
+    movements = Movements()
+    first = cheapest(movements)
     moves = first.price - first.price_at(dict.fromkeys(first.movements, 0.0))
     if len(first.movements) > FEW or moves < NOTABLE * first.price:
-        return [first]
+        return [first], movements
     movements = Movements(hope=HOPE)
     if traces is not None:
         traces.planned = movements.exact
@@ -81,4 +95,4 @@ def solutions(
             break
         movements.learn([movement for movement in state.movements if movement not in movements.exact], plan)
         found.append((state.price_at(movements.exact), state))
-    return [state for _, state in sorted(found, key=lambda pair: pair[0])]
+    return [state for _, state in sorted(found, key=lambda pair: pair[0])], movements
