@@ -40,6 +40,7 @@ _tensors = _names(lambda node: [*node["inputs"], *node["outputs"]])
               help="The layouts that were compared for a node, with their prices.")  # fmt: skip
 @click.option("--why-not-fused", nargs=2, metavar="A B", shell_complete=_nodes,
               help="Why two nodes do not run as one loop nest.")  # fmt: skip
+@click.option("--loops", is_flag=True, help="Which operations repeat, how often a trip begins, and what binds that.")
 def command(
     build: Path,
     node: str | None,
@@ -47,6 +48,7 @@ def command(
     tensor: str | None,
     why_layout: str | None,
     why_not_fused: tuple[str, str] | None,
+    loops: bool,
 ) -> None:
     """Explain the program in BUILD, a directory that `mnc compile` wrote.
 
@@ -63,11 +65,12 @@ def command(
         return
     from mnc.build_directory import load, load_report
     from mnc.explanation import program, reasons
+    from mnc.explanation.loops import explain_loops
     from mnc.record.storage import load_record
 
-    asked = (node, step, tensor, why_layout, why_not_fused)
+    asked = (node, step, tensor, why_layout, why_not_fused, loops or None)
     if all(question is None for question in asked):
-        names = "--node, --step, --tensor, --why-layout or --why-not-fused"
+        names = "--node, --step, --tensor, --why-layout, --why-not-fused or --loops"
         raise CompileError("nothing was asked", hint=f"add {names}; mnc explain --help says more")
     record = load_record(build)
     executable = load(build)
@@ -82,4 +85,6 @@ def command(
         lines += reasons.why_layout(record, why_layout)
     if why_not_fused is not None:
         lines += reasons.why_not_fused(record, *why_not_fused)
+    if loops:
+        lines += explain_loops(record)
     click.echo("\n".join(lines))

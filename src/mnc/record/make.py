@@ -11,6 +11,7 @@ from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.program import Buffer, BufferOperand, MachineOp, kernel_of_origin
 from mnc.record.attribution import Owner, by_node, shares
 from mnc.record.lifetimes import buffer_lives, capacities, host_lives
+from mnc.record.loops import loops_of
 from mnc.record.origins import operations_of_lines
 from mnc.record.recorder import ALLOCATED, FUSED, KERNELS, LAYOUTS
 from mnc.record.replay import Replay, replay
@@ -48,6 +49,7 @@ def make_record(executable: Executable, recording: Recording, model: Any = None,
         "memories": capacities(),
         "buffers": buffer_lives(operations, times, known["buffers"]) + host_lives(executable.tensors, times),
         "lines": [list(own) for own in owners],
+        "loops": None if program is None else loops_of(program.operations, operations, times),
         "end": times.end,
     }
 
