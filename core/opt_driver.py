@@ -4,6 +4,7 @@ import contextlib
 import io
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,9 +21,13 @@ BYTECODE_MAGIC = b"ML\xefR"
 _ANONYMOUS = "-"
 
 
+def _anywhere(_: str | bytes) -> AbstractContextManager[object]:
+    return contextlib.nullcontext()
+
+
 @dataclass
 class OptOptions:
-    """How to run and print; the fields are the options of ``mnc-opt``."""
+    """How to run and print; the fields are the options of ``mnc-opt``. `around`: what a text is read inside of."""
 
     pipeline: Pipeline
     file_name: str = "<stdin>"
@@ -35,6 +40,7 @@ class OptOptions:
     reproducer_file: Path | None = None
     reproducer: bool = True
     check: Callable[[ir.Module], None] | None = None  # of what was read, before the passes
+    around: Callable[[str | bytes], AbstractContextManager[object]] = _anywhere
     large_elements_limit: int | None = None
     large_resource_limit: int | None = None
     generic: bool = False
@@ -94,7 +100,7 @@ def _print(module: ir.Module, options: OptOptions) -> str | bytes:
 
 
 def _run(text: str | bytes, context: ir.Context, options: OptOptions) -> str | bytes:
-    with context:
+    with context, options.around(text):
         module = ir.Module.parse(text, context)
         if options.check is not None:
             options.check(module)

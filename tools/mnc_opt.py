@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from mnc.core.command_line import decoded, errors_to_exit_codes, read_bytes, write_text
+from mnc.core.context import error_at
 from mnc.core.diagnostics import CompileError
 from mnc.core.expected_diagnostics import split_input
 from mnc.core.explanation import explaining
@@ -17,8 +18,10 @@ from mnc.core.opt_driver import BYTECODE_MAGIC, OptOptions, process
 from mnc.core.pipeline import Pipeline, entry_of_flag, load_pass
 from mnc.core.pipeline_text import pretty
 from mnc.core.reproducer import read_reproducer
+from mnc.dialects.mncore.target import machine_of, name_machine, reading
 from mnc.dialects.mncore.written_attributes import check_written_attributes
 from mnc.registry import parse_pipeline, pass_table
+from mnc.tools.commands.machine_option import asked_machine, machine_option
 from mnc.tools.opt_arguments import split_arguments
 
 _MARKER = "// -----"
@@ -117,6 +120,7 @@ _EPILOG = "Every pass is a flag, too: --cse --fold-constants --canonicalize='max
               help="Elide constants with more elements than this.")  # fmt: skip
 @click.option("--mlir-elide-resource-strings-if-larger", "large_resource_limit", type=int,
               help="Elide resources with more characters than this.")  # fmt: skip
+@machine_option
 @click.option("--explain", is_flag=True, help="Print on stderr which patterns refused what, and why.")
 @_eager("--list-passes", _list_passes, "List our passes.")
 @_eager("--show-dialects", _show_dialects, "List the dialects that can be read.")
@@ -194,10 +198,23 @@ def _options(
         file_name="<stdin>" if input_file == "-" else input_file,
         verify_diagnostics=how is not None,
         only_expected=how == "only-expected",
-        check=check_written_attributes,
+        check=_check,
+        around=reading,
         instrumentation=(*reports, *([PrintIR(printing)] if printing.any else [])),
         **given,
     )
+
+
+def _check(module: Any) -> None:
+    """Refuse attributes that are not of their types. A module that names no machine is for that of --machine."""
+    check_written_attributes(module)
+    if (asked := asked_machine()) is None:
+        return
+    own = machine_of(module)
+    if own is not None and own is not asked:
+        message = f"the module is for the machine {own.name}, and --machine says {asked.name}"
+        raise error_at(module.operation, message, hint="leave --machine out, or the attribute mncore.machine")
+    name_machine(module, asked)
 
 
 def _transform(text: str | bytes, output: str, marker: str | None, options: OptOptions) -> None:

@@ -6,14 +6,18 @@ import click
 
 from mnc.core.command_line import errors_to_exit_codes, read_text, write_text
 from mnc.core.diagnostics import CompileError, InternalError
+from mnc.tools.commands.machine_option import machine_option
 from mnc.tools.commands.shared import parse_shapes
 
 
 def _import_onnx(path: str, shapes: dict[str, tuple[int, ...]], limit: int | None, debug_info: bool) -> str:
     from mnc.core.context import make_context
+    from mnc.dialects.mncore.target import name_machine
     from mnc.lowering.onnx_to_graph import import_model
+    from mnc.mncore_backend.target import chip
 
     module = import_model(path, make_context(), shapes)
+    name_machine(module, chip())
     text: Any = module.operation.get_asm(
         large_elements_limit=limit, large_resource_limit=limit, enable_debug_info=debug_info
     )
@@ -24,12 +28,14 @@ def _emit_vsm(path: str) -> str:
     from mnc.core.bindings import ir
     from mnc.core.context import make_context
     from mnc.core.opt_driver import errors_in, parse_module
+    from mnc.dialects.mncore.target import reading
     from mnc.mncore_backend.emit import emit_module
 
-    context = make_context()
-    module: ir.Module = parse_module(read_text(path), context, path)
-    with errors_in(path):
-        return emit_module(module)
+    context, text = make_context(), read_text(path)
+    with reading(text):
+        module: ir.Module = parse_module(text, context, path)
+        with errors_in(path):
+            return emit_module(module)
 
 
 def _emit_cpp(path: str) -> str:
@@ -56,6 +62,7 @@ def _emit_cpp(path: str) -> str:
 @click.option("--shape", "shapes", multiple=True, help="Shape of a model input: x=1,64. May be repeated.")
 @click.option("--large-elements-limit", type=int, help="Elide constants with more elements than this.")
 @click.option("--mlir-print-debuginfo", "debug_info", is_flag=True, help="Print locations.")
+@machine_option
 def command(
     input_file: str,
     action: str | None,

@@ -3,7 +3,7 @@
 from mnc.mncore_backend.assembly.printer import print_debug_operand
 from mnc.mncore_backend.assembly.records import DebugGet, DebugOperand, DebugSet, DramPreset, Memory
 from mnc.mncore_backend.checker.findings import Report
-from mnc.mncore_backend.target import chip
+from mnc.mncore_backend.target import PES_PER_MAB, chip
 
 _SETTABLE = (Memory.L2BM, Memory.L1BM, Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1, Memory.T)
 _BANKS = (Memory.MATRIX_X, Memory.MATRIX_Y)
@@ -44,6 +44,11 @@ def debug_reports(statement: DebugGet | DebugSet | DramPreset) -> list[Report]:
 
 
 def _address(operand: DebugOperand, name: str) -> list[Report]:
+    machine = chip()
+    counts = machine.groups, machine.l2bs_per_group, machine.l1bs_per_l2b, machine.mabs_per_l1b, PES_PER_MAB
+    for letter, unit, count in zip("ncbmp", operand.scope, counts, strict=True):
+        if unit is not None and unit >= count:
+            return [Report("address-range", f"{name}: there is no {letter}{unit}", f"the last is {letter}{count - 1}")]
     size = chip().memories[operand.memory].addresses
     if operand.address >= size:
         return [Report("address-range", f"{name} is beyond {operand.memory.name}", f"it ends at {size - 1}")]

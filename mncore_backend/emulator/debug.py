@@ -61,9 +61,12 @@ def units_of(operand: DebugOperand) -> list[Unit]:
 
 
 def _level(operand: DebugOperand, index: int) -> Sequence[int]:
-    """Values of one scope level."""
-    value = operand.scope[index]
-    return range(_counts()[index]) if value is None else (value,)
+    """Values of one scope level. Raises ValueError for one that the machine does not have."""
+    value, count = operand.scope[index], _counts()[index]
+    if value is not None and value >= count:
+        letter = LETTERS[index]
+        raise ValueError(f"there is no {letter}{value} on this machine, the last is {letter}{count - 1}")
+    return range(count) if value is None else (value,)
 
 
 def _longs_per_unit(operand: DebugOperand) -> int:

@@ -147,10 +147,12 @@ def _check_positions(case: Testcase, judged: Sequence[Expectation]) -> None:
 
 
 def _compare(machine: Machine, expectation: Expectation, verdict: Verdict) -> None:
-    machine.check_shown(expectation.statement)
-    found = shown_elements(expectation, read_values(machine.engine.state, expectation.statement))
-    wanted = expectation.values
-    line = expectation.statement.line
+    wanted, line = expectation.values, expectation.statement.line
+    try:
+        machine.check_shown(expectation.statement)
+        found = shown_elements(expectation, read_values(machine.engine.state, expectation.statement))
+    except ValueError as error:  # a place that the machine does not have
+        raise EmulationError(str(error), line, rule="testcase") from None
     is_text = expectation.element is BYTE_OF_TEXT
     if len(found) < len(wanted) or (len(found) > len(wanted) and not expectation.is_vendor):
         units = len(units_of(expectation.statement.operand))

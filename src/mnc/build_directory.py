@@ -195,6 +195,16 @@ def _read(source: Path) -> Executable:
     return replace(read, may_hold_nan=tuple(described.get("may_hold_nan", ())), machine=machine, **companions)
 
 
+def machine_of_directory(directory: Path) -> str | None:
+    """The name of the machine for which a build directory holds a program; None where it does not say, or is damaged,
+    which `load` complains about."""
+    try:
+        described = json.loads((directory / MEMORY_MAP).read_text(encoding="utf-8"))
+        return named(described["machine"]).name
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
 def _tensor(entry: dict[str, Any], arrays: Any) -> HostTensor:
     buffer = Buffer(entry["name"], entry["long_words_per_group"], (Memory.DRAM,))
     buffer.memory, buffer.base = Memory.DRAM, entry["dram_address"]
@@ -206,4 +216,4 @@ def _tensor(entry: dict[str, Any], arrays: Any) -> HostTensor:
     return HostTensor(entry["name"], entry["role"], entry["dtype"], image, value)
 
 
-__all__ = ["load", "memory_map", "save"]
+__all__ = ["load", "machine_of_directory", "memory_map", "save"]

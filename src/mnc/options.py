@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, get_args
 
 from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.preferences import Preference
-from mnc.mncore_backend.target import MN_CORE_2, named
+from mnc.mncore_backend.target import chip, named
 
 Precision = Literal["single", "pseudo-single"]
 Resident = Literal["nothing", "updates", "state", "batch"]
@@ -35,7 +35,8 @@ class Options:
         decisions: decision -> node -> candidate: what is decided otherwise than the compiler would, as `mnc tune` finds
             it and schedule files hold it.
         machine: what is compiled for: ``mn-core-2``, or another machine of its kind, with numbers that differ from it
-            behind commas, as in ``small,LM0=1024``; see `mncore_backend/target/machines.py`.
+            behind commas, as in ``small,LM0=1024``; see `mncore_backend/target/machines.py`. Left out: the machine in
+            use, which is ``mn-core-2`` outside of `mnc.mncore_backend.target.use`.
         dump_dir: directory that gets the IR after each stage, constants elided.
 
     Raises:
@@ -51,7 +52,7 @@ class Options:
     room: int = 100
     region: int = 36
     decisions: dict[str, dict[str, str]] = field(default_factory=dict)
-    machine: str = MN_CORE_2.name
+    machine: str = field(default_factory=lambda: chip().name)
 
     def __post_init__(self) -> None:
         _one_of("precision", self.precision, get_args(Precision))

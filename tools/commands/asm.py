@@ -2,12 +2,14 @@
 
 import re
 import sys
+from pathlib import Path
 
 import click
 
 from mnc.core.command_line import read_text, write_text
 from mnc.core.diagnostics import CompileError
 from mnc.tools.commands.asm_explain import explain
+from mnc.tools.commands.machine_option import machine_option, use_machine_of_file
 
 _POINT = re.compile(r"(?:OPEN-)?([0-9]{1,2})", re.IGNORECASE)
 
@@ -58,6 +60,7 @@ def _opcodes(context: click.Context, parameter: click.Parameter, begun: str) -> 
     show_default=True,
     help="Errors, and again warnings, printed per file; 0 for all.",
 )
+@machine_option
 def check(
     files: tuple[str, ...],
     output_format: str,
@@ -78,6 +81,7 @@ def check(
     results = {}
     for path in files:
         name = "<stdin>" if path == "-" else path
+        use_machine_of_file(Path(path))
         results[name] = check_text(read_text(path), name, options)
     sys.stdout.write(FORMATS[output_format](results))
     if count_errors(results):

@@ -38,8 +38,6 @@ from mnc.tools.json_output import format_option, print_json
               help="Rules for layouts: 'shortest' tries several on small programs and keeps the shortest program, "
                    f"'plain' uses none; or rules by name, of {', '.join(PREFERENCES)}.")  # fmt: skip
 @click.option("--schedule", type=click.Path(path_type=Path), help="Decisions from a file, as mnc tune writes it.")
-@click.option("--machine", default="mn-core-2", show_default=True, metavar="NAME[,NUMBER=N]...",
-              help="The machine, such as small, or mn-core-2,LM0=2048 with half of a memory.")  # fmt: skip
 @click.option("--dump-dir", type=click.Path(path_type=Path), help="Write the IR after each stage here.")
 @artifact_options
 @format_option()
@@ -53,7 +51,6 @@ def command(
     updates: tuple[str, ...],
     layouts: str,
     schedule: Path | None,
-    machine: str,
     dump_dir: Path | None,
     output_format: str,
     precision: Any,
@@ -65,7 +62,7 @@ def command(
 
     prefer = parse_layouts(layouts)
     own = parse_shapes(shapes)
-    options = Options(precision, own, dump_dir, resident, parse_updates(updates), prefer, machine=machine)
+    options = Options(precision, own, dump_dir, resident, parse_updates(updates), prefer)
     if schedule is not None:
         if layouts != SHORTEST or target == "cpp":
             other = "--target cpp" if target == "cpp" else "--layouts"
@@ -83,10 +80,7 @@ def command(
         refuse_artifacts(artifacts)
         _compile_cpp(model, output, options, example, output_format)
         return
-    from mnc.mncore_backend.target import named, use
-
-    with use(named(machine)):
-        _compile(model, output, options, artifacts, example=example, output_format=output_format)
+    _compile(model, output, options, artifacts, example=example, output_format=output_format)
 
 
 def _compile(

@@ -67,6 +67,7 @@ def command(
     from mnc.explanation import program, reasons
     from mnc.explanation.loops import explain_loops
     from mnc.record.storage import load_record
+    from mnc.tools.commands.machine_option import use_machine_of
 
     asked = (node, step, tensor, why_layout, why_not_fused, loops or None)
     if all(question is None for question in asked):
@@ -74,6 +75,7 @@ def command(
         raise CompileError("nothing was asked", hint=f"add {names}; mnc explain --help says more")
     record = load_record(build)
     executable = load(build)
+    use_machine_of(executable.machine, str(build))
     lines: list[str] = []
     if node is not None:
         lines += program.explain_node(record, load_report(build, executable), executable.text, node)

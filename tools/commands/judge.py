@@ -7,6 +7,7 @@ import click
 from mnc.core import events
 from mnc.core.command_line import read_text
 from mnc.core.diagnostics import CompileError
+from mnc.tools.commands.machine_option import machine_option
 from mnc.tools.json_output import format_option, print_json
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ WARNINGS_SHOWN = 10
 @click.option(
     "--fail-on-findings", is_flag=True, help="Fail on what an assembler would refuse, even if all values are right."
 )
+@machine_option
 @format_option()
 def command(
     testcase: str, answer: str, mode: str, findings: bool, fail_on_findings: bool, output_format: str

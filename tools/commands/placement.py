@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from mnc.tools.commands.machine_option import machine_option, use_machine_of
 from mnc.tools.commands.shared import SHAPE_HELP, parse_shapes
 
 _KINDS = 4  # of steps that the table names
@@ -25,6 +26,7 @@ _KINDS = 4  # of steps that the table names
 @click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single",
               show_default=True, help="Precision of matrix products.")  # fmt: skip
 @click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help=SHAPE_HELP)
+@machine_option
 def command(
     source: str, save: Path | None, trace: Path | None, exact: bool, budget: int | None, as_json: bool, precision: Any,
     shapes: tuple[str, ...],
@@ -43,12 +45,14 @@ def command(
     from mnc.mncore_backend.placement.solve_together import MIXED, solved
     from mnc.mncore_backend.placement.trace import Traces
     from mnc.mncore_backend.placement.trace_json import trace_json
+    from mnc.mncore_backend.target import chip
 
     if budget is not None and not exact:
         raise CompileError("--budget belongs to --exact", hint="add --exact, or leave --budget out")
     problem = _problem(source, precision, shapes)
     if save is not None:
-        replace_file(save, json.dumps(to_json(problem)), "choose another file with --save")
+        kept = {**to_json(problem), "machine": chip().name}
+        replace_file(save, json.dumps(kept), "choose another file with --save")
     traces = None if trace is None else Traces()
     states, movements = solved(problem, [policy_of(names) for names in MIXED], traces=traces)
     state, proven = states[0], {}
@@ -116,7 +120,11 @@ def _problem(source: str, precision: Any, shapes: tuple[str, ...]) -> Any:
     if not source.endswith(".json"):
         return problem_of_model(source, Options(precision=precision), parse_shapes(shapes))
     try:
-        problem = from_json(json.loads(Path(source).read_text(encoding="utf-8")))
+        data = json.loads(Path(source).read_text(encoding="utf-8"))
+        name = data.pop("machine", None) if isinstance(data, dict) else None
+        if isinstance(name, str):
+            use_machine_of(name, source)
+        problem = from_json(data)
     except ValueError as error:
         raise CompileError(f"cannot read the problem: {error}", location=source, hint="save it again") from None
     if not isinstance(problem, Problem):

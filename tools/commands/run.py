@@ -9,6 +9,7 @@ import numpy as np
 
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import whole_file
+from mnc.tools.commands.machine_option import machine_option, use_machine_of, use_machine_of_file
 from mnc.tools.commands.shared import read_arrays, require_inputs
 
 _LONGEST = 200
@@ -24,6 +25,7 @@ _LONGEST = 200
 @click.option("--step", is_flag=True, help="Stop before every statement and take commands from standard input.")
 @click.option("--dump", type=click.Path(path_type=Path), help="File for the lines of debug statements.")
 @click.option("--trace", type=click.Path(path_type=Path), metavar="FILE.pftrace", help="Write a trace for Perfetto.")
+@machine_option
 def command(
     program: Path, inputs: tuple[str, ...], output: Path | None, mode: str | None, dirty: int | None, step: bool,
     dump: Path | None, trace: Path | None,
@@ -33,6 +35,7 @@ def command(
         hint = "strict mode follows the words that nobody wrote and finds results that depend on them"
         raise CompileError("--dirty is for --mode vendor", hint=hint)
     mode = mode or ("strict" if dirty is None else "vendor")
+    _use_machine(program)
     if trace is not None:
         _write_trace(program, trace)
     if step:
@@ -55,6 +58,16 @@ def command(
     from mnc.tools.commands.run_vsm import run_vsm
 
     run_vsm(program, mode, dump, dirty)
+
+
+def _use_machine(program: Path) -> None:
+    """A program that names its machine runs on that one."""
+    from mnc.build_directory import machine_of_directory
+
+    if not program.is_dir():
+        use_machine_of_file(program)
+    elif (name := machine_of_directory(program)) is not None:
+        use_machine_of(name, str(program))
 
 
 def _write_trace(program: Path, trace: Path) -> None:

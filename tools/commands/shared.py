@@ -11,6 +11,7 @@ import numpy as np
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import path_hint
 from mnc.options import Preference
+from mnc.tools.commands.machine_option import machine_option
 
 NO_CACHE = "MNC_NO_CACHE"
 SHORTEST, PLAIN = "shortest", "plain"
@@ -78,7 +79,7 @@ cache_option = click.option(
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--precision, --shape and --no-cache."""
+    """--precision, --shape, --machine and --no-cache."""
     precision = click.option(
         "--precision",
         type=click.Choice(["single", "pseudo-single"]),
@@ -87,7 +88,7 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Precision of matrix products.",
     )
     shape = click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help=SHAPE_HELP)
-    return precision(shape(cache_option(command)))
+    return precision(shape(machine_option(cache_option(command))))
 
 
 def read_arrays(texts: tuple[str, ...], names: list[str]) -> dict[str, np.ndarray]:

@@ -81,8 +81,12 @@ class Session:
             found = Breakpoint(number, f"line {line}", line=line)
         else:
             place = operand(text)
-            if len(units_of(place)) > 64:
-                raise CompileError(f"{text} names {len(units_of(place))} places", hint="give a scope: n0c0b0m0p0")
+            try:
+                count = len(units_of(place))
+            except ValueError as error:
+                raise CompileError(str(error), hint="name one place, such as $lr0n0c0b0m0p0") from None
+            if count > 64:
+                raise CompileError(f"{text} names {count} places", hint="give a scope: n0c0b0m0p0")
             found = Breakpoint(number, f"change of {text}", place=place)
             found.value = self._value(place)
         self._numbers = number
