@@ -57,7 +57,7 @@ def command(
     costs, the other candidates, and why they lost.
     """
     if build.suffix == ".json" or build.is_file():
-        if any(question is not None for question in (step, tensor, why_layout, why_not_fused)):
+        if any(question is not None for question in (step, tensor, why_layout, why_not_fused, loops or None)):
             raise CompileError("a trace of decisions answers --node only", hint="give a build directory instead")
         from mnc.tools.commands.explain_trace import explain_trace
 

@@ -239,5 +239,5 @@ def test_a_trace_with_pieces_missing_is_a_mistake_of_the_user(trace: Path, tmp_p
 
 
 def test_a_trace_answers_one_question_only(trace: Path, tmp_path: Path) -> None:
-    for asked in ([str(trace), "--step", "3"], [str(tmp_path / "missing.json")]):
+    for asked in ([str(trace), "--step", "3"], [str(trace), "--loops"], [str(tmp_path / "missing.json")]):
         assert isinstance(CliRunner().invoke(explain, asked).exception, CompileError)
