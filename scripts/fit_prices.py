@@ -27,12 +27,17 @@ from price_truth import measured
 from mnc.mncore_backend.pricing import Resources, relayout
 from mnc.mncore_backend.pricing.crossing import Crossing, crossing
 from mnc.mncore_backend.pricing.facts import facts
+from mnc.mncore_backend.pricing.joining import join_crossing
+from mnc.mncore_backend.pricing.reshaping import reshape_crossing
 from mnc.mncore_backend.pricing.resources import UNITS
 from mnc.mncore_backend.pricing.table import CLASSES, FEATURES_OF, FITTED, class_of, laws
 from mnc.mncore_backend.pricing.tiling import tile_crossing
 
 Measured = tuple[Sample, Resources]
-TURNS = ("relayout", "tiling", "relayout", "relayout", "tiling", "relayout", "reduction", "arrival", "store")
+TURNS = (
+    "relayout", "tiling", "relayout", "joining", "relayout", "tiling", "relayout", "reshaping", "reduction", "arrival",
+    "store",
+)  # fmt: skip
 LIMIT = 3.0
 """Seconds after which planning one sample is given up."""
 STRENGTHS = np.logspace(-2, 3, 16)
@@ -79,6 +84,13 @@ def crossing_of(sample: Sample) -> Crossing:
     if sample.kind == "tiling":
         return tile_crossing(*sample.tiled)
     assert sample.target is not None
+    if sample.kind == "reshaping":
+        return reshape_crossing(sample.source, sample.target)
+    if sample.kind == "joining":
+        assert sample.box is not None
+        found = join_crossing(sample.source, sample.target, sample.box)
+        assert found is not None
+        return found
     return crossing(facts(sample.source), facts(sample.target))
 
 

@@ -9,7 +9,9 @@ from math import prod
 from typing import Any
 
 from mnc.mncore_backend import pricing
+from mnc.mncore_backend.distribution.boxes import Box, place_of_box
 from mnc.mncore_backend.distribution.policy import SPLIT_AXES
+from mnc.mncore_backend.distribution.reshapes import reshaped
 from mnc.mncore_backend.distribution.space import (
     LANE_COUNT,
     LANES,
@@ -25,7 +27,7 @@ from mnc.mncore_backend.distribution.space import (
 )
 from mnc.mncore_backend.distribution.tiles import tile_digits
 from mnc.mncore_backend.distribution.windows import Window, Windows, source_layout, tiled_layout
-from mnc.mncore_backend.layout import Axis, Layout, LayoutError, canonical, parse
+from mnc.mncore_backend.layout import Axis, Layout, LayoutError, canonical, parse, reshape
 from mnc.mncore_backend.pricing import Resources
 
 EXTENTS = (
@@ -40,28 +42,31 @@ LARGEST = 192
 
 @dataclass(frozen=True)
 class Sample:
-    """One movement. Of a tiling, `target` has the digits of the iteration space; `windows` say how it is read."""
+    """One movement. Of a tiling, `target` has the digits of the iteration space; `windows` say how it is read. `box`:
+    what a join takes."""
 
     kind: str
     source: Layout
     target: Layout | None = None
     partial: tuple[tuple[Axis, int], ...] = ()
     windows: Windows = ()
+    box: Box | None = None
     origin: str = "random"
 
     def to_json(self) -> str:
         """One line of text."""
         ends = [None if end is None else [end.shape, str(end)] for end in (self.source, self.target)]
-        return json.dumps([self.kind, ends, self.partial, [astuple(w) for w in self.windows], self.origin])
+        box = None if self.box is None else astuple(self.box)
+        return json.dumps([self.kind, ends, self.partial, [astuple(w) for w in self.windows], box, self.origin])
 
     @classmethod
     def from_json(cls, text: str) -> "Sample":
         """The inverse."""
-        kind, ends, partial, windows, origin = json.loads(text)
+        kind, ends, partial, windows, box, origin = json.loads(text)
         source, target = (None if end is None else parse(end[1], tuple(end[0])) for end in ends)
         assert source is not None
         bits = tuple((Axis(axis), mask) for axis, mask in partial)
-        return cls(kind, source, target, bits, tuple(Window(*w) for w in windows), origin)
+        return cls(kind, source, target, bits, tuple(Window(*w) for w in windows), _box(box), origin)
 
     @property
     def digits(self) -> list[Digits]:
@@ -82,6 +87,21 @@ class Sample:
         return _PRICES[self.kind](self)
 
 
+def _box(texts: list[list[int]] | None) -> Box | None:
+    return None if texts is None else Box(*map(tuple, texts))
+
+
+def _joining_price(sample: Sample) -> Resources:
+    assert sample.target is not None
+    assert sample.box is not None
+    return pricing.joining(sample.source, sample.target, sample.box)
+
+
+def _reshaping_price(sample: Sample) -> Resources:
+    assert sample.target is not None
+    return pricing.reshaping(sample.source, sample.target)
+
+
 def _relayout_price(sample: Sample) -> Resources:
     assert sample.target is not None
     return pricing.relayout(sample.source, sample.target)
@@ -89,6 +109,8 @@ def _relayout_price(sample: Sample) -> Resources:
 
 _PRICES: dict[str, Callable[[Sample], Resources]] = {
     "relayout": _relayout_price,
+    "joining": _joining_price,
+    "reshaping": _reshaping_price,
     "tiling": lambda sample: pricing.tiling(*sample.tiled),
     "reduction": lambda sample: pricing.reduction(sample.source, dict(sample.partial)),
     "arrival": lambda sample: pricing.arrival(sample.source),
@@ -193,6 +215,55 @@ def _tiles(rng: random.Random, shape: tuple[int, ...], extents: tuple[int, ...],
     return None if source is None else Sample("tiling", canonical(source), space, windows=windows)
 
 
+def random_join(rng: random.Random) -> Sample:
+    """A part of a tensor along one dimension: to its place, or taken out. It is there otherwise, or anywhere."""
+    while True:
+        shape = random_shape(rng)
+        dim = rng.choice([d for d, extent in enumerate(shape) if extent > 1])
+        extent = rng.choice([n for n in (1, shape[dim] // 2, shape[dim] // 3, shape[dim] - 1) if n])
+        start = rng.choice((0, extent, shape[dim] - extent, rng.randrange(shape[dim])))
+        part = *shape[:dim], min(extent, shape[dim] - start), *shape[dim + 1 :]
+        if part[dim] < 1 or prod(part) == 1:
+            continue
+        box = Box.at([start if d == dim else 0 for d in range(len(shape))])
+        whole = random_layout(rng, shape)
+        near = None if whole is None or rng.random() < 0.5 else place_of_box(part, whole, box)
+        own = near or random_layout(rng, part)
+        if whole is None or own is None:
+            continue
+        if rng.random() < 0.5:
+            return Sample("joining", own, canonical(whole), box=box)
+        taken = Box(tuple(-n for n in box.starts), box.steps)
+        return Sample("joining", canonical(whole), own, box=taken)
+
+
+def random_reshape(rng: random.Random) -> Sample:
+    """A dimension in two, or two in one, near to where it was as the rules of placement have it, or anywhere."""
+    while True:
+        shape = random_shape(rng)
+        dim = rng.choice([d for d, extent in enumerate(shape) if extent > 1])
+        factors = [n for n in range(2, shape[dim]) if shape[dim] % n == 0]
+        if not factors:
+            continue
+        outer = rng.choice(factors)
+        split = *shape[:dim], outer, shape[dim] // outer, *shape[dim + 1 :]
+        before, after = rng.choice(((shape, split), (split, shape)))
+        source = random_layout(rng, before)
+        if source is None or _is_view(source, after):
+            continue
+        target = random_layout(rng, after) if rng.random() < 0.5 else reshaped(source, after)
+        if target is not None and target.local_size <= LARGEST:
+            return Sample("reshaping", source, target)
+
+
+def _is_view(source: Layout, shape: tuple[int, ...]) -> bool:
+    try:
+        reshape(source, shape)
+    except LayoutError:
+        return False
+    return True
+
+
 def random_reduction(rng: random.Random) -> Sample:
     """A layout, and coordinate bits along which its replicas are parts."""
     while True:
@@ -217,7 +288,10 @@ def random_transfer(rng: random.Random, kind: str) -> Sample:
 def random_samples(kind: str, seed: int) -> Iterator[Sample]:
     """Samples without end."""
     rng = random.Random(seed)
-    makers = {"relayout": random_relayout, "tiling": random_tiling, "reduction": random_reduction}
+    makers = {
+        "relayout": random_relayout, "joining": random_join, "reshaping": random_reshape, "tiling": random_tiling,
+        "reduction": random_reduction,
+    }  # fmt: skip
     while True:
         yield makers[kind](rng) if kind in makers else random_transfer(rng, kind)
 

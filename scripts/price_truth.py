@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 from price_samples import Sample
 
 from mnc.mncore_backend.distribution.space import same_places
@@ -14,6 +15,7 @@ from mnc.mncore_backend.movement.load import plan_load
 from mnc.mncore_backend.movement.reduce import plan_reduce
 from mnc.mncore_backend.movement.relayout import plan_relayout
 from mnc.mncore_backend.movement.repeats import REPEATS
+from mnc.mncore_backend.movement.scope import Index
 from mnc.mncore_backend.movement.store import plan_store
 from mnc.mncore_backend.pricing import Resources
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, MachineOp, Program
@@ -59,6 +61,23 @@ def _tiling(builder: Builder, sample: Sample) -> None:
     plan_gather(builder, layout, held, tiled.layout, _buffer(builder, tiled.layout), tiled.index_map, padding=0)
 
 
+def _joining(builder: Builder, sample: Sample) -> None:
+    assert sample.target is not None
+    assert sample.box is not None
+    index_map = sample.box.index_map(sample.source.shape, sample.target.shape)
+    _gather(builder, sample.source, sample.target, index_map, None)
+
+
+def _reshaping(builder: Builder, sample: Sample) -> None:
+    assert sample.target is not None
+    _gather(builder, sample.source, sample.target, np.arange(sample.source.size), 0)
+
+
+def _gather(builder: Builder, source: Layout, target: Layout, index_map: Index, padding: int | None) -> None:
+    ends = _buffer(builder, source), _buffer(builder, target)
+    plan_gather(builder, source, ends[0], target, ends[1], index_map, padding=padding)
+
+
 def _reduction(builder: Builder, sample: Sample) -> None:
     ends = _buffer(builder, sample.source), _buffer(builder, sample.source)
     plan_reduce(builder, "sum", sample.source, ends[0], dict(sample.partial), ends[1])
@@ -72,4 +91,7 @@ def _store(builder: Builder, sample: Sample) -> None:
     plan_store(builder, sample.source, _buffer(builder, sample.source))
 
 
-_WAYS = {"relayout": _relayout, "tiling": _tiling, "reduction": _reduction, "arrival": _arrival, "store": _store}
+_WAYS = {
+    "relayout": _relayout, "joining": _joining, "reshaping": _reshaping, "tiling": _tiling, "reduction": _reduction,
+    "arrival": _arrival, "store": _store,
+}  # fmt: skip

@@ -23,6 +23,7 @@ from mnc.lowering.linalg_to_spmd.streaming import PARTS
 from mnc.mncore_backend.distribution import ContractionPlan, Preference, policy_of
 from mnc.mncore_backend.distribution.problem import half_memory
 from mnc.mncore_backend.movement.ahead import Request, plan_ahead
+from mnc.mncore_backend.placement.joins import bring_parts
 from mnc.mncore_backend.placement.problem import Problem, Product
 from mnc.mncore_backend.placement.search import Pinned
 from mnc.mncore_backend.placement.solve_in_order import solve_in_order
@@ -90,6 +91,7 @@ class AssignLayouts(Pass):
         problem = poser.pose(function, self.whole or half_memory())
 
         state = self._solved(problem, poser.operations)
+        bring_parts(problem, state, _plan_ahead)
         _write(problem, state, poser.operations)
         if current_recording() is not None:
             for number, compared in state.compared.items():

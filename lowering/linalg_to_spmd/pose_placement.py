@@ -107,7 +107,9 @@ class Poser:
             return Reshape(name, result, self._tensors[op.operands[0]])
         if op.name in REARRANGEMENTS:
             part_of = self._tensors[before_reshapes(op.operands[0])] if is_part_of_dram(op) else None
-            return Rearrangement(name, result, tuple(self._tensors[p.source] for p in pieces_of(op)), part_of)
+            pieces = pieces_of(op)
+            sources = tuple(self._tensors[own.source] for own in pieces)
+            return Rearrangement(name, result, sources, tuple(own.box for own in pieces), part_of)
         generic = read_generic(op.opview)
         if RESULT in op.attributes:
             return self._pinned(op, generic, name)

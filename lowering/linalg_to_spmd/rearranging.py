@@ -17,6 +17,7 @@ from mnc.dialects.graph.attributes import to_numpy
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.reading import Input, read_generic, shape_of
 from mnc.lowering.linalg_to_spmd.words import word_bits
+from mnc.mncore_backend.distribution import Box
 
 RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 PARTS = ("tensor.gather", "tensor.extract_slice", "tensor.insert_slice", "tensor.pad", "tensor.concat")
@@ -25,10 +26,16 @@ REARRANGEMENTS = (*PARTS, *RESHAPES)
 
 @dataclass(frozen=True)
 class Piece:
-    """Part of a result: flat source element per flat result element, -1 where this source gives nothing."""
+    """Part of a result: flat source element per flat result element, -1 where this source gives nothing; `box`: the
+    same if it is a box of the source."""
 
     source: Any
     index_map: NDArray[np.int64]
+    box: Box | None = None
+
+
+def _boxed(source: Any, result: Any, box: Box) -> Piece:
+    return Piece(source, box.index_map(shape_of(source), shape_of(result)), box)
 
 
 def _numbers(op: Any, name: str) -> list[int]:
@@ -48,8 +55,10 @@ def _slices(op: Any) -> tuple[slice, ...]:
 
 
 def _extract(op: Any) -> list[Piece]:
-    part = _flat(op.operands[0])[_slices(op)]
-    return [Piece(op.operands[0], part.reshape(shape_of(op.results[0])))]
+    source, result, taken = op.operands[0], op.results[0], _slices(op)
+    if len(shape_of(result)) == len(taken):
+        return [_boxed(source, result, Box(tuple(s.start for s in taken), tuple(s.step for s in taken)))]
+    return [Piece(source, _flat(source)[taken].reshape(shape_of(result)))]
 
 
 def _insert(op: Any) -> list[Piece]:
@@ -59,26 +68,23 @@ def _insert(op: Any) -> list[Piece]:
     inner[place] = _flat(source).reshape(inner[place].shape)
     outer = _flat(target)
     outer[place] = -1
-    return [Piece(target, outer), Piece(source, inner)]
+    whole = Box.at([0] * len(place))  # but for what the source replaces
+    is_box = all(s.step == 1 for s in place) and len(shape_of(source)) == len(place)
+    return [Piece(target, outer, whole), Piece(source, inner, Box.at([s.start for s in place]) if is_box else None)]
 
 
 def _pad(op: Any) -> list[Piece]:
-    widths = list(zip(_numbers(op, "static_low"), _numbers(op, "static_high"), strict=True))
-    return [Piece(op.operands[0], np.pad(_flat(op.operands[0]), widths, constant_values=-1))]
+    return [_boxed(op.operands[0], op.results[0], Box.at(_numbers(op, "static_low")))]
 
 
 def _concat(op: Any) -> list[Piece]:
     axis = ir.IntegerAttr(op.attributes["dim"]).value
-    shape = shape_of(op.results[0])
     pieces, start = [], 0
     for value in op.operands:
-        index = np.full(shape, -1, np.int64)
-        extent = shape_of(value)[axis]
-        place = [slice(None)] * len(shape)
-        place[axis] = slice(start, start + extent)
-        index[tuple(place)] = _flat(value)
-        pieces.append(Piece(value, index))
-        start += extent
+        place = [0] * len(shape_of(value))
+        place[axis] = start
+        pieces.append(_boxed(value, op.results[0], Box.at(place)))
+        start += shape_of(value)[axis]
     return pieces
 
 

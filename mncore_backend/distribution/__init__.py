@@ -4,6 +4,7 @@ An iteration dimension gets a string of digits, like a dimension of a layout; th
 projecting the iteration space onto the dimensions that the operand is indexed with.
 """
 
+from mnc.mncore_backend.distribution.boxes import Box, place_of_box
 from mnc.mncore_backend.distribution.contraction import plan_contraction
 from mnc.mncore_backend.distribution.pointwise import choose_iteration, roomy_iteration
 from mnc.mncore_backend.distribution.policy import Policy, Preference, policy_of
@@ -25,6 +26,7 @@ from mnc.mncore_backend.distribution.windows import Tiled, Window, Windows, kern
 
 __all__ = [
     "Access",
+    "Box",
     "Contraction",
     "ContractionPlan",
     "Digits",
@@ -42,6 +44,7 @@ __all__ = [
     "iteration_digits",
     "kernel_dims",
     "matches",
+    "place_of_box",
     "plan_contraction",
     "plan_tiles",
     "plan_whole",

@@ -14,6 +14,7 @@ from mnc.mncore_backend.layout.algebra import (
 )
 from mnc.mncore_backend.layout.build import distributed, elementwise, replicated
 from mnc.mncore_backend.layout.layout import HARDWARE_AXES, Axis, Digit, Field, Layout, LayoutError
+from mnc.mncore_backend.layout.parts import Part, part, strided_part
 from mnc.mncore_backend.layout.placement import (
     PlaceCode,
     addresses_in_use,
@@ -32,6 +33,7 @@ __all__ = [
     "Field",
     "Layout",
     "LayoutError",
+    "Part",
     "PlaceCode",
     "addresses_in_use",
     "canonical",
@@ -43,6 +45,7 @@ __all__ = [
     "merge",
     "pack",
     "parse",
+    "part",
     "permute",
     "place",
     "place_codes",
@@ -51,6 +54,7 @@ __all__ = [
     "restrict",
     "split",
     "split_digits",
+    "strided_part",
     "unpack",
     "with_dims",
 ]

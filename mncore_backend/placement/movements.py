@@ -12,21 +12,22 @@ from math import prod
 
 import numpy as np
 
-from mnc.mncore_backend.distribution import Digits, Windows, same_places, source_layout, tile
+from mnc.mncore_backend.distribution import Box, Digits, Windows, same_places, source_layout, tile
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.movement.ahead import Request
-from mnc.mncore_backend.placement.prices import reshape_steps
-from mnc.mncore_backend.pricing import relayout, tiling
+from mnc.mncore_backend.pricing import joining, relayout, reshaping, tiling
 
 Plan = Callable[[list[Request]], object]
 
 
 @dataclass(frozen=True)
 class Movement:
-    """From one layout to another: of the same tensor, of the tensor in another shape, or to tiles of it.
+    """From one layout to another: of the same tensor, of the tensor in another shape, to tiles of it, or to a tensor
+    that takes a part of it.
 
     Attributes:
         windows, extents, digits: of the loops that read tiles.
+        box: what is taken.
     """
 
     source: Layout
@@ -34,9 +35,12 @@ class Movement:
     windows: Windows | None = None
     extents: tuple[int, ...] = ()
     digits: tuple[Digits, ...] = ()
+    box: Box | None = None
 
     def requests(self) -> list[Request]:
         """What the planner is asked for."""
+        if self.box is not None:
+            return [Request(self.source, self.target, self.box.index_map(self.source.shape, self.target.shape), None)]
         if self.windows is None:
             if self.source.shape == self.target.shape:
                 return [Request(self.source, self.target)]
@@ -53,8 +57,10 @@ class Movement:
         if self.windows is not None:
             places = source_layout(self.windows, self.digits, self.source.shape)
             return tiling(self.windows, self.extents, self.digits, self.source, places, self.target).total
+        if self.box is not None:
+            return joining(self.source, self.target, self.box).total
         if self.source.shape != self.target.shape:
-            return reshape_steps(self.source, self.target)
+            return reshaping(self.source, self.target).total
         return relayout(self.source, self.target).total
 
 

@@ -84,12 +84,6 @@ def rearrangement_steps(source: Layout, result: Layout) -> float:
     return steps + exchange_steps(result, crossed)
 
 
-def reshape_steps(source: Layout, result: Layout) -> float:
-    """Steps of a reshape in which elements leave their places."""
-    axes = {d.axis for layout in (source, result) for d in layout.digits() if d.axis in SPLIT_AXES}
-    return source.local_size + exchange_steps(result, axes)
-
-
 PER_ELEMENT = 0.08
 """Steps of an exchange between L1Bs or L2Bs per element."""
 

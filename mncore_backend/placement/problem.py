@@ -6,7 +6,7 @@ operations are numbered; operations stand in the order of the program.
 
 from dataclasses import KW_ONLY, dataclass
 
-from mnc.mncore_backend.distribution import Access, Contraction, Windows
+from mnc.mncore_backend.distribution import Access, Box, Contraction, Windows
 from mnc.mncore_backend.layout import Layout
 
 
@@ -137,12 +137,14 @@ class Reshape:
 
 @dataclass(frozen=True)
 class Rearrangement:
-    """A slice, a padding, a concatenation. `part_of` is what it is a part of, if that is in DRAM: as long as nobody
-    has brought the whole to the chip, the part is loaded by itself."""
+    """A slice, a padding, a concatenation. `boxes`: of each source what the result takes, None if that is no box.
+    `part_of` is what it is a part of, if that is in DRAM: as long as nobody has brought the whole to the chip, the
+    part is loaded by itself."""
 
     name: str
     result: int
     sources: tuple[int, ...]
+    boxes: tuple[Box | None, ...]
     part_of: int | None = None
 
 

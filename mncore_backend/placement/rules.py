@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mnc.mncore_backend.distribution import (
+    Box,
     Digits,
     Window,
     Windows,
     choose_iteration,
     default_digits,
+    place_of_box,
     project,
     roomy_iteration,
     same_places,
@@ -88,6 +90,15 @@ class Rules:
         assert self.movements is not None
         movement = Movement(source, tiled_layout(windows, extents, digits), windows, extents, tuple(digits))
         state.pay("halos", self.movements.steps(movement), movement)
+
+    def pay_box(self, state: State, source: Layout, result: Layout, box: Box | None) -> None:
+        """Pay for what a result takes of a source."""
+        assert self.movements is not None
+        if box is None:
+            state.pay("rearranged", rearrangement_steps(source, result))
+        else:
+            movement = Movement(source, result, box=box)
+            state.pay("rearranged", self.movements.steps(movement), movement)
 
     # ---- what is free settles
 
@@ -276,8 +287,12 @@ class Rules:
         shape = self.shape(op.result)
         result = project(shape, digits, tuple(range(len(shape))))
         wanted: list[tuple[int, Layout]] = []
-        for source in op.sources:
+        for source, box in zip(op.sources, op.boxes, strict=True):
             own_shape = self.shape(source)
+            if box is not None and (place := place_of_box(own_shape, result, box)) is not None:
+                wanted.append((source, place))
+                self.settle(state, *wanted[-1])
+                continue
             if len(own_shape) == len(shape):
                 own = resized(result, own_shape)
             else:
@@ -285,8 +300,9 @@ class Rules:
             wanted.append((source, project(own_shape, own, tuple(range(len(own))))))
             self.settle(state, *wanted[-1])
         if self.complete:
-            held = [state.layouts[s] for s in op.sources if s in state.layouts]
-            state.pay("rearranged", sum(rearrangement_steps(layout, result) for layout in held))
+            for source, box in zip(op.sources, op.boxes, strict=True):
+                if source in state.layouts:
+                    self.pay_box(state, state.layouts[source], result, box)
         layouts = tuple(state.layouts.get(s, default) for s, default in wanted)
         self.place(state, number, Placed(layouts, result))
 

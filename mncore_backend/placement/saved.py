@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from mnc.mncore_backend.distribution import Contraction, Operand
+from mnc.mncore_backend.distribution import Box, Contraction, Operand
 from mnc.mncore_backend.distribution.policy import Policy
 from mnc.mncore_backend.distribution.windows import Window
 from mnc.mncore_backend.layout import Axis, Layout, parse
@@ -26,7 +26,7 @@ from mnc.mncore_backend.placement.problem import (
 )
 
 _RECORDS = (Problem, Tensor, Use, Reader, Product, Loops, Transposition, Reshape, Rearrangement, Pinned)
-_CLASSES: dict[str, Any] = {c.__name__: c for c in (*_RECORDS, Contraction, Operand, Policy, Window)}
+_CLASSES: dict[str, Any] = {c.__name__: c for c in (*_RECORDS, Contraction, Operand, Box, Policy, Window)}
 
 
 def to_json(value: Any) -> Any:

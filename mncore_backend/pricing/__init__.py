@@ -5,10 +5,12 @@ search of the planner finds; their prices are products of powers of the amounts 
 fitted to plans by `scripts/fit_prices.py`. `test/unit/pricing` compares all prices with plans.
 """
 
+from mnc.mncore_backend.pricing.joining import joining
 from mnc.mncore_backend.pricing.reduction import reduction
 from mnc.mncore_backend.pricing.relayout import relayout
+from mnc.mncore_backend.pricing.reshaping import reshaping
 from mnc.mncore_backend.pricing.resources import NOTHING, Resources
 from mnc.mncore_backend.pricing.tiling import tiling
 from mnc.mncore_backend.pricing.traffic import arrival, store
 
-__all__ = ["NOTHING", "Resources", "arrival", "reduction", "relayout", "store", "tiling"]
+__all__ = ["NOTHING", "Resources", "arrival", "joining", "reduction", "relayout", "reshaping", "store", "tiling"]

@@ -3,6 +3,7 @@ an index each bit of a coordinate holds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from mnc.mncore_backend.layout import Axis, Digit, Layout
 from mnc.mncore_backend.target import cached_per_machine, chip
@@ -64,8 +65,9 @@ def axis_of() -> tuple[int, ...]:
 
 
 @cached_per_machine(REMEMBERED)
-def facts(layout: Layout) -> Facts:
-    """Facts of a layout, remembered."""
+def facts(layout: Layout, *, flat: bool = False) -> Facts:
+    """Facts of a layout, remembered. `flat`: bits of indices that are bits of the number of an element in row-major
+    order, too, are taken for these, which are the same in every shape."""
     first = _first()
     holds = [REPLICAS] * len(axis_of())
     where: dict[int, int] = {}
@@ -77,7 +79,7 @@ def facts(layout: Layout) -> Facts:
             axis, size, stride = _NUMBER[digit.axis], digit.size, digit.stride
             own = weight
             while size > 1 and not size & 1:
-                bit = dim * _DIMENSION + own
+                bit = _flat_bit(layout.shape, dim, own) if flat else dim * _DIMENSION + own
                 where[bit] = axis
                 if axis != IN_ADDRESS:
                     holds[first[axis] + stride.bit_length() - 1] = bit
@@ -89,6 +91,15 @@ def facts(layout: Layout) -> Facts:
     free = [chip().axis_size[axis] - 1 & ~bits for axis, bits in zip(LEVELS[:4], taken, strict=False)]
     counts = [1 << bits.bit_count() for bits in taken[:4]]
     return Facts(longs, *counts, *free, tuple(holds), where, padded)  # pyright: ignore[reportCallIssue]
+
+
+def _flat_bit(shape: Sequence[int], dim: int, weight: int) -> int:
+    """A bit of the index of a dimension as one of the number of an element, if it is one: further out everything counts
+    in multiples of what it counts to. Otherwise it is a bit of what remains of the number in a division."""
+    inner = prod(shape[dim + 1 :])
+    modulus = inner * shape[dim]
+    is_one = prod(shape[:dim]) == 1 or modulus % (2 * weight * inner) == 0
+    return weight * inner + (0 if is_one else modulus * _DIMENSION)
 
 
 def used_addresses(extent: int, digits: Sequence[Digit], span: int) -> int:
