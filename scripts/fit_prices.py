@@ -63,7 +63,8 @@ def measure(seconds: float, seed: int) -> Iterator[Measured]:
     number = 0
     while time.monotonic() - begin < seconds:
         kind = TURNS[number // 2 % len(TURNS)]
-        pool = pools[kind][rng.choice(list(pools[kind]))] if number % 2 else []
+        models = pools.get(kind, {})
+        pool = models[rng.choice(list(models))] if number % 2 and models else []
         sample = pool.pop() if pool else next(drawn[kind])
         number += 1
         signal.setitimer(signal.ITIMER_REAL, LIMIT)

@@ -3,7 +3,7 @@
 Build operations with ``graph.MatMul.build(lhs, rhs)``; the result type follows from the operands.
 """
 
-from mnc.dialects.graph.attributes import dense, element_type, numpy_dtype, to_attribute, to_numpy
+from mnc.dialects.graph.attributes import dense, double, element_type, numpy_dtype, to_attribute, to_numpy
 from mnc.dialects.graph.base import Graph, GraphOp, tensor
 from mnc.dialects.graph.binary import (
     Add,
@@ -148,6 +148,7 @@ __all__ = [
     "Where",
     "Xor",
     "dense",
+    "double",
     "element_type",
     "numpy_dtype",
     "tensor",

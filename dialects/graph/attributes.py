@@ -37,6 +37,11 @@ def to_attribute(value: Any) -> ir.Attribute:
     raise TypeError(f"no attribute for a value of type {type(value).__name__}")
 
 
+def double(value: float) -> ir.Attribute:
+    """A float attribute that holds every integer of 32 bits; f32 holds those of 24."""
+    return ir.FloatAttr.get_f64(float(value))
+
+
 def element_type(dtype: Any) -> ir.Type:
     """MLIR element type of a numpy dtype (``bfloat16`` is the one of ml_dtypes).
 

@@ -105,8 +105,8 @@ class Slice(GraphOp, name="slice"):
 class Pad(GraphOp, name="pad"):
     """Add ``low[i]`` and ``high[i]`` elements around dimension i.
 
-    They are ``value`` (f32, converted to the element type) in mode constant; mirrored without
-    repeating the border in mode reflect; copies of the border in mode edge; from the other end in mode wrap.
+    They are ``value`` (f32, or f64 for large integers; converted to the element type) in mode constant; mirrored
+    without repeating the border in mode reflect; copies of the border in mode edge; from the other end in mode wrap.
     """
 
     operand: Tensor

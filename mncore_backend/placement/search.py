@@ -10,15 +10,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from mnc.mncore_backend.distribution import Contraction, ContractionPlan
+from mnc.mncore_backend.distribution import Contraction, ContractionPlan, Digits, source_layout
 from mnc.mncore_backend.distribution.policy import Policy
 from mnc.mncore_backend.distribution.space import scattered
+from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.placement.ahead import Ahead
 from mnc.mncore_backend.placement.movements import Movements
-from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Rearrangement
+from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Rearrangement, Use
 from mnc.mncore_backend.placement.product_prices import PricedPlan, ProductPrices
 from mnc.mncore_backend.placement.products import Products
-from mnc.mncore_backend.placement.reads import last_reads
+from mnc.mncore_backend.placement.reads import behind, last_reads, readers
 from mnc.mncore_backend.placement.rules import Rules
 from mnc.mncore_backend.placement.solve_in_order import visit
 from mnc.mncore_backend.placement.state import State
@@ -28,6 +29,8 @@ ALTERNATIVES = 6
 """Plans of a product that are followed from every state."""
 WIDTH = 16
 """States that are kept from operation to operation."""
+WANTED = 2
+"""Plans of a product whose layouts are thought of where what it reads is joined."""
 SHOWN = 8
 """Plans that are noted as what a chosen one was compared with."""
 
@@ -61,7 +64,8 @@ class Search:
         self.width = WIDTH
         self._prices = ProductPrices(self.movements)
         self._ahead = Ahead(self.problem, self.policies[0], self._prices)
-        self._last = last_reads(self.problem)
+        self._last, self._readers = last_reads(self.problem), readers(self.problem)
+        self._readers_want: dict[tuple[int, Policy], list[list[Digits]]] = {}
         self._best: dict[tuple[int, Contraction], list[PricedPlan]] = {}
 
     def run(self, policies: Sequence[Policy] | None = None, width: int | None = None) -> State:
@@ -120,7 +124,8 @@ class Search:
                 case Loops() if not (op.can_wait and not any(rules.known(state, op))):
                     found, take = rules.iterations(state, op), rules.take_loops
                 case Rearrangement() if not rules.is_loaded_in_part(state, op):
-                    found, take = rules.arrangements(state, op), rules.take_rearrangement
+                    found = [*rules.arrangements(state, op), *self._wanted(number, op, products)]
+                    take = rules.take_rearrangement
                 case _:
                     yield Way(rules.policy, lambda new, own=products: visit(own, new, number, op))
                     return
@@ -141,6 +146,21 @@ class Search:
         for i, priced in enumerate(plans[:count]):
             take = partial(_take, products, number=number, op=op, priced=priced, among=plans)
             yield Way(products.rules.policy, take, i < ALTERNATIVES)
+
+    def _wanted(self, number: int, op: Rearrangement, products: Products) -> list[list[Digits]]:
+        """Digits of the result with which the products that read it would have it, were it theirs to say."""
+        key = number, products.rules.policy
+        if key not in self._readers_want:
+            layouts = [
+                wanted
+                for reader in self._readers.get(op.result, ())
+                if reader > number and isinstance(product := self.problem.operations[reader], Product)
+                for priced in self._plans(reader, product, products.known(State(), product))[:WANTED]
+                for use, own in ((product.left, priced.plan.left), (product.right, priced.plan.right))
+                if (wanted := _wanted_of(op.result, use, own, priced.plan, self.problem)) is not None
+            ]
+            self._readers_want[key] = [list(own.dims) for own in dict.fromkeys(layouts)]
+        return self._readers_want[key]
 
     def priced(self, state: State, number: int) -> list[PricedPlan]:
         """All plans that were priced for an operation, with what they cost wherever factors are; none unless it is a
@@ -193,6 +213,16 @@ class Search:
         """What is paid later for where tensors are."""
         live = ((t, layout) for t, layout in state.layouts.items() if self._last[t] > number)
         return sum(self._ahead.price(tensor, layout, number) for tensor, layout in live)
+
+
+def _wanted_of(tensor: int, use: Use, own: Layout, plan: ContractionPlan, problem: Problem) -> Layout | None:
+    """The layout in which a product wants a tensor for one of its factors; None if it does not read that."""
+    if behind(use) != tensor:
+        return None
+    if use.windows is None:
+        return own if use.is_direct else None
+    digits = [plan.digits.get(d, ()) for d in range(1 + max(plan.digits, default=-1))]
+    return source_layout(use.windows, digits, problem.tensors[tensor].shape)
 
 
 def _take(

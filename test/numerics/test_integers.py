@@ -91,3 +91,15 @@ def test_unsigned_results_have_no_sign(operator: str) -> None:
 def test_unsigned_inputs_get_a_sign_with_the_type() -> None:
     x = np.array([0, 1, 127, 128, 200, 255], np.uint8)
     check("g (uint8[6] x) => (int8[6] y, int32[6] z) { y = Cast <to = 3> (x) z = Cast <to = 6> (y) }", {"x": x})
+
+
+@pytest.mark.parametrize("value", [2**24 + 1, 2**31 - 1, -(2**31) + 1])
+def test_padding_keeps_all_bits(value: int) -> None:
+    model = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 18]>
+        g (int32[3] x) => (int32[5] y) <int32 value = {{{value}}}, int64[2] pads = {{1, 1}}> {{
+            y = Pad(x, pads, value)
+        }}"""
+    )
+    x = np.array([1, -2, 3], np.int32)
+    assert mnc.compile(model).run({"x": x})["y"].tolist() == [value, 1, -2, 3, value]

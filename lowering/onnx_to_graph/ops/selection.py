@@ -116,7 +116,7 @@ def pad(node: Node) -> Any:
     shape = shape_of(x)
     if node.version >= 11:
         pads = node.constant_ints(1, "pads")
-        value = float(node.constant(2, "constant_value").reshape(())) if node.has(2) else 0.0
+        value = graph.double(float(node.constant(2, "constant_value").reshape(()))) if node.has(2) else 0.0
         axes = node.constant_ints(3, "axes") if node.has(3) else list(range(len(shape)))
     else:
         pads, value = node.attribute("pads"), float(node.attribute("value", 0.0))

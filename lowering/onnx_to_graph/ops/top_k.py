@@ -81,8 +81,9 @@ def _of_groups(x: _Ordered, size: int, count: int) -> _Ordered:
     def cut(value: Any, filler: float) -> Any:
         own = list(shape_of(value))
         high = [groups * size - x.extent if i == x.axis else 0 for i in range(len(own))]
-        padded = graph.Pad.build(value, low=[0] * len(own), high=high, value=float(filler), mode="constant").result
-        return reshape(padded, [*own[: x.axis], groups, size, *own[x.axis + 1 :]])
+        last_value = graph.double(filler)
+        padded = graph.Pad.build(value, low=[0] * len(own), high=high, value=last_value, mode="constant")
+        return reshape(padded.result, [*own[: x.axis], groups, size, *own[x.axis + 1 :]])
 
     found = _ranked(_Ordered(cut(x.values, last), cut(x.numbers, 0), x.axis + 1, x.largest), count)
     joined = [*shape[: x.axis], groups * count, *shape[x.axis + 1 :]]
@@ -90,10 +91,11 @@ def _of_groups(x: _Ordered, size: int, count: int) -> _Ordered:
 
 
 def _last_integer(kind: Any, largest: bool) -> float:
+    """The integer that comes last; words of the machine have 32 bits."""
     is_unsigned = kind.is_unsigned or kind.width == 1
     if largest:
-        return 0 if is_unsigned else -(2 ** (kind.width - 1))
-    return 2 ** (kind.width - (0 if is_unsigned else 1)) - 1
+        return 0 if is_unsigned else -(2 ** (min(kind.width, 32) - 1))
+    return 2 ** (min(kind.width, 32) - (0 if is_unsigned else 1)) - 1
 
 
 def _ranked(x: _Ordered, count: int) -> _Ordered:
