@@ -18,6 +18,8 @@ from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.size_limits import check_tensor_size
 
 _HINT = "the onnx package refuses the model, too: correct the node, or export the model again"
+OF_FIRST_OPERAND = {"GroupNormalization"}
+"""Operators whose result has the type of the first operand, which ONNX says in no version of 21 and later."""
 _SMALL = 1024
 """Elements of a value that may say something about a shape."""
 
@@ -29,11 +31,27 @@ def inferred(model: onnx.ModelProto, file_name: str, strict: bool = False) -> on
         CompileError: shapes or types contradict one another (only if `strict`), or cannot exist.
     """
     try:
-        return onnx.shape_inference.infer_shapes(model, strict_mode=strict)
+        return onnx.shape_inference.infer_shapes(_with_types_left_out(model), strict_mode=strict)
     except (onnx.shape_inference.InferenceError, RuntimeError, ValueError, MemoryError) as error:
         text = " ".join(str(error).replace("==> Context:", "").split()) or type(error).__name__
         text = text.replace("[ShapeInferenceError] ", "").replace("[TypeInferenceError] ", "")
         raise CompileError(f"shape inference failed: {text}", location=file_name, hint=_HINT) from None
+
+
+def _with_types_left_out(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model, with the types declared that inference leaves out: as soon as those of the operands are known."""
+    nodes = [node for node in model.graph.node if node.op_type in OF_FIRST_OPERAND and node.input and node.output]
+    while nodes:
+        types = value_types(onnx.shape_inference.infer_shapes(model).graph)
+        known = [node for node in nodes if node.output[0] not in types and node.input[0] in types]
+        if not known:
+            break
+        copy = onnx.ModelProto()
+        copy.CopyFrom(model)
+        for node in known:
+            copy.graph.value_info.add(name=node.output[0]).type.CopyFrom(types[node.input[0]])
+        model = copy
+    return model
 
 
 def static_shape(type_: onnx.TypeProto) -> list[int] | None:

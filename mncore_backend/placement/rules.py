@@ -92,13 +92,15 @@ class Rules:
         state.pay("halos", self.movements.steps(movement), movement)
 
     def pay_box(self, state: State, source: Layout, result: Layout, box: Box | None) -> None:
-        """Pay for what a result takes of a source."""
+        """Pay for what a result takes of a source: for a `box` of a join what plans of such take. Slices and what is
+        chosen by indices have a rough price of their own: most slices share their masks with others of their kind, and
+        are found in the next step of a recurrence where those of the last were."""
         assert self.movements is not None
         if box is None:
             state.pay("rearranged", rearrangement_steps(source, result))
         else:
             movement = Movement(source, result, box=box)
-            state.pay("rearranged", self.movements.steps(movement), movement)
+            state.pay("moves", self.movements.steps(movement), movement)
 
     # ---- what is free settles
 
@@ -259,7 +261,7 @@ class Rules:
             self.place(state, number, Placed((source,), reshaped(source, shape)))
             if self.movements is not None:
                 movement = Movement(source, state.layouts[op.result])
-                state.pay("rearranged", self.movements.steps(movement), movement)
+                state.pay("moves", self.movements.steps(movement), movement)
 
     def rearrangement(self, state: State, number: int, op: Rearrangement) -> None:
         """Keep the places of the first source where extents allow: then most elements stay in their PE. A few elements
@@ -302,7 +304,7 @@ class Rules:
         if self.complete:
             for source, box in zip(op.sources, op.boxes, strict=True):
                 if source in state.layouts:
-                    self.pay_box(state, state.layouts[source], result, box)
+                    self.pay_box(state, state.layouts[source], result, box if len(op.sources) > 1 else None)
         layouts = tuple(state.layouts.get(s, default) for s, default in wanted)
         self.place(state, number, Placed(layouts, result))
 

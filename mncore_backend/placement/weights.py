@@ -26,7 +26,7 @@ WEIGHTS: Mapping[Kind, float] = MappingProxyType(
         "moves": 0.8,
         "halos": 1.0,
         "work": 1.8,
-        "rearranged": 0.8,
+        "rearranged": 0.25,
         "stored": 0.5,
     }
 )

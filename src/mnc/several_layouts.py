@@ -228,6 +228,8 @@ def shortest(module: Any, options: Options) -> Compiled:
     search, best = _with_regions(module, options, settled)
     if TOGETHER not in best.preferences:
         best = _with_rules(search, best, settled)
+        if best.text.count("\n") > MOST_STATEMENTS and ALIKE not in settled:
+            best = _shorter(search, best, {ALIKE})  # long with small tensors: steps of a recurrence wait for exchanges
         if best.length[0] >= BUSY_CYCLES and best.text.count("\n") <= MOST_COMPARED:
             best = _shorter(search, best, {TOGETHER})
     elif best.text.count("\n") <= MOST_COMPARED:

@@ -53,6 +53,20 @@ def test_shape_binds_the_same_name_everywhere() -> None:
     assert "tensor<5x4xf32>" in str(module)
 
 
+def test_group_normalization_has_the_type_of_its_operand() -> None:
+    """ONNX infers nothing for it from version 21 on, nor then for what follows."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 21]>
+        g (float[1,4,3] x, float[4] s, float[4] b) => (float[1,4,3] y) {
+            a = Relu(x)
+            n = GroupNormalization<num_groups = 2>(a, s, b)
+            m = GroupNormalization<num_groups = 4>(n, s, b)
+            y = Sigmoid(m)
+        }"""
+    )
+    import_model(model, make_context(["graph"]))
+
+
 def test_an_open_extent_is_given_by_its_name() -> None:
     module = import_model(dynamic_batch(), make_context(["graph"]), {"batch": (7,)})
     assert "tensor<7x4xf32>" in str(module)
