@@ -13,8 +13,8 @@ Kind = Literal[
     "kernel", "second", "sums", "arrival", "fetched", "moves", "halos", "work", "rearranged", "stored"
 ]
 """kernel, second: the busier and the other of the units of a matrix kernel; sums: of parts over the chip; fetched: from
-DRAM to L2BM; arrival: from there to the PEs; moves: on the chip; halos: tiles of windows; work: element-wise;
-rearranged: slices, joins, reshapes; stored: to DRAM."""
+DRAM to L2BM; arrival: from there to the PEs; moves: on the chip, in joins and reshapes as well; halos: tiles of
+windows; work: element-wise; rearranged: slices, and what is chosen by indices; stored: to DRAM."""
 
 WEIGHTS: Mapping[Kind, float] = MappingProxyType(
     {

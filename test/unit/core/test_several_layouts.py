@@ -107,9 +107,20 @@ def test_tiny_tensors_settle_one_preference(rows: int, settled: list[str], monke
     assert list(shortest(module, Options()).preferences) == settled
 
 
-def test_long_programs_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_long_programs_only_one_other_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Preference, ...]] = []
+    compiled = _Search.compiled
+
+    def noted(self: _Search, preferences: Collection[Preference], best: Compiled | None = None) -> Compiled:
+        asked.append(tuple(preferences))
+        return compiled(self, preferences, best)
+
     monkeypatch.setattr("mnc.several_layouts.MOST_STATEMENTS", 10)
-    assert mnc.compile(chain(LONG)).preferences == ()
+    monkeypatch.setattr("mnc.several_layouts.MOST_COMPARED", 10)
+    monkeypatch.setattr(_Search, "compiled", noted)
+    mnc.compile(chain(LONG))
+    assert len(asked) == 2
+    assert asked[1] == ("alike",)
 
 
 @pytest.mark.parametrize(("busy", "tried"), [(0, True), (10**9, False)])
