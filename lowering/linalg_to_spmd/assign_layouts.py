@@ -132,7 +132,7 @@ def _solutions(
             return found
     mixed = [policy_of(names)] if names else [policy_of(own) for own in MIXED]
     pure = [] if names else [policy_of(own) for own in PURE]
-    found = solutions(problem, mixed, pure, pinned, _plan_ahead, traces), traces
+    found = solutions(problem, mixed, pure, pinned, _plan_ahead, traces)[0], traces
     _known[:] = [*_known[1 - REMEMBERED :], (key, found)]
     return found
 

@@ -14,9 +14,7 @@ from itertools import accumulate
 from math import inf
 
 from mnc.mncore_backend.distribution.policy import Policy
-from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.placement.least import least_prices
-from mnc.mncore_backend.placement.reads import readers
 from mnc.mncore_backend.placement.search import ALTERNATIVES, Search
 from mnc.mncore_backend.placement.state import State
 
@@ -71,7 +69,7 @@ class _Frontier:
     def __init__(self, search: Search, best: State, budget: int, plans: int) -> None:
         self.search, self.best, self.budget, self.plans, self.met = search, best, budget, plans, 0
         least = least_prices(search.problem)
-        self._least, self._readers = least, readers(search.problem)
+        self._least = least
         self._after = [*accumulate(reversed(least), initial=0.0)][::-1]
         self._cheapest: dict[object, float] = {}
         self._open: list[tuple[float, int, int, object, State]] = []
@@ -92,19 +90,13 @@ class _Frontier:
                 self._add(number + 1, self.search.follow(state, number, way))
         return self.best.price
 
-    def _read_by_waiting(self, state: State) -> frozenset[tuple[int, Layout]]:
-        """Where tensors are that waiting work reads: it is done last, and pays for them then."""
-        waiting = set(state.waiting.values())
-        held = state.layouts.items() if waiting else ()
-        return frozenset((tensor, own) for tensor, own in held if waiting & set(self._readers.get(tensor, ())))
-
     def _add(self, number: int, state: State) -> None:
         """A state in which so many operations are decided."""
         self.met += 1
         bound = state.price + self._after[number] + sum(self._least[own] for own in state.waiting.values())
         if bound >= self.best.price - ROUNDING:
             return
-        key = number, self.search.key(number - 1, state), self._read_by_waiting(state)
+        key = number, self.search.key(number - 1, state)
         if state.price >= self._cheapest.get(key, inf):
             return
         self._cheapest[key] = state.price

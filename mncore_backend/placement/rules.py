@@ -92,9 +92,9 @@ class Rules:
         state.pay("halos", self.movements.steps(movement), movement)
 
     def pay_box(self, state: State, source: Layout, result: Layout, box: Box | None) -> None:
-        """Pay for what a result takes of a source: for a `box` of a join what plans of such take. Slices and what is
-        chosen by indices have a rough price of their own: most slices share their masks with others of their kind, and
-        are found in the next step of a recurrence where those of the last were."""
+        """Pay for what a result takes of a source: for a `box` of a join what plans of such take. What is no box, and
+        slices, have a rough price. (A plan of a slice alone counts the loads of its masks, which the steps of a
+        recurrence share.)"""
         assert self.movements is not None
         if box is None:
             state.pay("rearranged", rearrangement_steps(source, result))

@@ -184,8 +184,14 @@ class Search:
         return self._best[key]
 
     def key(self, number: int, state: State) -> object:
-        """What matters later of a state in which an operation has its place."""
-        live = frozenset((t, layout) for t, layout in state.layouts.items() if self._last[t] > number)
+        """What matters later of a state in which an operation has its place. Work that waits reads its operands later
+        than it stands in the program."""
+        waiting = set(state.waiting.values())
+        live = frozenset(
+            (t, layout)
+            for t, layout in state.layouts.items()
+            if self._last[t] > number or (waiting and not waiting.isdisjoint(self._readers.get(t, ())))
+        )
         return live, tuple(state.waiting)
 
     def _pruned(self, number: int, states: Iterator[State], trail: Trail | None) -> list[State]:

@@ -35,31 +35,7 @@ HOPE = 0.6
 """Part of a rough price that is taken for the exact one until that is known: what looks dear may be cheap."""
 
 
-def solve_together(
-    problem: Problem,
-    mixed: Sequence[Policy],
-    pure: Sequence[Policy] = (),
-    pinned: Pinned | None = None,
-    plan: Plan = list,
-    traces: Traces | None = None,
-) -> State:
-    """The cheapest of `solutions`."""
-    return solutions(problem, mixed, pure, pinned, plan, traces)[0]
-
-
 def solutions(
-    problem: Problem,
-    mixed: Sequence[Policy],
-    pure: Sequence[Policy] = (),
-    pinned: Pinned | None = None,
-    plan: Plan = list,
-    traces: Traces | None = None,
-) -> list[State]:
-    """The states that `solved` gives."""
-    return solved(problem, mixed, pure, pinned, plan, traces)[0]
-
-
-def solved(
     problem: Problem,
     mixed: Sequence[Policy],
     pure: Sequence[Policy] = (),

@@ -42,7 +42,7 @@ def command(
     from mnc.mncore_backend.distribution.policy import policy_of
     from mnc.mncore_backend.placement.report import price_without_movements, rows
     from mnc.mncore_backend.placement.saved import to_json
-    from mnc.mncore_backend.placement.solve_together import MIXED, solved
+    from mnc.mncore_backend.placement.solve_together import MIXED, solutions
     from mnc.mncore_backend.placement.trace import Traces
     from mnc.mncore_backend.placement.trace_json import trace_json
     from mnc.mncore_backend.target import chip
@@ -54,7 +54,7 @@ def command(
         kept = {**to_json(problem), "machine": chip().name}
         replace_file(save, json.dumps(kept), "choose another file with --save")
     traces = None if trace is None else Traces()
-    states, movements = solved(problem, [policy_of(names) for names in MIXED], traces=traces)
+    states, movements = solutions(problem, [policy_of(names) for names in MIXED], traces=traces)
     state, proven = states[0], {}
     if trace is not None and traces is not None:
         made = json.dumps(trace_json(problem, states, traces), indent=1)

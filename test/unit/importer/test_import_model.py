@@ -64,7 +64,9 @@ def test_group_normalization_has_the_type_of_its_operand() -> None:
             y = Sigmoid(m)
         }"""
     )
-    import_model(model, make_context(["graph"]))
+    module = import_model(model, make_context(["graph"]))
+    (made,) = (op for op in module.body.operations[0].body.blocks[0].operations if op.name == "graph.sigmoid")
+    assert str(made.operation.operands[0].type) == "tensor<1x4x3xf32>"
 
 
 def test_an_open_extent_is_given_by_its_name() -> None:

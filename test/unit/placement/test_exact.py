@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -53,6 +54,15 @@ def test_nothing_is_cheaper_than_the_optimum(problem: Problem) -> None:
     found = solve_exactly(search, [[PLAIN]], search.run(width=1), AMPLE)
     assert found.is_optimum
     assert found.state.price == pytest.approx(min(state.price for state in all_solutions(search)))
+
+
+def test_it_matters_where_operands_of_waiting_work_lie() -> None:
+    """Work that waits is done when its result is wanted: until then its operands are still to be read."""
+    problem = random_problem(Random(108), 3)
+    search = Search(problem, [PLAIN], Movements())
+    least = min(state.price for state in all_solutions(search))
+    assert search.run(width=AMPLE).price == pytest.approx(least)
+    assert solve_exactly(search, [[PLAIN]], search.run(width=1), AMPLE).state.price == pytest.approx(least)
 
 
 @settings(deadline=None, max_examples=40)

@@ -134,7 +134,7 @@ def test_the_json_follows_its_schema_and_is_the_same_every_time(problem: Any) ->
     texts = []
     for _ in range(2):
         traces = Traces()
-        found = solutions(problem, POLICIES, [policy_of(names) for names in PURE], traces=traces)
+        found, _ = solutions(problem, POLICIES, [policy_of(names) for names in PURE], traces=traces)
         texts.append(json.dumps(trace_json(problem, found, traces)))
         assert sum(own["is_chosen"] for own in json.loads(texts[-1])["searches"]) == 1
     assert texts[0] == texts[1]
