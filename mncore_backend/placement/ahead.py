@@ -60,7 +60,8 @@ class Ahead:
         op = self.problem.operations[reader]
         if isinstance(op, Product):
             uses = ("left", op.left), ("right", op.right)
-            sides = [side for side, use in uses if behind(use) == tensor] if passed or _has_windows(op) else []
+            read = [side for side, use in uses if behind(use) == tensor and not _is_copied(use)]
+            sides = read if passed or _has_windows(op) else []
             return sum(self._product(op, side, layout) for side in sides)
         windowed = [use for use in op.uses if use.source == tensor] if isinstance(op, Loops) else []
         if isinstance(op, Loops) and windowed:
@@ -110,6 +111,11 @@ class Ahead:
                 return layout if is_read and op.is_element_wise and shape == layout.shape else None
             case _:
                 return None
+
+
+def _is_copied(use: Use) -> bool:
+    """Whether a copy is read, indexed in another way, to which the place of the tensor says nothing."""
+    return not use.is_direct and use.windows is None
 
 
 def _has_windows(op: Product) -> bool:

@@ -76,3 +76,14 @@ def test_a_search_that_looks_ahead_finds_what_a_narrow_one_misses(monkeypatch: p
     looked = Search(network(96), [PLAIN], Movements()).run().price
     monkeypatch.setattr(Ahead, "windows", lambda *_, **__: 0.0)
     assert looked < Search(network(96), [PLAIN], Movements()).run().price
+
+
+def test_a_product_that_reads_a_copy_pays_nothing_for_the_place_of_the_tensor() -> None:
+    """The copy, here with one more dimension, is made before the product, and has a place of its own."""
+    copied = Use(0, (0, 1, 3), (SIZE, SIZE, INNER), is_direct=False)
+    contraction = Contraction((SIZE, SIZE, SIZE, INNER), Operand((0, 1, 3)), Operand((3, 2)), (0, 1, 2))
+    op = Product("copied", 2, copied, Use(1, (3, 2), (INNER, SIZE)), contraction)
+    tensors = Tensor((SIZE, SIZE)), Tensor((INNER, SIZE)), Tensor((SIZE, SIZE, SIZE), 0)
+    layout = parse("((8_L2B:1, 4_L1B:1), (4_PE:1, 2_W:1, 4:1))", (SIZE, SIZE))
+    ahead = Ahead(Problem(tensors, (op,), 1024, (2,)), PLAIN, ProductPrices(Movements()))
+    assert ahead.price(0, layout, -1) == ahead.windows(0, layout, -1, passed=True) == 0
