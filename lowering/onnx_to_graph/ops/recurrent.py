@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mnc.dialects import graph
+from mnc.lowering.onnx_to_graph.gate_functions import GateFunction, gate_functions
 from mnc.lowering.onnx_to_graph.node import Node, constant, reshape, shape_of
 from mnc.lowering.onnx_to_graph.ops.shape import concat_tree
 
@@ -17,12 +18,26 @@ Cell = Callable[[Any, list[Any]], list[Any]]
 """(projected input [gates, batch, hidden] of a step, state) -> new state; the first part of the state is what the node
 gives."""
 
-_PLAIN = {"Tanh": graph.Tanh, "Sigmoid": graph.Sigmoid, "Relu": graph.Relu, "Softplus": graph.Softplus}
-_WITH_FLOATS = {
-    "LeakyRelu": (graph.LeakyRelu, {"alpha": 0.01}),
-    "Elu": (graph.Elu, {"alpha": 1.0}),
-    "HardSigmoid": (graph.HardSigmoid, {"alpha": 0.2, "beta": 0.5}),
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "Affine": lambda x, alpha, beta: _add(_mul(x, _number(alpha, x)), _number(beta, x)),
+    "Elu": lambda x, alpha: graph.Elu.build(x, alpha=alpha).result,
+    "HardSigmoid": lambda x, alpha, beta: graph.HardSigmoid.build(x, alpha=alpha, beta=beta).result,
+    "LeakyRelu": lambda x, alpha: graph.LeakyRelu.build(x, alpha=alpha).result,
+    "Relu": lambda x: graph.Relu.build(x).result,
+    "ScaledTanh": lambda x, alpha, beta: _mul(graph.Tanh.build(_mul(x, _number(beta, x))).result, _number(alpha, x)),
+    "Sigmoid": lambda x: graph.Sigmoid.build(x).result,
+    "Softplus": lambda x: graph.Softplus.build(x).result,
+    "Softsign": lambda x: graph.Div.build(x, _add(_number(1, x), graph.Abs.build(x).result)).result,
+    "Tanh": lambda x: graph.Tanh.build(x).result,
+    "ThresholdedRelu": lambda x, alpha: graph.Where.build(
+        graph.Less.build(_number(alpha, x), x).result, x, _number(0, x)
+    ).result,
 }
+"""Functions of the gates, of a value and the numbers that they have."""
+
+
+def _number(value: float, like: Any) -> Any:
+    return constant(value, like=like)
 
 
 def _add(*values: Any) -> Any:
@@ -50,7 +65,7 @@ def _part(value: Any, axis: int, start: int, end: int) -> Any:
 class _Direction:
     """Weights and functions of one direction of the node."""
 
-    def __init__(self, node: Node, index: int, gates: int, functions: int, default: Sequence[str]) -> None:
+    def __init__(self, node: Node, index: int, gates: int, functions: Sequence[GateFunction]) -> None:
         self.node = node
         self.hidden = shape_of(node.operand(2))[2]
         self.gates = gates
@@ -65,8 +80,7 @@ class _Direction:
             if peepholes is None
             else [_part(peepholes, 0, i * self.hidden, (i + 1) * self.hidden) for i in range(3)]
         )
-        names = node.attribute("activations") or list(default) * (index + 1)
-        self.names = names[index * functions : (index + 1) * functions]
+        self.functions = functions
         self.clip = node.attribute("clip")
 
     def _own(self, operand: int, index: int) -> Any:
@@ -87,14 +101,8 @@ class _Direction:
         """Function number `which` of this direction, after clipping."""
         if self.clip:
             value = graph.Clip.build(value, min=-float(self.clip), max=float(self.clip)).result
-        name = self.names[which]
-        if name in _PLAIN:
-            return _PLAIN[name].build(value).result
-        if name in _WITH_FLOATS and not self.node.attribute("activation_alpha"):
-            operation, floats = _WITH_FLOATS[name]
-            return operation.build(value, **floats).result
-        known = ", ".join([*_PLAIN, *_WITH_FLOATS])
-        raise self.node.error(f"activation '{name}' with these parameters is not supported", f"use one of {known}")
+        function = self.functions[which]
+        return _FUNCTIONS[function.name](value, *function.floats)
 
     def project(self, x: Any) -> Any:
         """The input's part of all gates, for all steps at once: [gates, length * batch, hidden]."""
@@ -174,11 +182,27 @@ def _states(node: Node, index: int, batch: int, hidden: int, like: Any) -> list[
     return found
 
 
-def _run(node: Node, x: Any, index: int, backward: bool) -> tuple[list[Any], list[Any]]:
+def _functions(node: Node, directions: int) -> list[list[GateFunction]]:
+    """Functions of every direction; refused are unknown ones, and too few."""
+    default = _CELLS[node.op_type][2]
+    names = "activations", "activation_alpha", "activation_beta"
+    found = gate_functions({name: node.attribute(name) for name in names}, default, directions)
+    for function in (function for own in found for function in own):
+        if function.name not in _FUNCTIONS:
+            raise node.error(f"activation '{function.name}' is not supported", f"use one of {', '.join(_FUNCTIONS)}")
+    if any(len(own) < len(default) for own in found):
+        needed = directions * len(default)
+        raise node.error(f"{sum(map(len, found))} activations are given, {needed} are needed", "name all, or none")
+    return found
+
+
+def _run(
+    node: Node, x: Any, index: int, backward: bool, functions: Sequence[GateFunction]
+) -> tuple[list[Any], list[Any]]:
     """One direction: what it gives at every step, and its last state."""
-    cell, gates, default = _CELLS[node.op_type]
+    cell, gates, _ = _CELLS[node.op_type]
     length, batch, _ = shape_of(x)
-    direction = _Direction(node, index, gates, len(default), default)
+    direction = _Direction(node, index, gates, functions)
     step = cell(direction)
     projected = direction.project(x)
     state = _states(node, index, batch, direction.hidden, x)
@@ -204,7 +228,8 @@ def recurrent(node: Node) -> list[Any]:
     length, batch, _ = shape_of(x)
     hidden = shape_of(node.operand(2))[2]
     kind = node.attribute("direction", "forward")
-    runs = [_run(node, x, index, backward) for index, backward in enumerate(_DIRECTIONS[kind])]
+    functions = _functions(node, len(_DIRECTIONS[kind]))
+    runs = [_run(node, x, index, backward, functions[index]) for index, backward in enumerate(_DIRECTIONS[kind])]
     count = len(runs)
     steps = [reshape(runs[k][0][t], [1, 1, batch, hidden]) for t in range(length) for k in range(count)]
     y = reshape(concat_tree(steps, 0), [length, count, batch, hidden])

@@ -13,7 +13,8 @@ RNG = np.random.default_rng(5)
 
 
 def single_node(node: onnx.NodeProto, opset: int, inputs: dict[str, np.ndarray]) -> onnx.ModelProto:
-    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, value.shape) for name, value in inputs.items()]
+    types = {name: helper.np_dtype_to_tensor_dtype(value.dtype) for name, value in inputs.items()}
+    values = [helper.make_tensor_value_info(name, types[name], value.shape) for name, value in inputs.items()]
     result = onnx.ValueInfoProto(name=node.output[0])
     result.type.tensor_type.elem_type = TensorProto.FLOAT
     graph = helper.make_graph([node], "single", values, [result])
@@ -61,7 +62,17 @@ def local_response_normalization() -> tuple[onnx.NodeProto, int, dict[str, np.nd
     return node, 13, feeds, feeds["x"] / (1.5 + 0.5 / 3 * sums) ** 0.6
 
 
+def recurrent() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
+    """Two sequences of two inputs, the second of one; the sum of what came so far, of at most 2 and at least 0."""
+    feeds = {"x": np.array([[[1.0], [-3.0]], [[1.5], [9.0]]], np.float32), "w": np.ones((1, 1, 1), np.float32),
+             "r": np.ones((1, 1, 1), np.float32), "lengths": np.array([2, 1], np.int32)}  # fmt: skip
+    names = ["x", "w", "r", "", "lengths"]
+    node = helper.make_node("RNN", names, ["y"], hidden_size=1, clip=2.0, activations=["Relu"])
+    return node, 14, feeds, np.array([[[[1.0], [0.0]]], [[[2.0], [0.0]]]], np.float32)
+
+
 CASES: dict[str, Any] = {
+    "recurrent sequences of different lengths": recurrent(),
     "local response normalization": local_response_normalization(),
     "batch normalization": batch_normalization(),
     "softmax of everything behind": softmax(11, None),

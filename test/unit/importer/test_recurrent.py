@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph import import_model
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
 
 sys.path.insert(0, str(Path(__file__).parent))
 from numpy_graph import evaluate
@@ -96,7 +97,48 @@ def test_gru_with_both_places_of_the_reset(before_reset: int) -> None:
     np.testing.assert_allclose(last[0], h, rtol=1e-5, atol=1e-6)
 
 
-def test_unknown_activation_is_refused() -> None:
-    model = _model("GRU", _weights(1, 3), 2, activations=["Affine", "Tanh"], activation_alpha=[2.0])
-    with pytest.raises(CompileError, match="activation 'Affine'"):
+FUNCTIONS = {
+    "as they come": {},
+    "of one number": {"names": ["LeakyRelu", "Elu", "ThresholdedRelu"], "activation_alpha": [0.3, 0.7, 0.2]},
+    "of two numbers": {"names": ["HardSigmoid", "Affine", "ScaledTanh"], "activation_alpha": [0.3, 0.7, 0.6],
+                       "activation_beta": [0.4, 0.1, 1.3]},
+    "only the second number": {"names": ["HardSigmoid", "Softsign", "Relu"], "activation_beta": [0.25]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("which", FUNCTIONS)
+@pytest.mark.parametrize(("op_type", "gates", "functions"), [("RNN", 1, 1), ("GRU", 3, 2), ("LSTM", 4, 3)])
+def test_results_are_those_of_the_reference(
+    op_type: str, gates: int, functions: int, which: str, direction: str
+) -> None:
+    """Both follow the definition: the importer with operations on tensors, the reference for one sequence alone."""
+    attributes: dict[str, Any] = dict(FUNCTIONS[which])
+    directions = 2 if direction == "bidirectional" else 1
+    if names := attributes.pop("names", None):
+        attributes["activations"] = names[:functions] * directions
+    model = _model(op_type, _weights(directions, gates), 2, direction=direction, clip=1.5, **attributes)
+    x = np.random.default_rng(0).standard_normal((LENGTH, BATCH, INPUT)).astype(np.float32)
+    feeds = {"x": x, "lengths": np.array([5, 1, 3], np.int32)}
+    wanted: Any = evaluator(model).run(None, feeds)
+    found = evaluate(import_model(model, make_context(["graph"])), feeds)
+    for value, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(value, want, rtol=1e-5, atol=1e-6)
+
+
+def test_a_hard_sigmoid_has_the_numbers_that_the_node_gives() -> None:
+    model = _model("RNN", _weights(1, 1), 1, activations=["HardSigmoid"], activation_beta=[0.25])
+    x = np.random.default_rng(0).standard_normal((LENGTH, BATCH, INPUT)).astype(np.float32)
+    (y,) = evaluate(import_model(model, make_context(["graph"])), {"x": x, "lengths": np.full(BATCH, 1, np.int32)})
+    w, b = (_weights(1, 1)[name][0] for name in "wb")
+    np.testing.assert_allclose(y[0, 0], np.clip(0.2 * (x[0] @ w.T + b[:HIDDEN] + b[HIDDEN:]) + 0.25, 0, 1), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("activations", "message"),
+    [(["Gelu", "Tanh"], "activation 'Gelu' is not supported"), (["Tanh"], "1 activations are given, 2 are needed")],
+)
+def test_unknown_and_missing_activations_are_refused(activations: list[str], message: str) -> None:
+    model = _model("GRU", _weights(1, 3), 2, activations=activations)
+    with pytest.raises(CompileError, match=message):
         import_model(model, make_context(["graph"]))
