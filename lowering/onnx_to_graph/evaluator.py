@@ -10,7 +10,7 @@
 - Mean: the reference adds in place, which a first operand that is broadcast does not allow.
 - Pad: the reference raises for negative pads, which cut.
 - RNN, GRU, LSTM: see `reference_recurrent`.
-- Upsample: see `reference_resampling`.
+- Upsample, GridSample: see `reference_resampling`.
 - GatherElements with 32 and more indices along the axis: the reference takes the first ones only.
 """
 
@@ -30,7 +30,7 @@ from onnx.reference.ops.op_softmax import Softmax
 
 from mnc.lowering.onnx_to_graph.reference_pooling import AveragePool, GlobalMaxPool, LpPool, MaxPool
 from mnc.lowering.onnx_to_graph.reference_recurrent import GRU, LSTM, RNN
-from mnc.lowering.onnx_to_graph.reference_resampling import Upsample
+from mnc.lowering.onnx_to_graph.reference_resampling import GridSample, Upsample
 from mnc.lowering.onnx_to_graph.unknown_attributes import unknown_attributes
 
 AXIS_OF_MATRIX = 1
@@ -155,7 +155,7 @@ CuttingPad.__name__ = "Pad"
 
 _CORRECTED: list[type[OpRun]] = [
     GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax, AbsoluteLpNormalization,
-    BroadcastMean, MaxPool, AveragePool, LpPool, GlobalMaxPool, RNN, GRU, LSTM, Upsample,
+    BroadcastMean, MaxPool, AveragePool, LpPool, GlobalMaxPool, RNN, GRU, LSTM, Upsample, GridSample,
 ]  # fmt: skip
 
 

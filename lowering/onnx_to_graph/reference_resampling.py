@@ -1,9 +1,16 @@
-"""Upsample for the reference evaluator, which has the nearest neighbour only, and no scales that are an attribute."""
+"""Upsample and GridSample for the reference evaluator.
+
+The evaluator of ONNX has Upsample to the nearest neighbour only, and no scales that are an attribute. Of cubic samples
+with the padding `border` it moves those to the border that are further outside than half an element, and no others, so
+that the result jumps there; PyTorch, which GridSample is from, and ONNX Runtime move none, only the elements that are
+read. And it does not know the names that the modes had first.
+"""
 
 from typing import Any
 
 import numpy as np
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops import op_grid_sample
 
 
 def _along(x: np.ndarray, axis: int, scale: float, linear: bool) -> np.ndarray:
@@ -26,3 +33,19 @@ class Upsample(OpRun):
             if scale != 1:
                 result = _along(result, axis, float(scale), mode != "nearest")
         return (result.astype(x.dtype),)
+
+
+class GridSample(op_grid_sample.GridSample):
+    """Samples of which cubic ones with the padding `border` stay where they are."""
+
+    def _run(self, X: np.ndarray, grid: np.ndarray, mode: str | None = None, padding_mode: str | None = None,
+             align_corners: int | None = None) -> Any:  # fmt: skip
+        mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode or "", mode)  # names of operator set 16
+        self._stays = mode == "cubic" and padding_mode == "border"
+        return super()._run(X, grid, mode, padding_mode, align_corners)
+
+    def _prepare_border(self, dims: Any, align_corners: bool) -> np.ndarray:
+        """Where samples are moved from: all low ends, then all high ones."""
+        if self._stays:
+            return np.repeat([-np.inf, np.inf], len(dims))
+        return super()._prepare_border(dims, align_corners)

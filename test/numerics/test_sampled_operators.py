@@ -65,6 +65,15 @@ def test_the_boxes_do_not_decide_how_many_points() -> None:
         mnc.compile(model)
 
 
+@pytest.mark.parametrize("aligned", [0, 1])
+@pytest.mark.parametrize("padding", ["border", "reflection", "zeros"])
+def test_cubic_samples_near_the_border(padding: str, aligned: int) -> None:
+    rng = np.random.default_rng(aligned)
+    inputs = {"x": _normal(rng, 1, 2, 4, 5), "g": rng.uniform(-1.6, 1.6, (1, 3, 11, 2)).astype(np.float32)}
+    check(f"""g (float[1,2,4,5] x, float[1,3,11,2] g) => (float[1,2,3,11] y) {{ y = GridSample <mode = "cubic",
+        padding_mode = "{padding}", align_corners = {aligned}> (x, g) }}""", inputs)  # fmt: skip
+
+
 CONVOLUTIONS = [  # batch, channels, filters, group, offset groups, kernel, strides, pads, dilations
     (1, 4, 6, 1, 1, (3, 3), (1, 1), (1, 1, 1, 1), (1, 1)),
     (2, 4, 6, 2, 2, (2, 3), (2, 1), (0, 1, 1, 0), (1, 2)),

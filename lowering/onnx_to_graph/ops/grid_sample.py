@@ -63,7 +63,8 @@ class Axis:
         """Indices and weights for coordinates that count elements."""
         if self.mode == "nearest":
             x = graph.Round.build(x).result
-        x = self._bordered(x)
+        if (self.mode, self.padding) != ("cubic", "border"):  # there, only taps are moved: the curve goes on outside
+            x = self._bordered(x)
         if self.mode == "nearest":
             return [self._tap(x, 0, None)]
         first = graph.Floor.build(x).result

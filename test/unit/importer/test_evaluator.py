@@ -71,7 +71,22 @@ def recurrent() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]
     return node, 14, feeds, np.array([[[[1.0], [0.0]]], [[[2.0], [0.0]]]], np.float32)
 
 
+def cubic_samples() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
+    """A row of elements that goes on at both ends with its outermost ones; Keys' cubic of the four nearest."""
+    row, places = np.array([1.0, -2.0, 3.0, 5.0], np.float32), np.linspace(-4.0, 8.0, 49, dtype=np.float32)
+    grid = np.zeros((1, 1, len(places), 2), np.float32)
+    grid[..., 0] = (places * 2 + 1) / len(row) - 1
+    result = np.zeros(len(places))
+    for i in range(-9, 13):
+        t = np.abs(places - i)
+        near, far = (1.25 * t - 2.25) * t * t + 1, ((-0.75 * t + 3.75) * t - 6) * t + 3
+        result += row[min(max(i, 0), len(row) - 1)] * np.where(t < 1, near, np.where(t < 2, far, 0))
+    node = helper.make_node("GridSample", ["x", "g"], ["y"], mode="bicubic", padding_mode="border")
+    return node, 16, {"x": row.reshape(1, 1, 1, -1), "g": grid}, result.reshape(1, 1, 1, -1)
+
+
 CASES: dict[str, Any] = {
+    "cubic samples behind the border": cubic_samples(),
     "recurrent sequences of different lengths": recurrent(),
     "local response normalization": local_response_normalization(),
     "batch normalization": batch_normalization(),
