@@ -5,6 +5,7 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
+from mnc.lowering.linalg_to_spmd.words import word_type
 from mnc.mncore_backend.distribution import Access
 
 COMBINERS = {
@@ -211,8 +212,8 @@ def read_generic(op: Any) -> Generic:
 
 def combines_across_pes(generic: Generic) -> bool:
     """Whether partial results of a reduction can be combined by the reduction network: floats, sum, max, min."""
-    element = str(ir.RankedTensorType(generic.op.operation.results[0].type).element_type)
-    return generic.combiner in HARDWARE_COMBINERS and element == "f32"
+    element = ir.RankedTensorType(generic.op.operation.results[0].type).element_type
+    return generic.combiner in HARDWARE_COMBINERS and isinstance(word_type(element), ir.F32Type)
 
 
 def is_transposition(generic: Generic) -> bool:

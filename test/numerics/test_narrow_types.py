@@ -1,4 +1,4 @@
-"""Element types of 8 bits and fewer: floats and integers as inputs, outputs, weights, and what is converted to them."""
+"""Element types of 16 bits and fewer: as inputs, outputs, weights, and what is converted to them."""
 
 from functools import cache
 
@@ -209,3 +209,15 @@ def test_equal_bits(source: str, target: str) -> None:
         x = np.where(rng.random(shape) < 0.3, -x, x) if source in ("INT8", "INT32") else x
         y = mnc.compile(model).run({"x": np.asarray(x, _dtype(source))})["y"]
         np.testing.assert_array_equal(y.astype(_dtype(target)), np.asarray(x, _dtype(source)).view(_dtype(target)))
+
+
+@pytest.mark.parametrize("kind", ["FLOAT16", "BFLOAT16", "DOUBLE"])
+@pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMax"])
+def test_reductions_of_all_floats_are_divided_among_pes(operator: str, kind: str) -> None:
+    """More elements than a PE holds; they are words of 32 bits there, whatever their type."""
+
+    def cycles(own: str) -> int:
+        node = helper.make_node(operator, ["x"], ["y"], keepdims=0)
+        return mnc.compile(_model(node, {"x": (own, [3 * COUNT])}, (own, [])), {"prefer": ()}).report.cycles
+
+    assert cycles(kind) == cycles("FLOAT")
