@@ -1,6 +1,6 @@
 """Where the parts of a joined tensor have to be so that nothing moves any more."""
 
-from mnc.mncore_backend.layout import Layout, part
+from mnc.mncore_backend.layout import Layout, layout_of, part
 from mnc.mncore_backend.pricing.box import Box
 
 
@@ -10,4 +10,4 @@ def place_of_box(shape: tuple[int, ...], result: Layout, box: Box) -> Layout | N
     if any(len(own) != extent for own, extent in zip(box.shared(shape, result.shape), shape, strict=True)):
         return None
     parts = [part(own, -start, n) for own, n, start in zip(result.dims, shape, box.starts, strict=True)]
-    return None if any(own.torn for own in parts) else Layout(shape, tuple(own.digits for own in parts))
+    return None if any(own.torn for own in parts) else layout_of(shape, parts)

@@ -14,7 +14,7 @@ from mnc.mncore_backend.layout.algebra import (
 )
 from mnc.mncore_backend.layout.build import distributed, elementwise, replicated
 from mnc.mncore_backend.layout.layout import HARDWARE_AXES, Axis, Digit, Field, Layout, LayoutError
-from mnc.mncore_backend.layout.parts import Part, part, strided_part
+from mnc.mncore_backend.layout.parts import Part, layout_of, part, strided_part
 from mnc.mncore_backend.layout.placement import (
     PlaceCode,
     addresses_in_use,
@@ -41,6 +41,7 @@ __all__ = [
     "distributed",
     "elementwise",
     "equivalent",
+    "layout_of",
     "locate",
     "merge",
     "pack",

@@ -163,7 +163,8 @@ def _dimension_text(digits: tuple[Digit, ...]) -> str:
 
 
 def validate(layout: Layout) -> None:
-    """Raise LayoutError unless every coordinate is selected at most once and every index has a place."""
+    """Raise LayoutError unless every coordinate is selected at most once, every index has a place, and the coordinates
+    of a place say which element it holds."""
     if len(layout.shape) != len(layout.dims):
         raise LayoutError(f"{len(layout.shape)} dimensions in the shape, {len(layout.dims)} in the layout")
     for extent, digits in zip(layout.shape, layout.dims, strict=True):
@@ -175,9 +176,9 @@ def validate(layout: Layout) -> None:
         _validate_hardware(layout, axis)
     below = 1
     for digit in sorted((d for d in layout.digits() if d.axis is Axis.ADDRESS and d.size > 1), key=lambda d: d.stride):
-        if digit.stride < below:
-            raise LayoutError(f"address digit {digit} overlaps others in {layout}")
-        below += (digit.size - 1) * digit.stride
+        if digit.stride % below:  # else address // stride % size is not the value of the digit below
+            raise LayoutError(f"address digit {digit} overlaps others in {layout}, or is no multiple of {below}")
+        below = digit.size * digit.stride
 
 
 def _validate_hardware(layout: Layout, axis: Axis) -> None:

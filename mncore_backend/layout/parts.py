@@ -1,9 +1,10 @@
 """Parts of a dimension: in which digits, and at which fixed coordinates, some of its elements are."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from mnc.mncore_backend.layout.layout import Axis, Digit
+from mnc.mncore_backend.layout.layout import Axis, Digit, Layout
 
 Digits = tuple[Digit, ...]
 Fixed = tuple[Axis, int, int]
@@ -23,6 +24,18 @@ class Part:
     digits: Digits
     fixed: tuple[Fixed, ...] = ()
     torn: frozenset[Axis] = frozenset()
+
+
+def layout_of(shape: Sequence[int], parts: Sequence[Part]) -> Layout:
+    """Parts of all dimensions as a tensor of its own, in the same places and the same order. Addresses are numbered
+    anew: the ones of the whole may have gaps that no layout has, as 0, 1, 3, 4."""
+    dims = [list(own.digits) for own in parts]
+    digits = [(digit, dim, i) for dim, own in enumerate(dims) for i, digit in enumerate(own)]
+    stride = 1
+    for _, dim, i in sorted((digit.stride, dim, i) for digit, dim, i in digits if digit.axis is Axis.ADDRESS):
+        dims[dim][i] = replace(dims[dim][i], stride=stride)
+        stride *= dims[dim][i].size
+    return Layout(tuple(shape), tuple(tuple(own) for own in dims))
 
 
 def strided_part(digits: Digits, start: int, extent: int, step: int) -> Part:

@@ -170,7 +170,7 @@ def collected(layout: Layout) -> list[Layout]:
     for axis in LEVELS[:3]:
         if not layout.selected_bits(axis):
             continue
-        stride = layout.local_size
+        stride = max((d.size * d.stride for d in layout.digits() if d.axis is Axis.ADDRESS), default=1)
         dims = []
         for digits in layout.dims:
             made = []

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mnc.mncore_backend.layout import Axis, Layout, Part, part, strided_part
+from mnc.mncore_backend.layout import Axis, Layout, Part, layout_of, part, strided_part
 from mnc.mncore_backend.pricing.box import Box
 from mnc.mncore_backend.pricing.crossing import Crossing, crossing
 from mnc.mncore_backend.pricing.facts import IN_ADDRESS, LEVELS, REMEMBERED, facts
@@ -34,7 +34,7 @@ def join_crossing(source: Layout, result: Layout, box: Box) -> Crossing | None:
     places = zip(ranges, source.dims, box.starts, box.steps, strict=True)
     taken = [strided_part(digits, start + own[0] * step, len(own), step) for own, digits, start, step in places]
     given = [part(digits, own[0], len(own)) for own, digits in zip(ranges, result.dims, strict=True)]
-    before, after = (Layout(shape, tuple(p.digits for p in own)) for own in (taken, given))
+    before, after = (layout_of(shape, own) for own in (taken, given))
     crossed = min((LEVELS.index(axis) for axis in _crossed(taken, given)), default=IN_ADDRESS)
     is_filled = shape == result.shape and not facts(after).is_padded
     is_copy = crossed == IN_ADDRESS and is_filled and relayout(before, after) == NOTHING

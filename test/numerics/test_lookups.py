@@ -5,7 +5,7 @@ import numpy as np
 import onnx
 import pytest
 from hypothesis import given, settings
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import mnc
 from mnc.mncore_backend.movement.lookup import _groups
@@ -151,3 +151,18 @@ def test_rows_that_are_read_more_often_than_there_are_come_with_the_table() -> N
     got, longs = _read_of_input("Gather", table, indices)
     assert np.array_equal(got, table[indices])
     assert longs < 400 * 64 // 2
+
+
+def test_an_embedding_joined_to_a_perceptron() -> None:
+    """Rows of a table, spread over PEs in another way than the perceptron, go where their part of the join is."""
+    rng = np.random.default_rng(0)
+    shapes = {"v": (13, 64), "w": (64, 16), "t": (100, 16)}
+    values = {name: rng.standard_normal(shape) for name, shape in shapes.items()}
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[32, 13] x, int64[32] i) => (float[32, 32] y) {
+        h = MatMul(x, v)  a = Relu(h)  o = MatMul(a, w)  r = Gather(t, i)  y = Concat<axis = 1>(o, r)
+        }""")
+    model.graph.initializer.extend(numpy_helper.from_array(w.astype(np.float32), name) for name, w in values.items())
+    inputs = {"x": rng.standard_normal((32, 13)).astype(np.float32), "i": rng.integers(0, 100, 32)}
+    found = mnc.compile(model, Options(prefer=("alike",))).run(inputs)["y"]
+    assert np.array_equal(found[:, 16:], values["t"].astype(np.float32)[inputs["i"]])

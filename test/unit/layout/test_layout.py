@@ -133,6 +133,7 @@ def test_builders() -> None:
         ("((8_PE:1),)", None, "exceeds"),
         ("((2_PE:1), (2_PE:1))", None, "twice"),
         ("((4:1), (2:2))", None, "overlaps"),
+        ("((16:6, 2:4), (2:1,))", None, "16:6 overlaps others .* no multiple of 8"),
         ("((4:1),)", (5,), "fewer"),
         ("((4_XY:1),)", None, "unknown axis"),
         ("(4:1)", None, "parenthesis"),

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnc.mncore_backend.layout import HARDWARE_AXES, Axis, Digit, Layout, locate, part, strided_part
+from mnc.mncore_backend.layout import HARDWARE_AXES, Axis, Digit, Layout, layout_of, locate, part, strided_part
 
 from .strategies import layouts
 
@@ -22,7 +22,7 @@ def test_a_part_is_where_the_whole_has_it(layout: Layout, data: st.DataObject) -
     step = data.draw(st.integers(1, 4))
     count = data.draw(st.integers(1, (extent - 1 - start) // step + 1))
     found = strided_part(layout.dims[0], start, count, step)
-    whole, own = places(layout), places(Layout((count,), (found.digits,)))
+    whole, own = places(layout), places(layout_of((count,), [found]))
     for axis in COORDINATES:
         if axis in found.torn:
             continue
@@ -46,3 +46,10 @@ def test_what_starts_inside_a_block_is_torn() -> None:
     assert part(digits, 1, 64).torn == {Axis.MAB, Axis.PE, Axis.W}
     assert part(digits, 4, 64).torn == {Axis.MAB, Axis.PE}
     assert part((Digit(4), Digit(7)), 3, 12).torn == frozenset()
+
+
+def test_addresses_of_a_part_are_numbered_anew() -> None:
+    """Two of three rows, and all of two columns: the second column is three long words behind the first."""
+    rows, columns = part((Digit(3),), 1, 2), part((Digit(2, stride=3), Digit(4, Axis.PE)), 0, 8)
+    found = layout_of((2, 8), [rows, columns])
+    assert found.dims == ((Digit(2),), (Digit(2, stride=2), Digit(4, Axis.PE)))
