@@ -39,11 +39,10 @@ def _body(node: onnx.NodeProto, schema: Any, opset: int, types: dict[str, onnx.T
     """
     function = onnx.FunctionProto()
     if schema.has_function:
-        version = _newest(schema.function_opset_versions, opset)
-        if version is None:
-            return None
-        function.ParseFromString(schema.get_function_with_opset_version(version))
-        return function
+        versions = schema.function_opset_versions
+        version = _newest(versions, opset)
+        function.ParseFromString(schema.get_function_with_opset_version(version or min(versions)))
+        return function if version is not None else _in_older_operators(function, node, opset, types)
     version = _newest(schema.context_dependent_function_opset_versions, opset)
     if version is None or any(name and name not in types for name in node.input):
         return None
@@ -52,6 +51,22 @@ def _body(node: onnx.NodeProto, schema: Any, opset: int, types: dict[str, onnx.T
     if not text:
         return None
     function.ParseFromString(text)
+    return function
+
+
+def _in_older_operators(
+    function: onnx.FunctionProto, node: onnx.NodeProto, opset: int, types: dict[str, onnx.TypeProto]
+) -> onnx.FunctionProto | None:
+    """A body that was written for a newer operator set than the model's, as those of Softsign and ThresholdedRelu are;
+    None where it has operators or attributes that came later. CastLike, with which constants begin, becomes a Cast."""
+    given = dict(zip(function.input, node.input, strict=False))
+    for inner in function.node:
+        if inner.op_type == "CastLike" and given.get(inner.input[1]) in types:
+            kind = types[given[inner.input[1]]].tensor_type.elem_type
+            inner.CopyFrom(onnx.helper.make_node("Cast", inner.input[:1], inner.output, to=kind))
+        known = onnx.defs.has(inner.op_type, opset, "") and onnx.defs.get_schema(inner.op_type, opset, "").attributes
+        if known is False or any(attribute.name not in known for attribute in inner.attribute):
+            return None
     return function
 
 

@@ -46,12 +46,18 @@ MN_CORE_2_SIZES: dict[Memory, int] = {
 }
 
 
+LEAST = {Memory.LM0: 8, Memory.GRF0: 16, Memory.GRF1: 64}
+"""Address units that the smallest product of matrices takes; no program fits less."""
+
+
 def memories(hierarchy: Hierarchy, sizes: Mapping[Memory, int]) -> dict[Memory, MemoryFacts]:
     """All memories. `sizes` has the address units of one copy of those whose size is a choice; raises ValueError unless
-    these are powers of two, as addresses wrap around."""
+    these are powers of two, as addresses wrap around, and large enough for a program."""
     for memory, size in sizes.items():
         if size < 1 or size & (size - 1):
             raise ValueError(f"{memory.name} has a power of two of addresses, not {size}")
+        if size < LEAST.get(memory, 1):
+            raise ValueError(f"{memory.name} has at least {LEAST[memory]} addresses, not {size}")
     groups, l2bs, l1bs, mabs, pes = (
         hierarchy.groups, hierarchy.l2bs, hierarchy.l1bs, hierarchy.mabs, hierarchy.pes
     )  # fmt: skip

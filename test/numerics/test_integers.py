@@ -103,3 +103,24 @@ def test_padding_keeps_all_bits(value: int) -> None:
     )
     x = np.array([1, -2, 3], np.int32)
     assert mnc.compile(model).run({"x": x})["y"].tolist() == [value, 1, -2, 3, value]
+
+
+@pytest.mark.parametrize("shape", [(6, 4, 17, 6), (4999,)])
+@pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"])
+def test_reductions_of_more_than_a_pe_holds(operator: str, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(len(shape))
+    if operator == "ReduceProd":
+        x = rng.choice([-1, 1], shape)
+        x.flat[:: len(x.flat) // 9] = 3
+    else:
+        x = rng.integers(-(2**17), 2**17, shape)
+    kept = ",".join("1" * len(shape))
+    text = f"g (int32[{','.join(map(str, shape))}] x) => (int32[{kept}] y) {{ y = {operator} (x) }}"
+    check(text, {"x": x.astype(np.int32)})
+
+
+@pytest.mark.parametrize("last", [0, 1])
+def test_the_place_of_the_largest_of_many_integers(last: int) -> None:
+    x = np.random.default_rng(last).integers(-9, 9, (2, 4999)).astype(np.int32)
+    node = f"ArgMax <axis = 1, select_last_index = {last}>"
+    check(f"g (int32[2,4999] x) => (int64[2,1] y) {{ y = {node} (x) }}", {"x": x})

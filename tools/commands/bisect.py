@@ -18,7 +18,7 @@ from mnc.tools.json_output import format_option, print_json
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/bisect"), show_default=True,
               help="Directory for the unit test that reproduces the error.")  # fmt: skip
 @click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="Value of an input; else random.")
-@click.option("--seed", default=0, show_default=True, help="Seed of random inputs.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random inputs.")
 @format_option()
 @model_options
 def command(

@@ -18,7 +18,7 @@ from mnc.tools.json_output import comparison, format_option, print_json
 @click.option("--target", type=click.Choice(["mncore", "cpp"]), default="mncore", show_default=True,
               help="Assembly on the emulator, or C++17 through the compiler of this computer.")  # fmt: skip
 @click.option("--input", "inputs", multiple=True, metavar="[NAME=]FILE.npy", help="Value of an input; else random.")
-@click.option("--seed", default=0, show_default=True, help="Seed of random inputs.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random inputs.")
 @click.option("--per-node", is_flag=True,
               help="Judge each node twice: alone, with inputs from the reference, and in its place.")  # fmt: skip
 @click.option("--intermediates", is_flag=True, help="Compare every float intermediate, too.")

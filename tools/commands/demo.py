@@ -18,7 +18,8 @@ from mnc.tools.commands.shared import cache_option
               help="Directory for the model and its program.")  # fmt: skip
 @click.option("--hidden", default=32, show_default=True, help="Units of the hidden layer.")
 @click.option("--epochs", default=40, show_default=True, help="Passes over the training images.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the split and the weights.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+              help="Seed of the split and the weights.")  # fmt: skip
 @click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single", show_default=True,
               help="Precision of matrix products.")  # fmt: skip
 @cache_option

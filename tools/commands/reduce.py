@@ -15,7 +15,7 @@ from mnc.tools.commands.shared import model_options, parse_shapes
               help="Folder for the model and what belongs to it; an older one is replaced.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(0), default=600.0, show_default=True,
               help="Stop after this time with the smallest model so far.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Seed of random inputs.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random inputs.")
 @model_options
 def command(
     model: str, when: str, output: Path, seconds: float, seed: int, precision: Any, shapes: tuple[str, ...]

@@ -33,7 +33,7 @@ def parse_budget(text: str) -> float:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Schedule file; default MODEL.schedule.json.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes; default one per processor.")
 @click.option("--farm", "address", metavar="ADDRESS", help="Scheduler of a dask.distributed farm, tcp://host:8786.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the order of trials.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the order of trials.")
 @model_options
 def command(
     model: str,

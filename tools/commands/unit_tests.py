@@ -12,7 +12,7 @@ from mnc.tools.commands.shared import SHAPE_HELP, parse_shapes, read_arrays
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Directory for the folders.")
 @click.option("--cumulative", is_flag=True, help="Test the part of the model up to each node, not the nodes alone.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="Value of an input; else random.")
-@click.option("--seed", default=0, show_default=True, help="Seed of random inputs.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random inputs.")
 @click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help=SHAPE_HELP)
 def command(
     model: str, output: Path, cumulative: bool, inputs: tuple[str, ...], seed: int, shapes: tuple[str, ...]

@@ -6,7 +6,9 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.rewrite import Refusal, refuse
-from mnc.passes.graph.decomposition.build import Handler, integer, largest_finite, reduced, value
+from mnc.dialects import graph
+from mnc.passes.graph.decomposition.build import Handler, flag, integer, largest_finite, reduced, value
+from mnc.passes.graph.decomposition.stages import in_stages, needs_stages
 from mnc.passes.graph.matching import (
     broadcast_to,
     has_one_use,
@@ -51,15 +53,29 @@ _KINDS = {
 
 
 def reduce(op: Any) -> list[ir.Value] | Refusal | None:
-    """Composite kinds in terms of sum and maximum; the others are primitive."""
+    """Composite kinds in terms of sum and maximum; the others are primitive, and long ones have two stages."""
     kind = ir.StringAttr(op.operation.attributes["kind"]).value
+    operand, axes = op.operation.operands[0], list(op.operation.attributes["axes"])
     if kind not in _KINDS:
-        return None
-    operand = op.operation.operands[0]
+        if not needs_stages(kind, operand, axes):
+            return None
+        return [reshaped(in_stages(kind, operand, axes), shape_of(op.operation.results[0]))]
     if not is_float(operand):
         return refuse("on integers it is rounded toward zero in the end")
-    result = _KINDS[kind](operand, list(op.operation.attributes["axes"]))
+    result = _KINDS[kind](operand, axes)
     return [reshaped(result, shape_of(op.operation.results[0]))]
+
+
+def arg_reduce(op: Any) -> list[ir.Value] | None:
+    """The index of the largest integer of a long dimension is that of the first place that is equal to the maximum."""
+    kind, axis = ir.StringAttr(op.operation.attributes["kind"]).value, integer(op, "axis")
+    operand = op.operation.operands[0]
+    if is_float(operand) or not needs_stages(kind, operand, [axis]):
+        return None
+    equal = value("equal", operand, reduced(kind, operand, [axis]))
+    there = value("cast", equal, result_type=graph.tensor(list(shape_of(operand)), ir.F32Type.get()))
+    flags = {name: flag(op, name) for name in ("keepdims", "select_last")}
+    return [value("arg_reduce", there, kind="max", axis=axis, **flags)]
 
 
 def _shifted(op: Any) -> tuple[ir.Value, list[int]]:
@@ -125,6 +141,7 @@ def is_nan(op: Any) -> list[ir.Value] | None:
 
 HANDLERS: Mapping[str, Handler] = {
     "reduce": reduce,
+    "arg_reduce": arg_reduce,
     "is_nan": is_nan,
     "softmax": softmax,
     "log_softmax": log_softmax,

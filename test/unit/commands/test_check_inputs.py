@@ -5,6 +5,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import onnx
+import pytest
 from onnx import TensorProto, helper
 
 import mnc
@@ -65,3 +66,9 @@ def test_a_value_under_another_name_is_told(shell: Shell, tmp_path: Path) -> Non
     np.save(rows, np.ones((ROWS, 2), np.float32))
     done = shell("mnc", "run", "out", "--input", f"rows={rows}")
     assert done.code == 2 and "no value for input 'k', and 'rows' is no input" in done.err and "--input k=" in done.err
+
+
+@pytest.mark.parametrize("command", ["check", "bisect", "unit-tests"])
+def test_seeds_are_numbers_from_0_on(shell: Shell, tmp_path: Path, command: str) -> None:
+    done = shell("mnc", command, str(look_up(tmp_path / "look_up.onnx")), "--seed", "-1")
+    assert (done.code, "-1 is not in the range" in done.err) == (2, True)

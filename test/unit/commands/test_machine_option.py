@@ -7,7 +7,9 @@ import pytest
 from onnx import helper
 
 import mnc
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.target import SMALL, chip, named, use
+from mnc.mncore_backend.target.memories import LEAST
 
 from .model_files import model
 from .running import Shell
@@ -51,6 +53,14 @@ def test_a_wrong_name_gets_the_names_that_there_are(shell: Shell, command: tuple
     (shell.directory / "x.vsm").write_text("nop\n")
     assert_refused(shell(*command, "--machine", "tiny"), "there is no machine 'tiny'; there are: mn-core-2, small")
     assert_refused(shell(*command, "--machine", "small,LM0=many"), "'LM0=many' is no number of a machine")
+
+
+@pytest.mark.parametrize("memory", ["LM0", "GRF0", "GRF1"])
+def test_a_memory_too_small_for_any_product_is_refused(memory: str) -> None:
+    least = LEAST[Memory[memory]]
+    assert named(f"small,{memory}={least}").sizes[Memory[memory]] == least
+    with pytest.raises(ValueError, match=f"{memory} has at least {least} addresses, not {least // 2}"):
+        named(f"small,{memory}={least // 2}")
 
 
 def test_the_machine_is_left_when_a_command_ends(shell: Shell) -> None:

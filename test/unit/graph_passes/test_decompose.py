@@ -83,7 +83,8 @@ def _inputs(seed: int) -> list[np.ndarray]:
 
 
 def test_every_handler_has_a_case() -> None:
-    assert {name.partition("-")[0] for name in CASES} == set(HANDLERS) - {"pool"}  # see test_pooling.py
+    others = {"pool", "arg_reduce"}  # in test_pooling.py and below
+    assert {name.partition("-")[0] for name in CASES} == set(HANDLERS) - others
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -131,3 +132,33 @@ def test_product_with_reciprocal(x: float, d: float) -> None:
 def test_unknown_name() -> None:
     with pytest.raises(CompileError, match="'add' has no decomposition"):
         run_passes(_module(*CASES["elu"]), "decompose{keep=add}")
+
+
+def _reduction(operation: str, shape: list[int], axes: list[int]) -> ir.Module:
+    """One operation on integers that keeps the dimensions it reduces."""
+    source, kept = ("x".join(map(str, own)) for own in (shape, [1 if i in axes else n for i, n in enumerate(shape)]))
+    types = f"tensor<{source}xi32>", f"tensor<{kept}x{'i64' if 'arg' in operation else 'i32'}>"
+    with make_context(["graph"]):
+        return ir.Module.parse(f"""func.func @main(%x: {types[0]}) -> {types[1]} {{
+            %r = {operation} : ({types[0]}) -> {types[1]}
+            return %r : {types[1]}
+        }}""")
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=3), st.data())
+@settings(max_examples=40, deadline=None)
+def test_stages(extents: list[int], data: st.DataObject) -> None:
+    """Long reductions of integers are the same in two stages, whatever is cut and filled up."""
+    shape = [17, *extents] if data.draw(st.booleans()) else [*extents, 700]
+    axes = sorted(data.draw(st.sets(st.integers(0, len(shape) - 1), min_size=1)))
+    kind = data.draw(st.sampled_from(["sum", "prod", "max", "min"]))
+    last = data.draw(st.sampled_from(["true", "false"]))
+    text = f'"graph.reduce"(%x) {{kind = "{kind}", axes = array<i64: {", ".join(map(str, axes))}>, keepdims = true}}'
+    found = f'"graph.arg_reduce"(%x) {{kind = "max", axis = {axes[0]} : i64, keepdims = true, select_last = {last}}}'
+    x = np.random.default_rng(len(axes)).integers(-2, 3, shape).astype(np.int32)
+    for module in (_reduction(text, shape, axes), _reduction(found, shape, axes[:1])):
+        with module.context:
+            (before,) = evaluate(module, [x])
+            run_passes(module, "decompose")
+            (after,) = evaluate(module, [x])
+        assert np.array_equal(before, after)

@@ -122,6 +122,24 @@ def test_scan_along_other_axes_and_backwards(opset: int) -> None:
     np.testing.assert_allclose(every, np.stack(rows), rtol=1e-6)
 
 
+@pytest.mark.parametrize("opset", [12, 13, 17, 18])
+@pytest.mark.parametrize(
+    ("node", "want"), [("Softsign(x)", [-0.75, 0.0, 0.5]), ("ThresholdedRelu<alpha = 0.5>(x)", [0.0, 0.0, 1.0])]
+)
+def test_bodies_that_were_written_later(node: str, want: list[float], opset: int) -> None:
+    """Both operators are older than the operator set for which ONNX wrote their bodies, 18."""
+    text = f'<ir_version: 5, opset_import: ["": {opset}]> g (float[3] x) => (float[3] y) {{ y = {node} }}'
+    module = import_model(onnx.parser.parse_model(text), make_context(["graph"]))
+    (result,) = evaluate(module, {"x": np.array([-3.0, 0.0, 1.0], np.float32)})
+    np.testing.assert_allclose(result, want)
+
+
+def test_a_body_whose_constants_came_later_is_refused() -> None:
+    text = '<ir_version: 5, opset_import: ["": 10]> g (float[3] x) => (float[3] y) { y = ThresholdedRelu(x) }'
+    with pytest.raises(CompileError, match="operator ThresholdedRelu is not supported"):
+        import_model(onnx.parser.parse_model(text), make_context(["graph"]))
+
+
 def test_body_of_an_operator_whose_optional_input_is_left_out() -> None:
     text = """g (float[1,2,5] x, float[2,1,3] w, float[1,2,2] past) => (float[1,2,5] y) {
         y, state = CausalConvWithState (x, w, "", past)

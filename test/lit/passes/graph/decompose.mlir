@@ -3,7 +3,7 @@
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(decompose{keep=softmax})' | FileCheck %s --check-prefix=KEEP
 // RUN: not mnc-opt %s --pass-pipeline='builtin.module(decompose{only=add})' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: 'add' has no decomposition
-// UNKNOWN: hint: those are: batch_norm
+// UNKNOWN: hint: those are: arg_reduce, batch_norm
 
 // CHECK-LABEL: func.func @softmax
 // KEEP-LABEL: func.func @softmax
@@ -103,6 +103,20 @@ func.func @mean(%x: tensor<3x4xf32>) -> tensor<3xf32> {
   // CHECK: graph.reshape
   %0 = "graph.reduce"(%x) {kind = "mean", axes = array<i64: 1>, keepdims = false} : (tensor<3x4xf32>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
+}
+
+// A long product, or a long reduction of integers, does not come together across PEs: groups come first.
+// CHECK-LABEL: func.func @stages
+func.func @stages(%x: tensor<12x12x12xf32>, %n: tensor<2x1000xi32>) -> (tensor<f32>, tensor<2xi32>) {
+  // CHECK: %[[G:.*]] = "graph.reduce"(%arg0) {axes = array<i64: 2>, keepdims = true, kind = "prod"}
+  // CHECK-NEXT: "graph.reduce"(%[[G]]) {axes = array<i64: 0, 1>, keepdims = true, kind = "prod"}
+  // CHECK: %[[F:.*]] = "graph.pad"(%arg1) {{.*}}mode = "edge"
+  // CHECK-NEXT: %[[P:.*]] = "graph.reshape"(%[[F]]) : (tensor<2x1023xi32>) -> tensor<2x33x31xi32>
+  // CHECK-NEXT: %[[M:.*]] = "graph.reduce"(%[[P]]) {axes = array<i64: 2>, keepdims = true, kind = "max"}
+  // CHECK-NEXT: "graph.reduce"(%[[M]]) {axes = array<i64: 1>, keepdims = true, kind = "max"}
+  %0 = "graph.reduce"(%x) {axes = array<i64: 0, 1, 2>, keepdims = false, kind = "prod"} : (tensor<12x12x12xf32>) -> tensor<f32>
+  %1 = "graph.reduce"(%n) {axes = array<i64: 1>, keepdims = false, kind = "max"} : (tensor<2x1000xi32>) -> tensor<2xi32>
+  return %0, %1 : tensor<f32>, tensor<2xi32>
 }
 
 // WHY-DAG: DecomposeOperation refused 'graph.reduce': on integers it is rounded toward zero in the end
