@@ -190,7 +190,9 @@ def _division(operation: Any, operands: Sequence[Any]) -> Any:
         quotient, rest = divide_unsigned(_zero_extended(a, width), _zero_extended(b, width))
         return _sign_extended(quotient if wants_quotient else rest, width)
     quotient, rest = divide_unsigned(_magnitude(a), _magnitude(b))
-    return _with_sign(quotient, arith.XOrIOp(a, b).result) if wants_quotient else _with_sign(rest, a)
+    if not wants_quotient:
+        return _with_sign(rest, a)
+    return _sign_extended(_with_sign(quotient, arith.XOrIOp(a, b).result), _width(operation.results[0]))
 
 
 def _float_remainder(operation: Any, operands: Sequence[Any]) -> Any:
@@ -243,7 +245,7 @@ HANDLERS: dict[str, Handler] = {
     "arith.fptoui": _to_unsigned,
     "arith.uitofp": _from_unsigned,
     "arith.remf": _float_remainder,
-    "math.absi": lambda operation, operands: _magnitude(operands[0]),
+    "math.absi": lambda operation, operands: _sign_extended(_magnitude(operands[0]), _width(operation.results[0])),
     "math.ipowi": _integer_power,
 }
 """Operation -> how it is written with words; others are copied."""

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from onnx.reference import ReferenceEvaluator
 
 import mnc
+from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.ops.integer_products import EXACT, _pieces
 
 TYPES = {"int8": np.int8, "uint8": np.uint8}
@@ -124,3 +125,21 @@ def test_the_place_of_the_largest_of_many_integers(last: int) -> None:
     x = np.random.default_rng(last).integers(-9, 9, (2, 4999)).astype(np.int32)
     node = f"ArgMax <axis = 1, select_last_index = {last}>"
     check(f"g (int32[2,4999] x) => (int64[2,1] y) {{ y = {node} (x) }}", {"x": x})
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "int32"])
+@pytest.mark.parametrize("node", ["Abs (x)", "Div (x, z)", "Neg (x)"])
+def test_the_least_integer_has_no_opposite(node: str, kind: str) -> None:
+    """As in numpy, it stays what it is: a word of the machine has room for its opposite, the type has not."""
+    low, high = np.iinfo(kind).min, np.iinfo(kind).max
+    inputs = {"x": np.array([low, low + 1, high, 0, -1], kind), "z": np.full(5, -1, kind)}
+    read = {name: value for name, value in inputs.items() if name in node}
+    signature = ", ".join(f"{kind}[5] {name}" for name in read)
+    check(f"g ({signature}) => (int32[5] w, {kind}[5] y) {{ y = {node} w = Cast <to = 6> (y) }}", read)
+
+
+def test_the_mean_of_integers_is_refused() -> None:
+    text = "g (int32[4] x, int32[4] z) => (int32[4] y) { y = Mean (x, z) }"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {text}')
+    with pytest.raises(CompileError, match=r"'Mean_0'.*has no mean of integers"):
+        mnc.compile(model)

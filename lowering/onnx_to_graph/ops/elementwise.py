@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mnc.core.bindings import ir
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
 
@@ -28,6 +29,8 @@ def variadic(operation: type[graph.GraphOp]) -> Callable[[Node], Any]:
 def mean(node: Node) -> Any:
     """Mean of several broadcast tensors."""
     operands = node.operands()
+    if not isinstance(element_type_of(operands[0]), ir.FloatType):
+        raise node.error("ONNX has no mean of integers", "convert them with Cast first")
     total = functools.reduce(lambda a, b: graph.Add.build(a, b).result, operands)
     return graph.Mul.build(total, constant(1.0 / len(operands), like=total)).result
 
