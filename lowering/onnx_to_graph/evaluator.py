@@ -8,6 +8,7 @@
 - MaxPool, AveragePool, LpPool, GlobalMaxPool: see `reference_pooling`.
 - LpNormalization: the reference forgets the absolute value for p=1, and divides by 0.
 - Mean: the reference adds in place, which a first operand that is broadcast does not allow.
+- OneHot: the reference raises for a depth that is a tensor of one element, as PyTorch exports it.
 - Pad: the reference raises for negative pads, which cut.
 - RNN, GRU, LSTM: see `reference_recurrent`.
 - Upsample, GridSample: see `reference_resampling`.
@@ -26,6 +27,7 @@ from onnx.reference.ops.op_batch_normalization import _batchnorm_test_mode
 from onnx.reference.ops.op_conv_transpose import ConvTranspose
 from onnx.reference.ops.op_hardmax import Hardmax
 from onnx.reference.ops.op_log_softmax import LogSoftmax
+from onnx.reference.ops.op_one_hot import OneHot
 from onnx.reference.ops.op_softmax import Softmax
 
 from mnc.lowering.onnx_to_graph.reference_pooling import AveragePool, GlobalMaxPool, LpPool, MaxPool
@@ -112,6 +114,13 @@ class BroadcastMean(OpRun):
         return ((functools.reduce(np.add, operands) / len(operands)).astype(operands[0].dtype),)
 
 
+class FlatOneHot(OneHot):
+    """One-hot vectors whose length is a scalar or a tensor of one element."""
+
+    def _run(self, indices: np.ndarray, depth: np.ndarray, values: np.ndarray, axis: int | None = None) -> Any:
+        return super()._run(indices, np.asarray(depth).reshape(()), values, axis=axis)
+
+
 class CuttingPad(OpRun):
     """Padding whose negative amounts cut, since operator set 11."""
 
@@ -151,11 +160,12 @@ DirectLogSoftmax.__name__ = "LogSoftmax"
 WholeGatherElements.__name__ = "GatherElements"
 AbsoluteLpNormalization.__name__ = "LpNormalization"
 BroadcastMean.__name__ = "Mean"
+FlatOneHot.__name__ = "OneHot"
 CuttingPad.__name__ = "Pad"
 
 _CORRECTED: list[type[OpRun]] = [
     GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax, AbsoluteLpNormalization,
-    BroadcastMean, MaxPool, AveragePool, LpPool, GlobalMaxPool, RNN, GRU, LSTM, Upsample, GridSample,
+    BroadcastMean, FlatOneHot, MaxPool, AveragePool, LpPool, GlobalMaxPool, RNN, GRU, LSTM, Upsample, GridSample,
 ]  # fmt: skip
 
 

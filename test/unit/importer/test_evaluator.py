@@ -71,6 +71,13 @@ def recurrent() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]
     return node, 14, feeds, np.array([[[[1.0], [0.0]]], [[[2.0], [0.0]]]], np.float32)
 
 
+def one_hot() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
+    """The depth is a tensor of one element."""
+    feeds = {"i": np.array([2, 0]), "d": np.array([3]), "v": np.array([-1.0, 1.0], np.float32)}
+    want = np.array([[-1.0, -1.0, 1.0], [1.0, -1.0, -1.0]], np.float32)
+    return helper.make_node("OneHot", ["i", "d", "v"], ["y"]), 13, feeds, want
+
+
 def cubic_samples() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
     """A row of elements that goes on at both ends with its outermost ones; Keys' cubic of the four nearest."""
     row, places = np.array([1.0, -2.0, 3.0, 5.0], np.float32), np.linspace(-4.0, 8.0, 49, dtype=np.float32)
@@ -86,6 +93,7 @@ def cubic_samples() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndar
 
 
 CASES: dict[str, Any] = {
+    "one-hot vectors": one_hot(),
     "cubic samples behind the border": cubic_samples(),
     "recurrent sequences of different lengths": recurrent(),
     "local response normalization": local_response_normalization(),
