@@ -98,7 +98,8 @@ class _Keeper:
 
     def constants(self) -> None:
         """What the host would load into every run."""
-        for number, op in enumerate(op for op in self._operations() if op.name == "mncore.constant"):
+        constants = [op for op in self._operations() if op.name == "mncore.constant"]  # all, before any load is erased
+        for number, op in enumerate(constants):
             kept = {NAME: ir.StringAttr.get(f"constant {number}"), **self._chosen(op, NAME), **self._chosen(op, VALUE)}
             for use in list(op.results[0].uses):
                 self._keep(use.owner.operation, {**kept, **self._chosen(use.owner.operation, *ARRANGEMENT)})

@@ -21,6 +21,7 @@ bin_directory = Path(sys.executable).parent
 tools = os.pathsep.join([str(root / ".venv" / "bin"), str(bin_directory), os.environ.get("PATH", "")])
 config.environment["PATH"] = tools  # noqa: F821
 config.environment["MNC_NO_CACHE"] = "1"  # noqa: F821 - no test reads the cache of whoever runs it
+config.environment["MALLOC_PERTURB_"] = "85"  # noqa: F821 - whoever reads an erased operation finds garbage there
 for name in ("HOME", "TMPDIR", "LD_LIBRARY_PATH"):
     if name in os.environ:
         config.environment[name] = os.environ[name]  # noqa: F821

@@ -82,3 +82,31 @@ func.func @crossed(%a: tensor<64xf32> {onnx.name = "a", mnc.updated = "a_new"}, 
   } -> tensor<64xf32>
   return %m, %n : tensor<64xf32>, tensor<64xf32>
 }
+
+// -----
+
+// Weights stay: nothing is read of the loads that were erased for the first when the others are looked for.
+// CHECK-LABEL: func.func @weights
+// CHECK-COUNT-6: "mncore.resident"() {onnx.name = "constant
+// CHECK: "mncore.dl"
+// CHECK-NOT: mncore.dl
+func.func @weights(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<4xf32> {onnx.name = "y"}) {
+  %w0 = arith.constant dense<[0.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %w1 = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %w2 = arith.constant dense<[2.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %w3 = arith.constant dense<[3.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %w4 = arith.constant dense<[4.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %w5 = arith.constant dense<[5.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(m)->(m)>, affine_map<(m)->(m)>, affine_map<(m)->(m)>, affine_map<(m)->(m)>, affine_map<(m)->(m)>, affine_map<(m)->(m)>, affine_map<(m)->(m)>, affine_map<(m)->(m)>], iterator_types=["parallel"]} ins(%x, %w0, %w1, %w2, %w3, %w4, %w5 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) outs(%e: tensor<4xf32>) {
+   ^bb0(%a: f32, %b0: f32, %b1: f32, %b2: f32, %b3: f32, %b4: f32, %b5: f32, %o: f32):
+     %1 = arith.addf %a, %b0 : f32
+     %2 = arith.addf %1, %b1 : f32
+     %3 = arith.addf %2, %b2 : f32
+     %4 = arith.addf %3, %b3 : f32
+     %5 = arith.addf %4, %b4 : f32
+     %6 = arith.addf %5, %b5 : f32
+     linalg.yield %6 : f32
+  } -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
