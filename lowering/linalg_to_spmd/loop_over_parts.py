@@ -256,10 +256,10 @@ class _Body:
         with terminator.location, ir.InsertionPoint(terminator):
             func.ReturnOp(list(results))
         terminator.erase()
+        sliced = {value for value, _ in self.made if isinstance(value.owner, ir.Block)}  # before their owners are gone
         for op in reversed(self.old):
             if not any(list(result.uses) for result in op.results):
                 op.erase()
-        sliced = {value for value, _ in self.made if isinstance(value.owner, ir.Block)}
         for number in reversed(range(len(self.given))):
             if self.given[number] in sliced and not list(self.given[number].uses):
                 self.block.erase_argument(number)

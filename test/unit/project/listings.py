@@ -2,7 +2,7 @@
 
 A block below a line like "`twice.vsm`:" is that file. In a ``console`` block, lines after ``$ `` are typed into a shell
 in the folder of those files, and what follows is what the shell prints; ``...`` stands for any text. Below a comment
-``figures vary``, numbers and the widths of tables may differ, nothing else.
+``figures vary``, numbers and the widths of tables may differ, and which reference judged, nothing else.
 """
 
 import os
@@ -16,6 +16,7 @@ _BLOCK = re.compile(
     r"^(?:`([\w./-]+)`:\n\n|(<!-- figures vary -->)\n\n)?```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
 _NUMBER = re.compile(r"\d[\d,.]*(?:e[+-]?\d+)?")
+_JUDGE = re.compile("the ONNX reference evaluator|ONNX Runtime")
 _RULE = re.compile("[ \u2500-\u257f]+")
 
 
@@ -58,6 +59,7 @@ def _pattern(command: Command) -> re.Pattern[str]:
     shown = re.escape(command.shown.strip()).replace(r"\.\.\.", r".*?").replace("\\ ", " ").replace("\\\n", "\n")
     if command.figures_vary:
         shown = _NUMBER.sub(lambda _: _NUMBER.pattern, shown.replace("\\.", "."))
+        shown = _JUDGE.sub(lambda _: f"(?:{_JUDGE.pattern})", shown)
         shown = _RULE.sub(lambda _: _RULE.pattern, shown)
     return re.compile(shown, re.DOTALL)
 

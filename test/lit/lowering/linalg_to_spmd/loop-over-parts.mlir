@@ -71,3 +71,85 @@ func.func @scalar(%x: tensor<1000x64xf32>) -> tensor<f32> {
   %s = tensor.collapse_shape %y [] : tensor<1x1xf32> into tensor<f32>
   return %s : tensor<f32>
 }
+
+// A chain: whose parts are made is not asked of operations that are gone.
+// CHECK-LABEL: func.func @chain
+// CHECK-SAME: attributes {mncore.trips
+// CHECK-COUNT-12: math.absf
+// CHECK-NOT: math.absf
+func.func @chain(%x: tensor<1000x64xf32>) -> tensor<1000x64xf32> {
+  %empty = tensor.empty() : tensor<1000x64xf32>
+  %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<1000x64xf32>) outs(%empty : tensor<1000x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = math.absf %a : f32
+    linalg.yield %b : f32
+  } -> tensor<1000x64xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<1000x64xf32>) outs(%empty : tensor<1000x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = math.absf %a : f32
+    linalg.yield %b : f32
+  } -> tensor<1000x64xf32>
+  %2 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%1 : tensor<1000x64xf32>) outs(%empty : tensor<1000x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = math.absf %a : f32
+    linalg.yield %b : f32
+  } -> tensor<1000x64xf32>
+  %3 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%2 : tensor<1000x64xf32>) outs(%empty : tensor<1000x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = math.absf %a : f32
+    linalg.yield %b : f32
+  } -> tensor<1000x64xf32>
+  %4 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%3 : tensor<1000x64xf32>) outs(%empty : tensor<1000x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = math.absf %a : f32
+    linalg.yield %b : f32
+  } -> tensor<1000x64xf32>
+  %5 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%4 : tensor<1000x64xf32>) outs(%empty : tensor<1000x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = math.absf %a : f32
+    linalg.yield %b : f32
+  } -> tensor<1000x64xf32>
+  %6 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%5 : tensor<1000x64xf32>) outs(%empty : tensor<1000x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = math.absf %a : f32
+    linalg.yield %b : f32
+  } -> tensor<1000x64xf32>
+  %7 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%6 : tensor<1000x64xf32>) outs(%empty : tensor<1000x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = math.absf %a : f32
+    linalg.yield %b : f32
+  } -> tensor<1000x64xf32>
+  %8 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%7 : tensor<1000x64xf32>) outs(%empty : tensor<1000x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = math.absf %a : f32
+    linalg.yield %b : f32
+  } -> tensor<1000x64xf32>
+  %9 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%8 : tensor<1000x64xf32>) outs(%empty : tensor<1000x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = math.absf %a : f32
+    linalg.yield %b : f32
+  } -> tensor<1000x64xf32>
+  %10 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%9 : tensor<1000x64xf32>) outs(%empty : tensor<1000x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = math.absf %a : f32
+    linalg.yield %b : f32
+  } -> tensor<1000x64xf32>
+  %11 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%10 : tensor<1000x64xf32>) outs(%empty : tensor<1000x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = math.absf %a : f32
+    linalg.yield %b : f32
+  } -> tensor<1000x64xf32>
+  return %11 : tensor<1000x64xf32>
+}
