@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from mnc.mncore_backend.layout import Layout
-from mnc.mncore_backend.movement.estimate import count
+from mnc.mncore_backend.movement.estimate import Cost, count
 from mnc.mncore_backend.movement.gather import plan_gather
 from mnc.mncore_backend.movement.relayout import plan_relayout
 from mnc.mncore_backend.movement.repeats import REPEATS, Entries
@@ -36,9 +36,9 @@ class Request:
         """Plan it, to be remembered by `REPEATS`. What is wrong with it is said where the movement is wanted."""
         self._planned()
 
-    def steps(self) -> int:
-        """Steps of the plan, if no transfer overlaps other work."""
-        return count(self._planned().operations).total_steps
+    def cost(self) -> Cost:
+        """What the plan takes."""
+        return count(self._planned().operations)
 
     def _planned(self) -> Program:
         builder = Builder(Program(), keep=self.keep)

@@ -15,7 +15,8 @@ from mnc.mncore_backend.target import CYCLES_PER_STEP, MvForm, Shape, cached_per
 class Cost:
     """PE expressions (each a step if nothing shares it), cycles of MV data phases, number of MVs, long words read
     from or written to DRAM (all groups), steps of the data phases at the busiest side of a memory, how many MVs wait
-    for each other, and the steps of their data phases."""
+    for each other, the steps of their data phases, and how many of the expressions are transfers of an L2BM and of an
+    L1BM."""
 
     steps: int
     mv_cycles: int
@@ -24,6 +25,8 @@ class Cost:
     busiest: int = 0
     in_turn: int = 0
     data_in_turn: int = 0
+    l2bm_steps: int = 0
+    l1bm_steps: int = 0
 
     @property
     def transfer_steps(self) -> int:
@@ -32,10 +35,14 @@ class Cost:
         return max(self.data_in_turn, self.busiest, self.mvs * chip().mv_issue_interval_steps)
 
     @property
+    def latency_steps(self) -> int:
+        """Latencies of the MVs that need each other's data (OPEN-38)."""
+        return self.in_turn * chip().mv_latency_steps
+
+    @property
     def total_steps(self) -> int:
-        """Steps when no MV overlaps PE work: what MVs take, and the latencies of those that need each other's data
-        (OPEN-38)."""
-        return self.steps + self.in_turn * chip().mv_latency_steps + self.transfer_steps
+        """Steps when no MV overlaps PE work: what MVs take, and the latencies of those that need each other's data."""
+        return self.steps + self.latency_steps + self.transfer_steps
 
 
 def estimate(plan: Callable[[Builder], object]) -> Cost:
@@ -133,7 +140,7 @@ class _Counted(UpTo):
 
 def count(operations: list[MachineOp]) -> Cost:
     """Cost of machine operations."""
-    steps = cycles = mvs = longs = 0
+    steps = cycles = mvs = longs = l2bm = l1bm = 0
     busy: dict[Side, int] = {}
     passed: dict[Buffer, tuple[int, int]] = {}  # MVs that what a buffer holds has passed, and their data phases
     for op in operations:
@@ -143,13 +150,16 @@ def count(operations: list[MachineOp]) -> Cost:
             _pass_on(passed, op, phase.steps if transfer else None)
         if not transfer:
             steps += 1
+            l2bm += op.opcode.startswith("l2bm")
+            l1bm += op.opcode.startswith("l1bm")
             continue
         mvs += 1
         cycles += phase.cycles
         longs += phase.dram_longs
         for side in phase.sides:
             busy[side] = busy.get(side, 0) + phase.steps
-    return Cost(steps, cycles, mvs, longs, max(busy.values(), default=0), *max(passed.values(), default=(0, 0)))
+    waits = max(passed.values(), default=(0, 0))
+    return Cost(steps, cycles, mvs, longs, max(busy.values(), default=0), *waits, l2bm, l1bm)
 
 
 def _pass_on(passed: dict[Buffer, tuple[int, int]], op: MachineOp, data: int | None) -> None:

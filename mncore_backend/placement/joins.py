@@ -41,7 +41,7 @@ def _ways(op: Rearrangement, problem: Problem, state: State, number: int) -> dic
             continue
         place = place_of_box(problem.tensors[source].shape, placed.result, box)
         direct = Movement(held, placed.result, box=box)
-        if place is None or same_places(held, place) or direct.rough < NOTABLE:
+        if place is None or same_places(held, place) or direct.rough.total < NOTABLE:
             continue
         found[i] = place, ([direct], [Movement(held, place), Movement(place, placed.result, box=box)])
     return found

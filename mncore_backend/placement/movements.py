@@ -15,7 +15,8 @@ import numpy as np
 from mnc.mncore_backend.distribution import Box, Digits, Windows, same_places, source_layout, tile
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.movement.ahead import Request
-from mnc.mncore_backend.pricing import joining, relayout, reshaping, tiling
+from mnc.mncore_backend.movement.estimate import Cost
+from mnc.mncore_backend.pricing import NOTHING, Resources, joining, relayout, reshaping, tiling
 
 Plan = Callable[[list[Request]], object]
 
@@ -52,16 +53,16 @@ class Movement:
         return [Request(self.source, places), Request(places, tiles.layout, tiles.index_map, 0)]
 
     @cached_property
-    def rough(self) -> float:
-        """Steps, roughly."""
+    def rough(self) -> Resources:
+        """What it takes, roughly."""
         if self.windows is not None:
             places = source_layout(self.windows, self.digits, self.source.shape)
-            return tiling(self.windows, self.extents, self.digits, self.source, places, self.target).total
+            return tiling(self.windows, self.extents, self.digits, self.source, places, self.target)
         if self.box is not None:
-            return joining(self.source, self.target, self.box).total
+            return joining(self.source, self.target, self.box)
         if self.source.shape != self.target.shape:
-            return reshaping(self.source, self.target).total
-        return relayout(self.source, self.target).total
+            return reshaping(self.source, self.target)
+        return relayout(self.source, self.target)
 
 
 class Movements:
@@ -69,16 +70,27 @@ class Movements:
 
     def __init__(self, hope: float = 1.0) -> None:
         self.hope = hope
-        self.exact: dict[Movement, float] = {}
+        self.exact: dict[Movement, Resources] = {}
 
     def steps(self, movement: Movement) -> float:
         """The exact price, or a hopeful one."""
         known = self.exact.get(movement)
-        return self.hope * movement.rough if known is None else known
+        return self.hope * movement.rough.total if known is None else known.total
 
     def learn(self, movements: Iterable[Movement], plan: Plan = list) -> None:
-        """Find out exact prices. `plan` is given all that will be planned, to do it ahead."""
-        wanted = {movement: movement.requests() for movement in movements}
+        """Find out exact prices where they are not known. `plan` is given all that will be planned, to do it ahead."""
+        wanted = {movement: movement.requests() for movement in movements if movement not in self.exact}
         plan([request for requests in wanted.values() for request in requests])
         for movement, requests in wanted.items():
-            self.exact[movement] = float(sum(request.steps() for request in requests))
+            self.exact[movement] = sum((_resources(request.cost()) for request in requests), NOTHING)
+
+
+def _resources(cost: Cost) -> Resources:
+    """What a plan takes of each unit."""
+    return Resources(
+        alu=cost.steps - cost.l2bm_steps - cost.l1bm_steps,
+        mv=cost.transfer_steps,
+        l2bm=cost.l2bm_steps,
+        l1bm=cost.l1bm_steps,
+        latency=cost.latency_steps,
+    )

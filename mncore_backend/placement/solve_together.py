@@ -7,14 +7,17 @@ of edges are dear to find out.) Over many movements the errors of rough prices l
 longer than all the rest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import inf
 
 from mnc.mncore_backend.distribution.policy import Policy, Preference
+from mnc.mncore_backend.placement.duration import duration
 from mnc.mncore_backend.placement.movements import Movements, Plan
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.search import Pinned, Search
 from mnc.mncore_backend.placement.state import State
 from mnc.mncore_backend.placement.trace import Traces
+from mnc.mncore_backend.pricing import NOTHING
 
 MIXED: tuple[tuple[Preference, ...], ...] = (), ("cyclic",), ("tensor-parallel",), ("tensor-parallel", "cyclic")
 """Preferences whose policies every operation chooses among, if nothing else is preferred."""
@@ -35,6 +38,12 @@ HOPE = 0.6
 """Part of a rough price that is taken for the exact one until that is known: what looks dear may be cheap."""
 
 
+PLANNED = 4
+"""Solutions at most whose movements are all planned, of all that searches found."""
+CLOSE = 1.15
+"""Factor of the least duration by rough prices from which on a solution is not planned."""
+
+
 def solutions(
     problem: Problem,
     mixed: Sequence[Policy],
@@ -43,32 +52,56 @@ def solutions(
     plan: Plan = list,
     traces: Traces | None = None,
 ) -> tuple[list[State], Movements]:
-    """States in which every operation has a place, the cheapest first: of several searches one each. Operations choose
-    among the `mixed` policies, or all follow one of the `pure` ones, whichever is cheaper. `plan` plans movements
-    ahead, in several processes perhaps; `traces` keep what was compared. With the states come the prices of movements
-    that are known by the end."""
+    """States in which every operation has a place, the one that takes least time first. Operations choose among the
+    `mixed` policies, or all follow one of the `pure` ones. `plan` plans movements ahead, in several processes perhaps;
+    `traces` keep what was compared. With the states come the prices of movements that are known by the end."""
 
-    def cheapest(movements: Movements) -> State:
-        search = Search(problem, list(dict.fromkeys([*mixed, *pure])), movements, pinned or {}, tracer=traces)
-        found = [search.run(mixed), *(search.run([policy], NARROW) for policy in pure)]
-        return min(found, key=lambda state: state.price)
+    def search(movements: Movements) -> list[State]:
+        own = Search(problem, list(dict.fromkeys([*mixed, *pure])), movements, pinned or {}, tracer=traces)
+        found = [own.run(mixed), *(own.run([policy], NARROW) for policy in pure)]
+        return sorted(found, key=lambda state: state.price)
 
-    movements = Movements()
-    first = cheapest(movements)
-    moves = first.price - first.price_at(dict.fromkeys(first.movements, 0.0))
-    if len(first.movements) > FEW or moves < NOTABLE * first.price:
-        return [first], movements
-    movements = Movements(hope=HOPE)
+    found, movements = search(Movements()), Movements(hope=HOPE)
     if traces is not None:
         traces.planned = movements.exact
-    found: list[tuple[float, State]] = []
+    if _each_counts(found[0]):
+        found += _with_planned(search, movements, plan, traces)
+    return _shortest(found, movements, plan), movements
+
+
+def _each_counts(state: State) -> bool:
+    """Whether each movement of a solution decides."""
+    moves = state.price - state.price_at(dict.fromkeys(state.movements, NOTHING))
+    return len(state.movements) <= FEW and moves >= NOTABLE * state.price
+
+
+def _with_planned(
+    search: Callable[[Movements], list[State]], movements: Movements, plan: Plan, traces: Traces | None
+) -> list[State]:
+    """What searches find that go by what movements really take, until that promises nothing better."""
+    found: list[State] = []
+    least = inf
     for number in range(1, ROUNDS + 1):
         if traces is not None:
             traces.round = number
-        state = cheapest(movements)
-        expected = state.price_at({m: movements.exact.get(m, SURPRISE * m.rough) for m in state.movements})
-        if found and expected >= min(price for price, _ in found):
+        states = search(movements)
+        rough = {m: movements.exact.get(m, m.rough * SURPRISE) for m in states[0].movements}
+        if states[0].price_at(rough) >= least:
             break
-        movements.learn([movement for movement in state.movements if movement not in movements.exact], plan)
-        found.append((state.price_at(movements.exact), state))
-    return [state for _, state in sorted(found, key=lambda pair: pair[0])], movements
+        movements.learn(states[0].movements, plan)
+        least = min(least, states[0].price_at(movements.exact))
+        found += states
+    return found
+
+
+def _shortest(found: Sequence[State], movements: Movements, plan: Plan) -> list[State]:
+    """Those that promise to take least time, in the order of how long they do with planned movements."""
+    promised = {
+        id(state): duration(state, {m: movements.exact.get(m, m.rough) for m in state.movements})
+        for state in found
+    }
+    distinct = {repr(sorted(state.placed.items())): state for state in reversed(found)}.values()
+    ordered = sorted(distinct, key=lambda state: promised[id(state)])[:PLANNED]
+    close = [state for state in ordered if promised[id(state)] <= CLOSE * promised[id(ordered[0])]]
+    movements.learn([movement for state in close for movement in state.movements], plan)
+    return sorted(close, key=lambda state: duration(state, movements.exact))

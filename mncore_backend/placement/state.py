@@ -7,6 +7,7 @@ from mnc.mncore_backend.distribution.contraction import Compared
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.placement.movements import Movement
 from mnc.mncore_backend.placement.weights import WEIGHTS, Kind
+from mnc.mncore_backend.pricing import Resources
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,12 @@ class State:
                 found[movement] = None
         return list(found)
 
-    def price_at(self, exact: Mapping[Movement, float]) -> float:
-        """The price where movements take so many steps."""
+    def price_at(self, exact: Mapping[Movement, Resources]) -> float:
+        """The price where movements take so much."""
         total, entry = 0.0, self.paid
         while entry is not None:
             _, kind, steps, movement, entry = entry
-            total += WEIGHTS[kind] * (steps if movement is None else exact[movement])
+            total += WEIGHTS[kind] * (steps if movement is None else exact[movement].total)
         return total
 
     @property

@@ -19,6 +19,7 @@ from mnc.mncore_backend.placement.search import SHOWN, Search
 from mnc.mncore_backend.placement.state import Placed, State
 from mnc.mncore_backend.placement.trail import Fate, Met, Trail
 from mnc.mncore_backend.placement.weights import WEIGHTS, Kind
+from mnc.mncore_backend.pricing import Resources
 
 Outcome = Literal["chosen", "kept", "merged", "dropped", "not followed"]
 """What became of a candidate at its operation: *chosen*; *kept* among the states that went on, and dearer in the end
@@ -105,12 +106,12 @@ class Searched:
 @dataclass
 class Traces:
     """A tracer that keeps all searches. Who searches several times sets the `round`, and which movements were
-    `planned` with which steps by the end; the first round knows rough prices only. `weights`: what a step of each kind
-    counts."""
+    `planned` with what they take by the end; the first round knows rough prices only. `weights`: what a step of each
+    kind counts."""
 
     searches: list[Searched] = field(default_factory=list)
     round: int = 0
-    planned: Mapping[Movement, float] = field(default_factory=dict)
+    planned: Mapping[Movement, Resources] = field(default_factory=dict)
     weights: Mapping[Kind, float] = field(default_factory=lambda: WEIGHTS)
 
     def searched(self, search: Search, trail: Trail, beam: Sequence[State], best: State) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mnc.mncore_backend.distribution.policy import Policy, preferences_of
+from mnc.mncore_backend.placement.duration import duration
 from mnc.mncore_backend.placement.problem import Problem, Product
 from mnc.mncore_backend.placement.state import Placed, State
 from mnc.mncore_backend.placement.trace import Candidate, Decision, Moved, Searched, Traces
@@ -40,9 +41,11 @@ def _name(policy: Policy) -> str:
 
 
 def _solution(state: State, traces: Traces, is_taken: bool) -> dict[str, Any]:
-    known = traces.of(state).round and all(movement in traces.planned for movement in state.movements)
-    planned = {"planned_price": _round(state.price_at(traces.planned))} if known else {}
-    return {"round": traces.of(state).round, "price": _round(state.price), **planned, "is_chosen": is_taken}
+    own, planned = traces.of(state), {}
+    if own.how == "beam" and all(movement in traces.planned for movement in state.movements):
+        prices = state.price_at(traces.planned), duration(state, traces.planned)
+        planned = {"planned_price": _round(prices[0]), "duration": _round(prices[1])}
+    return {"round": own.round, "price": _round(state.price), **planned, "is_chosen": is_taken}
 
 
 def _search(own: Searched, is_taken: bool) -> dict[str, Any]:
@@ -125,7 +128,7 @@ def _moved(moved: Moved, traces: Traces) -> dict[str, Any]:
     if kind == "move" and movement.source.shape != movement.target.shape:
         kind = "reshape"
     known = traces.planned.get(movement)
-    planned = {} if known is None else {"planned": _round(known)}
+    planned = {} if known is None else {"planned": _round(known.total)}
     ends = {"from": str(movement.source), "to": str(movement.target)}
     return {"kind": kind, **ends, "steps": _round(moved.steps), **planned}
 

@@ -70,7 +70,9 @@ def searched(trace: Trace) -> Iterator[str]:
             same = [other for other in trace["searches"] if other["round"] == own["round"] and other is not own]
             yield from (f"  with {' | '.join(o['policies'])} only: price {o['price']:,.0f}" for o in same)
     for own in trace["solutions"]:
-        planned = f", {own['planned_price']:,.0f} with planned movements" if "planned_price" in own else ""
+        planned = ""
+        if "planned_price" in own:
+            planned = f", {own['planned_price']:,.0f} with planned movements, takes {own['duration']:,.0f} steps"
         yield f"round {own['round']}: price {own['price']:,.0f}{planned}{', chosen' if own['is_chosen'] else ''}"
     for own in trace.get("programs", ()):
         yield f"compiled with {', '.join(own['preferences']) or 'plain'}: {_program(own)}"

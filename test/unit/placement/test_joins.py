@@ -29,7 +29,7 @@ def test_a_part_that_is_far_goes_to_its_place_first() -> None:
     assert place is not None
     assert state.placed[0].operands[1] == place
     ways = [Movement(FAR, RESULT, box=box)], [Movement(FAR, place), Movement(place, RESULT, box=box)]
-    direct, staged = (sum(r.steps() for movement in way for r in movement.requests()) for way in ways)
+    direct, staged = (sum(r.cost().total_steps for movement in way for r in movement.requests()) for way in ways)
     assert staged < direct
 
 

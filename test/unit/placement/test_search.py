@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from math import inf
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from mnc.mncore_backend.distribution import Contraction, Operand, Policy, policy
 from mnc.mncore_backend.layout import parse
 from mnc.mncore_backend.placement import search
 from mnc.mncore_backend.placement import solve_together as solve_together_module
+from mnc.mncore_backend.placement.duration import duration
 from mnc.mncore_backend.placement.movements import Movement, Movements
 from mnc.mncore_backend.placement.problem import Loops, Pinned, Problem, Product, Tensor, Transposition, Use
 from mnc.mncore_backend.placement.reads import last_reads, readers
@@ -19,6 +21,7 @@ from mnc.mncore_backend.placement.solve_in_order import solve_in_order
 from mnc.mncore_backend.placement.solve_together import solutions
 from mnc.mncore_backend.placement.state import State
 from mnc.mncore_backend.placement.weights import WEIGHTS
+from mnc.mncore_backend.pricing import Resources
 
 PLAIN = policy_of(())
 ROWS, MIDDLE, COLUMNS = (0, 2), (2, 1), (0, 1)  # of a product over m, n, k
@@ -96,7 +99,8 @@ def test_a_movement_that_turns_out_dear_is_avoided() -> None:
     there, back = Movement(layouts[0], layouts[1]), Movement(layouts[1], layouts[0])
     for cheap in (there, back):
         known = Movements()
-        known.exact = {there: 1e6, back: 1e6, cheap: 1.0}
+        dear = Resources(alu=1e6)
+        known.exact = {there: dear, back: dear, cheap: Resources(alu=1.0)}
         assert Search(problem, [PLAIN], known).run().movements == [cheap]
 
 
@@ -130,18 +134,33 @@ def test_a_relayout_asks_the_planner_for_one_movement_and_a_reshape_for_a_gather
     source, target = parse("((8:1), (4_PE:1, 2_W:1))"), parse("((8_L1B:1), (4_PE:1, 2_W:1))")
     known = Movements(hope=0.5)
     movement = Movement(source, target)
-    assert known.steps(movement) == 0.5 * movement.rough
+    assert known.steps(movement) == 0.5 * movement.rough.total
     known.learn([movement])
-    assert known.steps(movement) == movement.requests()[0].steps()
+    assert known.steps(movement) == movement.requests()[0].cost().total_steps
     assert Movement(source, parse("((64:1),)")).requests()[0].index_map is not None
 
 
-def test_solutions_come_in_the_order_of_their_prices() -> None:
-    """Each is what one search found once the movements of those before were known; no two are the same."""
+@pytest.mark.parametrize("notable", [0.0, inf])
+def test_solutions_come_in_the_order_of_how_long_they_take(notable: float) -> None:
+    """What several searches found, with planned movements, whether searches went on with them or not; no two are the
+    same."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solve_together_module, "NOTABLE", 0.0)
-        problem = chain(64, [64, 130, 17])
-        found, _ = solutions(problem, [PLAIN, policy_of(("cyclic",))])
-        assert found[0].placed == cheapest(problem, [PLAIN, policy_of(("cyclic",))]).placed
-        places = [repr(sorted(state.placed.items())) for state in found]
+        patch.setattr(solve_together_module, "NOTABLE", notable)
+        patch.setattr(solve_together_module, "CLOSE", inf)
+        rules = [PLAIN, policy_of(("cyclic",))]
+        found, movements = solutions(chain(64, [64, 130, 17]), rules, [*rules, policy_of(("alike",))])
+    assert len(found) > 1
+    lasts = [duration(state, movements.exact) for state in found]
+    assert lasts == sorted(lasts)
+    places = [repr(sorted(state.placed.items())) for state in found]
     assert len(set(places)) == len(places)
+
+
+def test_the_shortest_solution_need_not_be_the_cheapest() -> None:
+    """Searches find what is cheapest if steps add up; what overlaps takes less time."""
+    problem, rules = chain(64, [64, 130, 17]), [PLAIN, policy_of(("cyclic",))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solve_together_module, "duration", lambda state, _: -state.price)
+        patch.setattr(solve_together_module, "CLOSE", 0.0)
+        dearest = solutions(problem, rules, [*rules, policy_of(("alike",))])[0][0]
+    assert dearest.price > solutions(problem, rules, [*rules, policy_of(("alike",))])[0][0].price
