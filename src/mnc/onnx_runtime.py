@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from mnc.lowering.onnx_to_graph.evaluator import without_functions
 from mnc.lowering.onnx_to_graph.unknown_attributes import STANDARD_DOMAINS
 
 NAME = "onnxruntime"
@@ -16,7 +17,7 @@ _OLDEST = 7
 
 def run(model: onnx.ModelProto, names: list[str], inputs: Mapping[str, np.ndarray]) -> tuple[str, list[Any]] | None:
     """Name of the judge and the values `names`; None where it is not installed, or does not run this model."""
-    if importlib.util.find_spec(NAME) is None or not _is_standard(model):
+    if importlib.util.find_spec(NAME) is None or not _is_standard(model := without_functions(model)):
         return None
     runtime: Any = importlib.import_module(NAME)
     options = runtime.SessionOptions()

@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import mnc
+from mnc import onnx_runtime
 from mnc.build_directory import load
 from mnc.tools.commands.run import file_names
 
@@ -272,3 +273,26 @@ def test_a_right_result_that_the_evaluator_of_onnx_calls_wrong(shell: Shell, sha
     onnx.save(model([node], {"x": shape}, {"y": one}), shell.directory / "m.onnx")
     done = shell("mnc", "check", "m.onnx")
     assert done.code == 0, done.out
+
+
+def _with_functions() -> onnx.ModelProto:
+    """y = twice(x), a function that calls another one with an attribute of its own."""
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)]
+    slope = helper.make_node("LeakyRelu", ["a"], ["b"])
+    slope.attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="alpha", type=onnx.AttributeProto.FLOAT))
+    inner = helper.make_function("own", "Leaky", ["a"], ["b"], [slope], opsets[:1], attributes=["alpha"])
+    calls = [helper.make_node("Leaky", [a], [b], domain="own", alpha=0.25) for a, b in ("ab", "bc")]
+    outer = helper.make_function("own", "Twice", ["a"], ["c"], calls, opsets)
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 8]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Twice", ["x"], ["y"], domain="own")], "functions", [x], [y])
+    return helper.make_model(graph, opset_imports=opsets, functions=[outer, inner], ir_version=9)
+
+
+@pytest.mark.parametrize("judge", ["ONNX Runtime", "evaluator"])
+def test_functions_of_the_model_are_judged(shell: Shell, monkeypatch: pytest.MonkeyPatch, judge: str) -> None:
+    if judge == "evaluator":
+        monkeypatch.setattr(onnx_runtime, "NAME", "no_such_module")
+    onnx.save(_with_functions(), shell.directory / "m.onnx")
+    for extra in ((), ("--intermediates",)):
+        done = shell("mnc", "check", "m.onnx", *extra)
+        assert done.code == 0, done.err
