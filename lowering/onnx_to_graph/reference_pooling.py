@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from onnx.reference.op_run import OpRun
 
+from mnc.core.float_types import is_floating
 from mnc.dialects.graph import shapes
 
 
@@ -82,7 +83,7 @@ class MaxPool(OpRun):
 
     def _run(self, x: np.ndarray, storage_order: int = 0, **window: Any) -> Any:
         windows = Windows(x, **window)
-        lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        lowest = x.dtype.type(-np.inf) if is_floating(x.dtype) else np.iinfo(x.dtype).min
         values = np.where(windows.inside(), windows.values, lowest)
         result = values.max(-1).astype(x.dtype)
         if len(self.onnx_node.output) < 2:

@@ -77,7 +77,8 @@ class Arrival:
         """Those of `l2bm_total` that reach a PE, in whole MV units: the last instruction may read on beyond them."""
         offset, last = placed(self.parts[-1])[-1]
         idle = (self.data[-1] - offset - last.data) * CYCLES // self.path.unit  # cycles of the last instruction
-        per_cycle = MV_UNIT if self.path.sets is None else self.path.unit // CYCLES
+        together = self.path.widening if self.path.sets is None else 1  # L1Bs that it brings data of their own
+        per_cycle = self.path.unit // CYCLES * together
         return -(-(self.l2bm_total - idle * per_cycle) // MV_UNIT) * MV_UNIT
 
 

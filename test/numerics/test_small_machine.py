@@ -40,6 +40,10 @@ MODELS = {
     "convolution": ("float[2,5,13,13] x, float[9,5,3,3] w", "float[2,9,13,13]", "y = Conv<pads=[1,1,1,1]>(x, w)"),
     "pooling": ("float[2,6,12,12] x", "float[2,6,6,6]", "y = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)"),
     "softmax": ("float[19,83] x", "float[19,83]", "y = Softmax<axis=-1>(x)"),
+    "small with the last of a large one": (
+        "float[300,300] x, float[17] z", "float[300,1]",
+        "a = Constant<value_ints=[1]>()\n b = ReduceMean(x, a)\n c = ReduceSum<keepdims=0>(z)\n y = Add(b, c)",
+    ),
     "transposition": ("float[31,5,18] x", "float[18,31,5]", "y = Transpose<perm=[2,0,1]>(x)"),
 }
 

@@ -5,6 +5,7 @@ import sys
 import types
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -86,6 +87,12 @@ def test_padding_to_the_same_size(auto: str, want: list[int]) -> None:
     x = np.arange(3, dtype=np.float32).reshape(1, 1, 3)
     (result,) = _run(_model("MaxPool", [3], kernel_shape=[2], auto_pad=auto), x)
     assert result.reshape(-1).tolist() == want
+
+
+def test_maximum_of_bfloat16() -> None:
+    x = np.array([[[3, -1, -2, -5]]], ml_dtypes.bfloat16)
+    (result,) = _run(_model("MaxPool", [3], kernel_shape=[3], pads=[1, 1]), x)
+    assert result.dtype == x.dtype and result.tolist() == [[[3, 3, -1, -2]]]
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 5), (2, 3, 4, 5), (1, 2, 3, 4, 5)])
