@@ -8,7 +8,7 @@ from mnc.core.bindings import ir
 from mnc.core.rewrite import Refusal, refuse
 from mnc.dialects import graph
 from mnc.passes.graph.decomposition.build import Handler, flag, integer, largest_finite, reduced, value
-from mnc.passes.graph.decomposition.stages import in_stages, needs_stages
+from mnc.passes.graph.decomposition.stages import in_stages, needs_stages, running_sum
 from mnc.passes.graph.matching import (
     broadcast_to,
     has_one_use,
@@ -142,6 +142,7 @@ def is_nan(op: Any) -> list[ir.Value] | None:
 HANDLERS: Mapping[str, Handler] = {
     "reduce": reduce,
     "arg_reduce": arg_reduce,
+    "cum_sum": running_sum,
     "is_nan": is_nan,
     "softmax": softmax,
     "log_softmax": log_softmax,

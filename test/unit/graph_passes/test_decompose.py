@@ -83,7 +83,7 @@ def _inputs(seed: int) -> list[np.ndarray]:
 
 
 def test_every_handler_has_a_case() -> None:
-    others = {"pool", "arg_reduce"}  # in test_pooling.py and below
+    others = {"pool", "arg_reduce", "cum_sum"}  # in test_pooling.py and below
     assert {name.partition("-")[0] for name in CASES} == set(HANDLERS) - others
 
 
@@ -162,3 +162,22 @@ def test_stages(extents: list[int], data: st.DataObject) -> None:
             run_passes(module, "decompose")
             (after,) = evaluate(module, [x])
         assert np.array_equal(before, after)
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((2, 4099), 1), ((4099, 2), 0), ((300, 7, 64), 0), ((6000,), 0)])
+@pytest.mark.parametrize("exclusive", ["true", "false"])
+@pytest.mark.parametrize("reverse", ["true", "false"])
+def test_long_running_sums(shape: tuple[int, ...], axis: int, exclusive: str, reverse: str) -> None:
+    """Those of pieces, with what comes before each, are the same; filled up or not."""
+    type_ = f"tensor<{'x'.join(map(str, shape))}xi32>"
+    with make_context(["graph"]):
+        module = ir.Module.parse(f"""func.func @main(%x: {type_}) -> {type_} {{
+            %r = "graph.cum_sum"(%x) {{axis = {axis} : i64, exclusive = {exclusive}, reverse = {reverse}}}
+                : ({type_}) -> {type_}
+            return %r : {type_}
+        }}""")
+        x = np.random.default_rng(0).integers(-9, 10, shape).astype(np.int32)
+        (before,) = evaluate(module, [x])
+        run_passes(module, "decompose")
+        (after,) = evaluate(module, [x])
+    assert str(module).count("graph.cum_sum") == 2 and np.array_equal(before, after)

@@ -172,3 +172,16 @@ func.func @cross_entropy(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf3
   %1 = "graph.exp"(%0) : (tensor<3x4xf32>) -> tensor<3x4xf32>
   return %0, %1 : tensor<3x4xf32>, tensor<3x4xf32>
 }
+
+// Of a long running sum, pieces are summed up first, then the sums of the pieces; of a short one, nothing changes.
+// CHECK-LABEL: func.func @running_sums
+func.func @running_sums(%x: tensor<6000xf32>, %y: tensor<60xf32>) -> (tensor<6000xf32>, tensor<60xf32>) {
+  // CHECK: graph.pad
+  // CHECK: "graph.cum_sum"({{.*}}axis = 1 : i64, exclusive = false{{.*}}tensor<77x78xf32>
+  // CHECK: "graph.cum_sum"({{.*}}axis = 0 : i64, exclusive = true{{.*}}tensor<77x1xf32>
+  // CHECK: graph.slice
+  // CHECK: "graph.cum_sum"(%arg1)
+  %0 = "graph.cum_sum"(%x) {axis = 0 : i64, exclusive = false, reverse = false} : (tensor<6000xf32>) -> tensor<6000xf32>
+  %1 = "graph.cum_sum"(%y) {axis = 0 : i64, exclusive = false, reverse = false} : (tensor<60xf32>) -> tensor<60xf32>
+  return %0, %1 : tensor<6000xf32>, tensor<60xf32>
+}
