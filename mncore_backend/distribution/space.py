@@ -206,6 +206,7 @@ def resized(layout: Layout, shape: Sequence[int]) -> list[Digits]:
 ENOUGH = 8  # long words per PE: two steps' worth; spreading further saves nothing
 
 
+@cached_per_machine(1 << 14)
 def scattered(layout: Layout) -> Layout:
     """The same tensor with replicas over L1B and MAB given up: its dimensions, outermost first, take the free bits.
 

@@ -24,7 +24,6 @@ from mnc.mncore_backend.placement.problem import (
 )
 from mnc.mncore_backend.placement.product_prices import ProductPrices
 from mnc.mncore_backend.placement.reads import behind, readers
-from mnc.mncore_backend.placement.weights import WEIGHTS
 
 
 class Ahead:
@@ -47,8 +46,11 @@ class Ahead:
     def windows(self, tensor: int, layout: Layout, after: int, *, passed: bool = False) -> float:
         """What windows pay by which a tensor is read after the operation `after`, and what comes after them; with
         `passed` also what products pay without any."""
-        later = [reader for reader in self._readers.get(tensor, ()) if reader > after]
-        return sum(self._of(reader, tensor, layout, passed) for reader in later)
+        price = 0.0
+        for reader in self._readers.get(tensor, ()):
+            if reader > after:
+                price += self._of(reader, tensor, layout, passed)
+        return price
 
     def _of(self, reader: int, tensor: int, layout: Layout, passed: bool) -> float:
         key = reader, tensor, layout, passed
@@ -85,7 +87,7 @@ class Ahead:
             digits = tuple(found.get(d, ()) for d in range(len(op.extents)))
         movement = Movement(layout, tiled_layout(use.windows, op.extents, digits), use.windows, op.extents, digits)
         result = project(self.problem.tensors[op.result].shape, digits, op.access)
-        halos = WEIGHTS["halos"] * self.prices.movements.steps(movement)
+        halos = self.prices.weights["halos"] * self.prices.movements.steps(movement)
         return halos + self.windows(op.result, result, reader, passed=True)
 
     def _default(self, reader: int, op: Loops) -> tuple[Digits, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from heapq import heappush, heappushpop
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from mnc.mncore_backend.distribution.problem import half_memory
 from mnc.mncore_backend.distribution.tiles import straddling_steps
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.movements import Movement, Movements
-from mnc.mncore_backend.placement.weights import WEIGHTS, Kind
+from mnc.mncore_backend.placement.weights import WEIGHTS, Kind, Weights
 from mnc.mncore_backend.pricing import arrival, reduction
 
 TOO_LARGE = 1e6
@@ -43,16 +44,18 @@ class PricedPlan:
     plan: ContractionPlan
     parts: Sequence[Part]
     price: float
+    weights: Weights
 
-    @property
+    @cached_property
     def steps(self) -> dict[str, float]:
         """What its price is made of, by kinds."""
         found: dict[str, float] = {}
         for part in self.parts:
-            found[part.kind] = found.get(part.kind, 0.0) + WEIGHTS[part.kind] * part.steps
+            found[part.kind] = found.get(part.kind, 0.0) + self.weights[part.kind] * part.steps
         return found
 
 
+Counted = dict[object, list[tuple[ContractionPlan, list[Part]]]]
 Price = Callable[[ContractionPlan], float]
 Wanted = Callable[[ContractionPlan], bool]
 
@@ -60,8 +63,10 @@ Wanted = Callable[[ContractionPlan], bool]
 class ProductPrices:
     """Prices of plans under the prices of movements that are known by now; they are remembered."""
 
-    def __init__(self, movements: Movements) -> None:
-        self.movements = movements
+    def __init__(self, movements: Movements, weights: Weights = WEIGHTS, counted: Counted | None = None) -> None:
+        """`counted`: steps of plans that others have counted already, and where to leave those that are counted."""
+        self.movements, self.weights = movements, weights
+        self._counted: Counted = {} if counted is None else counted
         self._own: dict[object, list[PricedPlan]] = {}
         self._least: dict[Contraction, float] = {}
 
@@ -86,11 +91,11 @@ class ProductPrices:
             if len(found) == count and priced.price >= -found[0][0]:
                 break
             moved = list(self._movements(problem, priced.plan))
-            price = priced.price + sum(WEIGHTS[part.kind] * part.steps for part in moved)
+            price = priced.price + sum(self.weights[part.kind] * part.steps for part in moved)
             if len(found) == count and price >= -found[0][0]:
                 continue
             total = price + (0.0 if ahead is None else ahead(priced.plan))
-            entry = -total, -number, PricedPlan(priced.plan, [*priced.parts, *moved], price)
+            entry = -total, -number, PricedPlan(priced.plan, [*priced.parts, *moved], price, self.weights)
             if len(found) < count:
                 heappush(found, entry)
             else:
@@ -106,8 +111,10 @@ class ProductPrices:
         alike = any(layout is not None and not layout.selected_bits(Axis.L2B) for layout in held)
         key = replace(problem, left=free[0], right=free[1], home=None), *(layout is None for layout in held), alike
         if key not in self._own:
-            self._own[key] = _cheapest(problem, general_plans(problem))
-        following = _cheapest(problem, plans_where_left_is(problem))
+            if key not in self._counted:
+                self._counted[key] = _count(problem, general_plans(problem))
+            self._own[key] = _cheapest(self._counted[key], self.weights)
+        following = _cheapest(_count(problem, plans_where_left_is(problem)), self.weights)
         return sorted([*self._own[key], *following], key=lambda own: own.price) if following else self._own[key]
 
     def _movements(self, problem: Contraction, plan: ContractionPlan) -> Iterator[Part]:
@@ -125,15 +132,19 @@ class ProductPrices:
             yield Part("halos", self.movements.steps(movement), movement)
 
 
-def _cheapest(problem: Contraction, plans: Iterable[Candidate]) -> list[PricedPlan]:
+def _count(problem: Contraction, plans: Iterable[Candidate]) -> list[tuple[ContractionPlan, list[Part]]]:
+    """Plans with their steps, but for those of movements."""
+    return [(plan, list(_own_parts(problem, plan, counts))) for plan, counts in plans]
+
+
+def _cheapest(plans: Iterable[tuple[ContractionPlan, Sequence[Part]]], weights: Weights) -> list[PricedPlan]:
     """Plans without their movements, the cheapest first, and of those with the same layouts the cheapest."""
     found: dict[tuple[Layout, Layout, Layout], PricedPlan] = {}
-    for plan, counts in plans:
-        parts = list(_own_parts(problem, plan, counts))
-        price = sum(WEIGHTS[part.kind] * part.steps for part in parts)
+    for plan, parts in plans:
+        price = sum(weights[part.kind] * part.steps for part in parts)
         key = plan.left, plan.right, plan.result
         if key not in found or price < found[key].price:
-            found[key] = PricedPlan(plan, parts, price)
+            found[key] = PricedPlan(plan, parts, price, weights)
     return sorted(found.values(), key=lambda priced: priced.price)
 
 

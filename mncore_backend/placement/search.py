@@ -17,13 +17,14 @@ from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.placement.ahead import Ahead
 from mnc.mncore_backend.placement.movements import Movements
 from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Rearrangement, Use
-from mnc.mncore_backend.placement.product_prices import PricedPlan, ProductPrices
+from mnc.mncore_backend.placement.product_prices import Counted, PricedPlan, ProductPrices
 from mnc.mncore_backend.placement.products import Products
 from mnc.mncore_backend.placement.reads import behind, last_reads, readers
 from mnc.mncore_backend.placement.rules import Rules
 from mnc.mncore_backend.placement.solve_in_order import visit
 from mnc.mncore_backend.placement.state import State
 from mnc.mncore_backend.placement.trail import Tracer, Trail
+from mnc.mncore_backend.placement.weights import WEIGHTS, Weights
 
 ALTERNATIVES = 6
 """Plans of a product that are followed from every state."""
@@ -49,7 +50,8 @@ class Way(NamedTuple):
 @dataclass
 class Search:
     """Searches over one problem, in which operations may follow any of the policies. `dropped` counts the states that
-    were given up: without any the solution is the best one by its prices. A `tracer` is told what becomes of all."""
+    were given up: without any the solution is the best one by its prices. A `tracer` is told what becomes of all.
+    `weights`: what a step of each kind counts; `counted`: steps of plans, which searches of one problem share."""
 
     problem: Problem
     policies: Sequence[Policy]
@@ -57,12 +59,14 @@ class Search:
     pinned: Pinned = field(default_factory=dict)
     dropped: int = 0
     tracer: Tracer | None = None
+    weights: Weights = field(default_factory=lambda: WEIGHTS)
+    counted: Counted | None = None
 
     def __post_init__(self) -> None:
         self._products = {own: Products(Rules(self.problem, own, self.movements)) for own in self.policies}
         self.followed = list(self._products.values())
         self.width = WIDTH
-        self._prices = ProductPrices(self.movements)
+        self._prices = ProductPrices(self.movements, self.weights, self.counted)
         self._ahead = Ahead(self.problem, self.policies[0], self._prices)
         self._last, self._readers = last_reads(self.problem), readers(self.problem)
         self._readers_want: dict[tuple[int, Policy], list[list[Digits]]] = {}
@@ -74,7 +78,7 @@ class Search:
         self.among(policies or self.policies)
         self.width = width or WIDTH
         trail = None if self.tracer is None else Trail()
-        beam = [State()]
+        beam = [State(weights=self.weights)]
         for number, op in enumerate(self.problem.operations):
             beam = self._pruned(number, self._from_all(beam, number, op, trail), trail)
         for state in beam:

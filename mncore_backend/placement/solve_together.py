@@ -14,9 +14,11 @@ from mnc.mncore_backend.distribution.policy import Policy, Preference
 from mnc.mncore_backend.placement.duration import duration
 from mnc.mncore_backend.placement.movements import Movements, Plan
 from mnc.mncore_backend.placement.problem import Problem
+from mnc.mncore_backend.placement.product_prices import Counted
 from mnc.mncore_backend.placement.search import Pinned, Search
 from mnc.mncore_backend.placement.state import State
 from mnc.mncore_backend.placement.trace import Traces
+from mnc.mncore_backend.placement.weights import ALL, WEIGHTS, Weights
 from mnc.mncore_backend.pricing import NOTHING
 
 MIXED: tuple[tuple[Preference, ...], ...] = (), ("cyclic",), ("tensor-parallel",), ("tensor-parallel", "cyclic")
@@ -56,12 +58,17 @@ def solutions(
     `mixed` policies, or all follow one of the `pure` ones. `plan` plans movements ahead, in several processes perhaps;
     `traces` keep what was compared. With the states come the prices of movements that are known by the end."""
 
-    def search(movements: Movements) -> list[State]:
-        own = Search(problem, list(dict.fromkeys([*mixed, *pure])), movements, pinned or {}, tracer=traces)
+    counted: Counted = {}
+
+    def search(movements: Movements, weights: Weights = WEIGHTS) -> list[State]:
+        policies = list(dict.fromkeys([*mixed, *pure]))
+        own = Search(problem, policies, movements, pinned or {}, tracer=traces, weights=weights, counted=counted)
         found = [own.run(mixed), *(own.run([policy], NARROW) for policy in pure)]
+        for state in found:
+            state.weigh(WEIGHTS)  # so that prices can be compared
         return sorted(found, key=lambda state: state.price)
 
-    found, movements = search(Movements()), Movements(hope=HOPE)
+    found, movements = [state for weights in ALL for state in search(Movements(), weights)], Movements(hope=HOPE)
     if traces is not None:
         traces.planned = movements.exact
     if _each_counts(found[0]):

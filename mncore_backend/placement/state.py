@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from mnc.mncore_backend.distribution.contraction import Compared
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.placement.movements import Movement
-from mnc.mncore_backend.placement.weights import WEIGHTS, Kind
+from mnc.mncore_backend.placement.weights import WEIGHTS, Kind, Weights
 from mnc.mncore_backend.pricing import Resources
 
 
@@ -44,6 +44,7 @@ class State:
         compared: the plans of each product among which one was chosen, that one first.
         current: the operation that is being placed.
         paid: what the price is made of, the last first: operation, kind, steps, and the rest.
+        weights: what a step of each kind counts.
     """
 
     layouts: dict[int, Layout] = field(default_factory=dict)
@@ -54,6 +55,7 @@ class State:
 
     current: int = -1
     paid: Paid = None
+    weights: Weights = field(default_factory=lambda: WEIGHTS)
 
     def copy(self) -> "State":
         """A state that can go another way."""
@@ -68,8 +70,13 @@ class State:
     def pay(self, kind: Kind, steps: float, movement: Movement | None = None) -> None:
         """Add steps of a kind to the price; `movement`: what takes them."""
         if steps:
-            self.price += WEIGHTS[kind] * steps
+            self.price += self.weights[kind] * steps
             self.paid = self.current, kind, steps, movement, self.paid
+
+    def weigh(self, weights: Weights) -> None:
+        """Let steps count otherwise from now on, also those that are paid."""
+        self.weights = weights
+        self.price = sum(weights[kind] * steps for own in self.bill.values() for kind, steps in own.items())
 
     @property
     def movements(self) -> list[Movement]:
@@ -87,7 +94,7 @@ class State:
         total, entry = 0.0, self.paid
         while entry is not None:
             _, kind, steps, movement, entry = entry
-            total += WEIGHTS[kind] * (steps if movement is None else exact[movement].total)
+            total += self.weights[kind] * (steps if movement is None else exact[movement].total)
         return total
 
     @property

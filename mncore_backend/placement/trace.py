@@ -18,7 +18,7 @@ from mnc.mncore_backend.placement.product_prices import TOO_LARGE
 from mnc.mncore_backend.placement.search import SHOWN, Search
 from mnc.mncore_backend.placement.state import Placed, State
 from mnc.mncore_backend.placement.trail import Fate, Met, Trail
-from mnc.mncore_backend.placement.weights import WEIGHTS, Kind
+from mnc.mncore_backend.placement.weights import WEIGHTS, Kind, Weights
 from mnc.mncore_backend.pricing import Resources
 
 Outcome = Literal["chosen", "kept", "merged", "dropped", "not followed"]
@@ -95,6 +95,7 @@ class Searched:
 
     round: int
     policies: tuple[Policy, ...]
+    weights: Weights
     width: int
     price: float
     found: State
@@ -106,13 +107,11 @@ class Searched:
 @dataclass
 class Traces:
     """A tracer that keeps all searches. Who searches several times sets the `round`, and which movements were
-    `planned` with what they take by the end; the first round knows rough prices only. `weights`: what a step of each
-    kind counts."""
+    `planned` with what they take by the end; the first round knows rough prices only."""
 
     searches: list[Searched] = field(default_factory=list)
     round: int = 0
     planned: Mapping[Movement, Resources] = field(default_factory=dict)
-    weights: Mapping[Kind, float] = field(default_factory=lambda: WEIGHTS)
 
     def searched(self, search: Search, trail: Trail, beam: Sequence[State], best: State) -> None:
         """Keep what a search has met on the way to the best state."""
@@ -120,7 +119,9 @@ class Traces:
         policies, width = tuple(products.rules.policy for products in search.followed), search.width
         decisions = tuple(_decisions(search, trail, position, [state.price for state in beam]))
         dropped = any(decision.dropped for decision in decisions)
-        self.searches.append(Searched(self.round, policies, width, best.price, best, decisions, not dropped))
+        self.searches.append(
+            Searched(self.round, policies, search.weights, width, best.price, best, decisions, not dropped)
+        )
 
     def of(self, state: State) -> Searched:
         """The search that found a state."""
@@ -131,8 +132,8 @@ def in_order(problem: Problem, policy: Policy, state: State) -> Traces:
     """What was compared for a solution in which one operation was placed after the other: the plans of products, by
     estimates of their own, which have no weights."""
     decisions = tuple(_in_order(problem, policy, state, number) for number in range(len(problem.operations)))
-    weights: dict[Kind, float] = dict.fromkeys(("kernel", "sums", "moves"), 1.0)
-    return Traces([Searched(0, (policy,), 1, state.price, state, decisions, False, "in order")], weights=weights)
+    weights: Weights = dict.fromkeys(("kernel", "sums", "moves"), 1.0)
+    return Traces([Searched(0, (policy,), weights, 1, state.price, state, decisions, False, "in order")])
 
 
 def _in_order(problem: Problem, policy: Policy, state: State, number: int) -> Decision:
@@ -151,7 +152,7 @@ def _in_order(problem: Problem, policy: Policy, state: State, number: int) -> De
 
 
 def _decisions(search: Search, trail: Trail, position: int, prices: Sequence[float]) -> Iterator[Decision]:
-    state, fates, path = State(), trail.fates(prices), trail.path(position)
+    state, fates, path = State(weights=search.weights), trail.fates(prices), trail.path(position)
     for number, taken in enumerate(path):
         step, plans = trail.steps[number], search.priced(state, number)
         found, then = _candidates(search, state, number, step, taken, fates[number])
@@ -209,7 +210,7 @@ def _with_fate(candidate: Candidate, fate: Fate) -> Candidate:
 
 def _candidate(policy: Policy, before: State, after: State, outcome: Outcome, over: float = 0.0) -> Candidate:
     steps, moved = _added(before, after)
-    adds = sum(WEIGHTS[kind] * own for kind, own in steps.items())
+    adds = sum(after.weights[kind] * own for kind, own in steps.items())
     placed = dict(islice(after.placed.items(), len(before.placed), None))
     return Candidate(policy, placed, steps, moved, adds, outcome, over, has_room=_has_room(adds))
 

@@ -23,12 +23,12 @@ def trace_json(problem: Problem, solutions: Sequence[State], traces: Traces, pla
         "format": FORMAT,
         "version": VERSION,
         "machine": chip().name,
-        "weights": dict(traces.weights),
+        "weights": dict(taken.weights),
         "price": _round(taken.price),
         "solutions": [_solution(state, traces, state is taken.found) for state in solutions],
         "searches": [_search(own, own is taken) for own in traces.searches],
         "operations": [_operation(problem, taken, decision, traces) for decision in taken.decisions],
-        "stored": _stored(problem, taken.found, traces),
+        "stored": _stored(problem, taken),
     }
 
 
@@ -45,7 +45,7 @@ def _solution(state: State, traces: Traces, is_taken: bool) -> dict[str, Any]:
     if own.how == "beam" and all(movement in traces.planned for movement in state.movements):
         prices = state.price_at(traces.planned), duration(state, traces.planned)
         planned = {"planned_price": _round(prices[0]), "duration": _round(prices[1])}
-    return {"round": own.round, "price": _round(state.price), **planned, "is_chosen": is_taken}
+    return {"round": own.round, "price": _round(own.price), **planned, "is_chosen": is_taken}
 
 
 def _search(own: Searched, is_taken: bool) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _moved(moved: Moved, traces: Traces) -> dict[str, Any]:
     return {"kind": kind, **ends, "steps": _round(moved.steps), **planned}
 
 
-def _stored(problem: Problem, state: State, traces: Traces) -> dict[str, Any]:
+def _stored(problem: Problem, taken: Searched) -> dict[str, Any]:
     """What is paid at the end: results on their way to DRAM, and what nobody had wanted before."""
-    own = state.bill.get(len(problem.operations), {})
-    return {"steps": _steps(own), "adds": _round(sum(traces.weights[kind] * steps for kind, steps in own.items()))}
+    own = taken.found.bill.get(len(problem.operations), {})
+    return {"steps": _steps(own), "adds": _round(sum(taken.weights[kind] * steps for kind, steps in own.items()))}

@@ -16,7 +16,9 @@ Kind = Literal[
 DRAM to L2BM; arrival: from there to the PEs; moves: on the chip, in joins and reshapes as well; halos: tiles of
 windows; work: element-wise; rearranged: slices, and what is chosen by indices; stored: to DRAM."""
 
-WEIGHTS: Mapping[Kind, float] = MappingProxyType(
+Weights = Mapping[Kind, float]
+
+WEIGHTS: Weights = MappingProxyType(
     {
         "kernel": 1.45,
         "second": 0.05,
@@ -30,3 +32,9 @@ WEIGHTS: Mapping[Kind, float] = MappingProxyType(
         "stored": 0.5,
     }
 )
+ALIKE: Weights = MappingProxyType(dict.fromkeys(WEIGHTS, 1.0))
+"""As if nothing overlapped."""
+STILL: Weights = MappingProxyType({**WEIGHTS, **{kind: 2 * WEIGHTS[kind] for kind in ("moves", "halos", "sums")}})
+"""As if everything waited for movements."""
+ALL: tuple[Weights, ...] = WEIGHTS, ALIKE, STILL
+"""What searches go by, one after the other: no weights are right for all programs, and each finds other solutions."""

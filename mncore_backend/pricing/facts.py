@@ -8,7 +8,7 @@ from math import prod
 from mnc.mncore_backend.layout import Axis, Digit, Layout
 from mnc.mncore_backend.target import cached_per_machine, chip
 
-REMEMBERED = 20_000
+REMEMBERED = 1 << 17
 """Layouts whose facts are remembered, and pairs whose price is: a search asks for the same ones again and again."""
 
 LEVELS = (Axis.L2B, Axis.L1B, Axis.MAB, Axis.PE, Axis.W)
