@@ -15,7 +15,7 @@ from mnc.mncore_backend.placement.duration import duration
 from mnc.mncore_backend.placement.movements import Movements, Plan
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.product_prices import Counted
-from mnc.mncore_backend.placement.search import Pinned, Search
+from mnc.mncore_backend.placement.search import WIDTH, Pinned, Search
 from mnc.mncore_backend.placement.state import State
 from mnc.mncore_backend.placement.trace import Traces
 from mnc.mncore_backend.placement.weights import ALL, WEIGHTS, Weights
@@ -27,7 +27,7 @@ PURE: tuple[tuple[Preference, ...], ...] = *MIXED, ("alike",)
 """Preferences that all operations follow in searches of their own. Among all choices a search gives up early what pays
 off late; among few it keeps it."""
 NARROW = 4
-"""States that these searches keep."""
+"""States that these searches keep, and those with other weights, which are there to find something else."""
 FEW = 20
 """Movements of a solution up to which all of them are planned."""
 NOTABLE = 1 / 15
@@ -63,7 +63,8 @@ def solutions(
     def search(movements: Movements, weights: Weights = WEIGHTS) -> list[State]:
         policies = list(dict.fromkeys([*mixed, *pure]))
         own = Search(problem, policies, movements, pinned or {}, tracer=traces, weights=weights, counted=counted)
-        found = [own.run(mixed), *(own.run([policy], NARROW) for policy in pure)]
+        width = WIDTH if weights is WEIGHTS else NARROW
+        found = [own.run(mixed, width), *(own.run([policy], NARROW) for policy in pure)]
         for state in found:
             state.weigh(WEIGHTS)  # so that prices can be compared
         return sorted(found, key=lambda state: state.price)

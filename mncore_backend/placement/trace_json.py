@@ -53,6 +53,7 @@ def _search(own: Searched, is_taken: bool) -> dict[str, Any]:
         "how": own.how,
         "round": own.round,
         "policies": [_name(policy) for policy in own.policies],
+        "weights": dict(own.weights),
         "width": own.width,
         "price": _round(own.price),
         "is_best": own.is_best,

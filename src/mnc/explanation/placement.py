@@ -67,7 +67,10 @@ def searched(trace: Trace) -> Iterator[str]:
                 yield f"placed one operation after the other with the rules {policies}"
                 continue
             yield f"found in round {own['round']} with {own['width']} states and the rules {policies}{best}"
-            same = [other for other in trace["searches"] if other["round"] == own["round"] and other is not own]
+            same = [
+                other for other in trace["searches"]
+                if (other["round"], other["weights"]) == (own["round"], own["weights"]) and other is not own
+            ]  # fmt: skip
             yield from (f"  with {' | '.join(o['policies'])} only: price {o['price']:,.0f}" for o in same)
     for own in trace["solutions"]:
         planned = ""
