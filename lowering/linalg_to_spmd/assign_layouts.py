@@ -13,18 +13,22 @@ from typing import Any, Literal
 
 from mnc.core.bindings import ir
 from mnc.core.both import share_out
+from mnc.core.diagnostics import node_name
 from mnc.core.pass_base import Pass
 from mnc.core.recording import TRACES, current_recording, note, wants_trace
+from mnc.dialects.mncore.attributes import shape_text
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.layout_attributes import MATRIX, OPERANDS, PARTIAL, PRECISION, PRICE, RESULT
 from mnc.lowering.linalg_to_spmd.pose_placement import Poser
 from mnc.lowering.linalg_to_spmd.recorded import decide_plan, pinned_plans, record_plans
 from mnc.lowering.linalg_to_spmd.streaming import PARTS
+from mnc.mncore_backend.allocation import CapacityError
 from mnc.mncore_backend.distribution import ContractionPlan, Preference, policy_of
 from mnc.mncore_backend.distribution.problem import half_memory
 from mnc.mncore_backend.movement.ahead import Request, plan_ahead
 from mnc.mncore_backend.placement.joins import bring_parts
 from mnc.mncore_backend.placement.problem import Problem, Product
+from mnc.mncore_backend.placement.room import available, longs, most_held
 from mnc.mncore_backend.placement.search import Pinned
 from mnc.mncore_backend.placement.solve_in_order import solve_in_order
 from mnc.mncore_backend.placement.solve_together import MIXED, PURE, solutions
@@ -32,6 +36,7 @@ from mnc.mncore_backend.placement.state import Placed, State
 from mnc.mncore_backend.placement.trace import Traces, in_order
 from mnc.mncore_backend.placement.trace_json import trace_json
 from mnc.mncore_backend.preferences import NEXT, TOGETHER
+from mnc.mncore_backend.program import LOCAL_MEMORY
 from mnc.mncore_backend.target import chip
 
 REMEMBERED = 4
@@ -79,7 +84,7 @@ class AssignLayouts(Pass):
     prefer: tuple[Preference, ...] = ()
 
     def run(self, module: Any) -> None:
-        """Annotate every function of the module."""
+        """Annotate every function of the module; raises CapacityError where one operation alone has no room."""
         with module.context, ir.Location.unknown():
             for function in module.body.operations:
                 if function.operation.name == "func.func":
@@ -91,6 +96,7 @@ class AssignLayouts(Pass):
         problem = poser.pose(function, self.whole or half_memory())
 
         state = self._solved(problem, poser.operations)
+        _check_room(problem, state, poser.operations)
         bring_parts(problem, state, _plan_ahead)
         _write(problem, state, poser.operations)
         if current_recording() is not None:
@@ -118,6 +124,16 @@ class AssignLayouts(Pass):
         for number, compared in state.compared.items():
             decide(number, [plan for plan, _ in compared])
         return state
+
+
+def _check_room(problem: Problem, state: State, operations: Sequence[Any]) -> None:
+    number, held = most_held(problem, state)
+    if longs(held) > available():
+        operation = operations[number]
+        name = node_name(operation.location)
+        whose = f"{name!r}" if name else "a value"
+        shown = [(f"{whose} of {shape_text(layout.shape)}", layout.local_size) for layout in held]
+        raise CapacityError(LOCAL_MEMORY, longs(held), available(), shown, operation.location)
 
 
 def _solutions(

@@ -3,8 +3,9 @@
 One description serves slices, padding, concatenation, reshapes, reversals and sliding windows alike.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -26,16 +27,21 @@ REARRANGEMENTS = (*PARTS, *RESHAPES)
 
 @dataclass(frozen=True)
 class Piece:
-    """Part of a result: flat source element per flat result element, -1 where this source gives nothing; `box`: the
-    same if it is a box of the source."""
+    """Part of a result. `numbers` makes its index map, which is as large as the result: many want to know the `box`
+    only, the same if it is a box of the source."""
 
     source: Any
-    index_map: NDArray[np.int64]
+    numbers: Callable[[], NDArray[np.int64]]
     box: Box | None = None
+
+    @cached_property
+    def index_map(self) -> NDArray[np.int64]:
+        """Flat source element per result element, -1 where this source gives nothing."""
+        return self.numbers()
 
 
 def _boxed(source: Any, result: Any, box: Box) -> Piece:
-    return Piece(source, box.index_map(shape_of(source), shape_of(result)), box)
+    return Piece(source, lambda: box.index_map(shape_of(source), shape_of(result)), box)
 
 
 def _numbers(op: Any, name: str) -> list[int]:
@@ -58,16 +64,23 @@ def _extract(op: Any) -> list[Piece]:
     source, result, taken = op.operands[0], op.results[0], _slices(op)
     if len(shape_of(result)) == len(taken):
         return [_boxed(source, result, Box(tuple(s.start for s in taken), tuple(s.step for s in taken)))]
-    return [Piece(source, _flat(source)[taken].reshape(shape_of(result)))]
+    return [Piece(source, lambda: _flat(source)[taken].reshape(shape_of(result)))]
 
 
 def _insert(op: Any) -> list[Piece]:
     source, target = op.operands[0], op.operands[1]
     place = _slices(op)
-    inner = np.full(shape_of(target), -1, np.int64)
-    inner[place] = _flat(source).reshape(inner[place].shape)
-    outer = _flat(target)
-    outer[place] = -1
+
+    def inner() -> NDArray[np.int64]:
+        found = np.full(shape_of(target), -1, np.int64)
+        found[place] = _flat(source).reshape(found[place].shape)
+        return found
+
+    def outer() -> NDArray[np.int64]:
+        found = _flat(target)
+        found[place] = -1
+        return found
+
     whole = Box.at([0] * len(place))  # but for what the source replaces
     is_box = all(s.step == 1 for s in place) and len(shape_of(source)) == len(place)
     return [Piece(target, outer, whole), Piece(source, inner, Box.at([s.start for s in place]) if is_box else None)]
@@ -89,16 +102,20 @@ def _concat(op: Any) -> list[Piece]:
 
 
 def _reshape(op: Any) -> list[Piece]:
-    return [Piece(op.operands[0], _flat(op.results[0]))]
+    return [Piece(op.operands[0], lambda: _flat(op.results[0]))]
 
 
 def _gather(op: Any) -> list[Piece]:
     """Slices that constant indices choose along some dimensions; the dimensions of the indices come first."""
     source, indices = op.operands
     axes = _numbers(op, "gather_dims")
-    chosen = np.moveaxis(to_numpy(indices.owner.attributes["value"]), -1, 0)
-    moved = np.moveaxis(_flat(source), axes, range(len(axes)))
-    return [Piece(source, moved[tuple(chosen)].reshape(shape_of(op.results[0])))]
+
+    def numbers() -> NDArray[np.int64]:
+        chosen = np.moveaxis(to_numpy(indices.owner.attributes["value"]), -1, 0)
+        moved = np.moveaxis(_flat(source), axes, range(len(axes)))
+        return moved[tuple(chosen)].reshape(shape_of(op.results[0]))
+
+    return [Piece(source, numbers)]
 
 
 _HANDLERS = {
@@ -178,17 +195,21 @@ def stored_parts(value: Any) -> list[Piece]:
     `index_map` of a part has one entry per element of the part."""
     owner = value.owner
     if isinstance(owner, ir.Block) or not is_stored_in_parts(owner):
-        return [Piece(value, _flat(value).reshape(-1))]
+        return [Piece(value, lambda: _flat(value).reshape(-1))]
     if owner.name in RESHAPES:  # the host counts elements in their order
         return stored_parts(owner.operands[0])
-    numbers, start, found = _flat(value), 0, []
+    start, found = 0, []
     axis = ir.IntegerAttr(owner.attributes["dim"]).value
     for operand in owner.operands:
-        extent = shape_of(operand)[axis]
-        place = numbers.take(range(start, start + extent), axis=axis).reshape(-1)
-        found += [Piece(part.source, place[part.index_map]) for part in stored_parts(operand)]
-        start += extent
+        taken = range(start, start + shape_of(operand)[axis])
+        found += [Piece(own.source, _part_of(value, axis, taken, own)) for own in stored_parts(operand)]
+        start = taken.stop
     return found
+
+
+def _part_of(value: Any, axis: int, taken: range, part: Piece) -> Callable[[], NDArray[np.int64]]:
+    """The elements of the whole that a part of what is `taken` of it is."""
+    return lambda: _flat(value).take(taken, axis=axis).reshape(-1)[part.index_map]
 
 
 def padding_value(op: Any) -> Any:

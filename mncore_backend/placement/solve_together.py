@@ -15,6 +15,7 @@ from mnc.mncore_backend.placement.duration import duration
 from mnc.mncore_backend.placement.movements import Movements, Plan
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.product_prices import Counted
+from mnc.mncore_backend.placement.room import has_room
 from mnc.mncore_backend.placement.search import WIDTH, Pinned, Search
 from mnc.mncore_backend.placement.state import State
 from mnc.mncore_backend.placement.trace import Traces
@@ -72,6 +73,10 @@ def solutions(
     found, movements = [state for weights in ALL for state in search(Movements(), weights)], Movements(hope=HOPE)
     if traces is not None:
         traces.planned = movements.exact
+    with_room = [state for state in found if has_room(problem, state)]
+    if not with_room:
+        return found, movements
+    found = with_room
     if _each_counts(found[0]):
         found += _with_planned(search, movements, plan, traces)
     return _shortest(found, movements, plan), movements

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from mnc.core import events
@@ -153,10 +153,13 @@ class _Search:
 
     def price(self, preferences: Collection[Preference]) -> float:
         """Steps that the program takes with these preferences, by the prices that decide about layouts, and a surcharge
-        for each preference."""
+        for each preference; infinitely many where there is no room."""
         ordered = _ordered(preferences)
         if ordered not in self.steps:
-            self._with_layouts(ordered)
+            try:
+                self._with_layouts(ordered)
+            except CapacityError:
+                return inf
         return self.steps[ordered] * ROUGH ** len(ordered)
 
     def compiled(self, preferences: Collection[Preference], best: Compiled | None = None) -> Compiled:
