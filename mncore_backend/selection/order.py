@@ -6,7 +6,8 @@ would start them, with the banks as the one exclusive resource: what lies on a l
 what is less urgent gets the banks only while nobody more urgent wants them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
@@ -24,7 +25,8 @@ _KERNELS = 400  # more than that are left as they are: the simulation takes quad
 def ordered_kernels(program: Program, runs: Sequence[Sequence[MachineOp]]) -> list[MachineOp]:
     """The operations of `runs`, whose given order is correct, in an order that serves the most urgent first; large
     loads are set around what fills all L2BMs (`streams`), by buffers that are added to `program`."""
-    parts = list(islice((part for run in runs for part in _parts(run)), _KERNELS + 1))
+    common = _common(runs)
+    parts = list(islice((part for run in runs for part in _parts(run, common)), _KERNELS + 1))
     if len(parts) > _KERNELS or not _fit_side_by_side(runs):
         return [op for run in runs for op in run]
     kernels = [kernel_of(part) for part in parts]
@@ -74,16 +76,26 @@ def _is_scarce(buffer: Buffer) -> bool:
     return buffer.choices[0] in _ABOVE or (len(buffer.choices) == 1 and buffer.choices[0] in REGISTER_FILE)
 
 
-def _parts(run: Sequence[MachineOp]) -> list[list[MachineOp]]:
-    """A run without what need not stay together with it: constants, which other kernels use, too, and every MV, unless
-    a register (masks, T, latches) keeps something over it."""
-    made: set[Buffer] = set()
+def _common(runs: Sequence[Sequence[MachineOp]]) -> set[Buffer]:
+    """What several runs use."""
+    user: dict[Buffer, int] = {}
+    common: set[Buffer] = set()
+    for number, run in enumerate(runs):
+        for operand in (o for op in run for o in (*op.sources, *op.destinations)):
+            if isinstance(operand, BufferOperand) and user.setdefault(operand.buffer, number) != number:
+                common.add(operand.buffer)
+    return common
+
+
+def _parts(run: Sequence[MachineOp], common: AbstractSet[Buffer]) -> list[list[MachineOp]]:
+    """A run without what need not stay together with it: constants that other kernels use, too, and every MV, unless a
+    register (masks, T, latches) keeps something over it. (Constants of one kernel would wait for it from the program's
+    beginning on, and hundreds of them fill the register files.)"""
+    own = _constants(run, common)
     constants: list[MachineOp] = []
     rest: list[list[MachineOp]] = [[]]
-    for op in run:
-        constant = _constant(op, made)
-        if constant is not None:
-            made.add(constant)
+    for index, op in enumerate(run):
+        if index in own:
             constants.append(op)
         elif op.is_transfer:
             rest += [[op], []]
@@ -118,7 +130,23 @@ def _registers_read(op: MachineOp) -> list[object]:
     return read + ([Memory.T] if any(o.t_indirect for o in operands) else [])
 
 
-def _constant(op: MachineOp, made: set[Buffer]) -> Buffer | None:
+def _constants(run: Sequence[MachineOp], common: AbstractSet[Buffer]) -> set[int]:
+    """Which operations of a run make constants that others use, too, or what such a constant is copied from."""
+    made: dict[Buffer, int] = {}
+    for index, op in enumerate(run):
+        constant = _constant(op, made)
+        if constant is not None:
+            made[constant] = index
+    found: set[int] = set()
+    wanted = set(common)
+    for constant, index in reversed(made.items()):
+        if constant in wanted:
+            found.add(index)
+            wanted |= {o.buffer for o in run[index].sources if isinstance(o, BufferOperand)}
+    return found
+
+
+def _constant(op: MachineOp, made: Container[Buffer]) -> Buffer | None:
     """The long word that an operation fills with a literal, or with a copy of one of `made`."""
     if len(op.destinations) != 1 or op.zero_flush is not None:
         return None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -26,13 +27,25 @@ class SingleSpotter(TorchDispatchMode):
         return result
 
 
+class _SingleEpsilon(TorchFunctionMode):
+    """An RMSNorm without an epsilon adds that of the precision it runs in; the graph has the one of float32."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func not in (torch.rms_norm, torch.nn.functional.rms_norm):
+            return func(*args, **kwargs)
+        given = dict(zip(("input", "normalized_shape", "weight", "eps"), args, strict=False)) | kwargs
+        return func(**given | {"eps": torch.finfo(torch.float32).eps if given.get("eps") is None else given["eps"]})
+
+
 @contextlib.contextmanager
 def default_type(dtype: torch.dtype) -> Iterator[None]:
-    """Within the context, torch makes floating-point tensors of this type."""
+    """Within the context, torch makes floating-point tensors of this type, and takes the constants of float32."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
-        yield
+        with _SingleEpsilon():
+            yield
     finally:
         torch.set_default_dtype(before)
 

@@ -65,8 +65,24 @@ def test_constants_are_for_all_and_masked_writes_are_none() -> None:
     builder.emit("imm", (), [local(constant, [0])], literal=Literal("ui", "1"))
     builder.emit("lpassa", [local(constant, [0])], [local(value, FOUR, mask=Mask(entry=1))])
     builder.emit("imm", (), [Operand(Memory.T)], literal=Literal("ui", "1"))
-    run = builder.program.operations
-    assert ordered([run]) == [run[2], run[0], run[1], run[3], run[4]]
+    builder.emit("iinc", [local(constant, [0] * 4)], [local(value, FOUR)])
+    run, reader = builder.program.operations[:-1], builder.program.operations[-1:]
+    assert ordered([run, reader]) == [run[2], run[0], run[1], run[3], run[4], *reader]
+
+
+def test_constants_of_one_kernel_stay_with_it() -> None:
+    """From the beginning on they would fill the register files while they wait. One that is copied for another kernel
+    goes first with its copy."""
+    builder = Builder(Program())
+    a, b, c = buffers(3)
+    own, read, copied = (builder.temporary(1, (Memory.GRF0,), name, alignment=1) for name in ("own", "read", "copied"))
+    for constant in (own, read):
+        builder.emit("imm", (), [local(constant, [0])], literal=Literal("ui", "1"))
+    builder.emit("lpassa", [local(read, [0])], [local(copied, [0])])
+    builder.emit("iadd", [local(b, FOUR), local(own, [0] * 4)], [local(c, FOUR)])
+    builder.emit("iadd", [local(c, FOUR), local(copied, [0] * 4)], [local(a, FOUR)])
+    before, run, behind = steps(a, b, 20), builder.program.operations[:4], builder.program.operations[4:]
+    assert ordered([before, run, behind]) == [*before, *run[1:3], run[0], run[3], *behind]
 
 
 def test_nothing_comes_between_a_register_and_its_reader() -> None:
