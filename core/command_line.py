@@ -115,9 +115,10 @@ def read_bytes(path: str) -> bytes:
 
 
 def decoded(data: bytes, path: str) -> str:
-    """The text in `data`, which was read from `path`; raises CompileError."""
+    """The text in `data`, which was read from `path`, without the mark that editors may set in front of it; raises
+    CompileError."""
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"'{path}' is not text: byte {error.start} is not UTF-8"
         raise CompileError(message, hint="an ONNX file goes to mnc-translate --import-onnx") from None

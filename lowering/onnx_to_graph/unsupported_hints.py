@@ -22,6 +22,10 @@ _DRAWN_BY = (
     "seed and probabilities that are constants, what is drawn becomes a constant"
 )
 _STRINGS = "map strings to numbers outside the model"
+_OF_ONNX_RUNTIME = (
+    "ONNX Runtime has it, the standard has not: give the model as it was before ONNX Runtime optimized it, and "
+    "quantize with QuantFormat.QDQ"
+)
 _OUTSIDE = "compute it on the host: cut the model before it, for instance with onnx.utils.extract_model"
 _BOXES = f"its result has as many rows as a run finds; {_OUTSIDE}, and give boxes and scores as outputs"
 
@@ -49,6 +53,8 @@ def unsupported_hint(op_type: str, supported: Iterable[str], domain: str = "") -
     """The nearest thing that works."""
     if domain == VIEWER_DOMAIN:
         return "mnc compile --dump-onnx wrote this file for viewers; give the model that it was made from"
+    if domain.startswith("com.microsoft"):
+        return _OF_ONNX_RUNTIME
     if op_type in HINTS:
         return HINTS[op_type]
     close = difflib.get_close_matches(op_type, supported, 1)

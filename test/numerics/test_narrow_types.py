@@ -182,6 +182,14 @@ def test_weights_of_four_bits() -> None:
     np.testing.assert_allclose(y, x @ real, rtol=1e-5, atol=1e-5)
 
 
+def test_a_bias_with_one_scale() -> None:
+    """A scale of one element counts for all, whatever the axis is, as quantizers write it for a bias."""
+    node = helper.make_node("DequantizeLinear", ["x", "scale"], ["y"])
+    model = _model(node, {"x": ("INT32", [6])}, ("FLOAT", [6]), {"scale": np.array([0.5], np.float32)})
+    x = np.arange(-3, 3, dtype=np.int32)
+    np.testing.assert_array_equal(mnc.compile(model).run({"x": x})["y"], x / 2)
+
+
 def test_types_stay_apart() -> None:
     """CastLike and Where between types that lie in the same one of the machine."""
     like = numpy_helper.from_array(np.zeros((), ml_dtypes.uint4), "like")

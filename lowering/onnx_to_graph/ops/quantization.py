@@ -39,9 +39,9 @@ def _by_blocks(node: Node, value: Any, others: list[Any]) -> tuple[Any, list[Any
     """A tensor and its scale and zero point, so that they broadcast to it. Where blocks are equal they get a dimension
     of their own, along which numbers are broadcast instead of repeated."""
     shape, own = shape_of(value), shape_of(others[0])
-    axis = node.axis(node.attribute("axis", 1), len(shape)) if len(own) == len(shape) and shape else 0
     if len(own) < 2 or np.prod(own) == 1 or any(shape_of(other) != own for other in others):
         return value, [_spread(node, other, shape) for other in others]
+    axis = node.axis(node.attribute("axis", 1), len(shape)) if len(own) == len(shape) else 0
     block = _block(node, shape[axis], own[axis])
     if own[axis] * block != shape[axis]:
         return value, [_spread(node, other, shape) for other in others]

@@ -4,9 +4,11 @@ import math
 from typing import Any
 
 import numpy as np
+import onnx
 
 from mnc.dialects import graph
 from mnc.dialects.graph import shapes as shape_rules
+from mnc.lowering.onnx_to_graph.element_types import held
 from mnc.lowering.onnx_to_graph.node import Node, broadcast_to, reshape, shape_of
 
 
@@ -124,13 +126,24 @@ def space_to_depth(node: Node) -> Any:
 
 
 def constant(node: Node) -> Any:
-    """Constant in any of its dense forms."""
+    """Constant in any of its forms that hold numbers."""
     for name, dtype in (("value", None), ("value_float", np.float32), ("value_floats", np.float32),
                         ("value_int", np.int64), ("value_ints", np.int64)):  # fmt: skip
         value = node.attribute(name)
         if value is not None:
             return graph.Constant.build(value=np.asarray(value, dtype)).result
-    raise node.error("only dense numbers are supported", hint="store the value in the attribute 'value'")
+    sparse = node.attribute("sparse_value")
+    if sparse is None:
+        raise node.error("only numbers are supported", hint="store the value in the attribute 'value'")
+    return graph.Constant.build(value=_dense(sparse)).result
+
+
+def _dense(sparse: onnx.SparseTensorProto) -> np.ndarray:
+    """All elements of a tensor of which those are stored that are not 0, by coordinates or by their number."""
+    values, places = held(onnx.numpy_helper.to_array(sparse.values)), onnx.numpy_helper.to_array(sparse.indices)
+    result = np.zeros(tuple(sparse.dims), values.dtype)
+    result[np.unravel_index(places, result.shape) if places.ndim == 1 else tuple(places.T)] = values
+    return result
 
 
 def constant_of_shape(node: Node) -> Any:

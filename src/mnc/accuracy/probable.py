@@ -39,6 +39,8 @@ SAMPLES = 16
 LANES = 8
 """Neighbours that can share a block; where blocks begin is the compiler's choice."""
 CONTRACTIONS = ("matmul", "conv", "conv_transpose")
+COUNTED = 2.0**24
+"""What sums of integers may reach in single precision without rounding."""
 ROUNDED_ONCE = ("add", "sub", "mul", "cast")
 """What gives the number next to the exact result, and so that itself where it is a number of the type."""
 LINEAR_SUMS = ("sum", "mean", "average")
@@ -85,7 +87,8 @@ def _conversion_bound(op: Any, number: int, value: Array, bits: int) -> Array:
     else:
         axes = [axis for axis in range(value.ndim) if axis != (0 if number == 0 or kind == "conv" else 1)]
     near = [_largest_near(size, axis) for axis in axes]
-    return np.maximum.reduce(near) * 2.0**-bits
+    bound = np.maximum.reduce(near) * 2.0**-bits
+    return np.where((bound < 0.5) & (value == np.rint(value)), 0.0, bound)  # a grid of a power of two below 1
 
 
 def _accumulated(op: Any, x: list[Array], result: Array, how: Rounding) -> Array:
@@ -124,6 +127,19 @@ def _rounds_nothing(op: Any, operands: list[Samples], result: Array) -> Array:
     return known
 
 
+def _counts(op: Any, x: list[Array], how: Rounding) -> bool:
+    """Whether an operation adds integers that single precision can count, as the places in an order: that is exact, and
+    the comparisons behind it would fail if it were not."""
+    kind, element = kind_of(op), ir.RankedTensorType(op.operation.results[0].type).element_type
+    added = x[:2] if kind in CONTRACTIONS else x[:1]
+    if kind not in SUMS or python_attributes(op).get("kind", "sum") != "sum" or how.unit(element) > 1 / COUNTED:
+        return False
+    if not all(np.array_equal(value, np.rint(value)) for value in x):
+        return False
+    bias = float(np.max(magnitude(x[2]), initial=0.0)) if len(x) > 2 else 0.0
+    return float(np.max(apply(op, *map(magnitude, added)), initial=0.0)) + bias <= COUNTED
+
+
 def _disturbed(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Generator) -> Iterator[list[Array]]:
     """Operands of the disturbed evaluations of an operation."""
     bits = of_operation(op, how).conversion_bits if kind_of(op) in CONTRACTIONS else None
@@ -132,6 +148,8 @@ def _disturbed(op: Any, operands: list[Samples], how: Rounding, rng: np.random.G
         values = [own[number] for own in operands]
         for i, bound in enumerate(bounds):
             values[i] = values[i] + bound * rng.standard_normal(bound.shape)
+        if kind_of(op) == "sqrt":  # of what is not negative, rounding makes nothing negative that would have a root
+            values[0] = np.maximum(values[0], np.minimum(operands[0][0], 0))
         yield values
 
 
@@ -149,7 +167,8 @@ def _evaluate(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Ge
         found: list[Samples] = [[value] for value in exact]
         for values in _disturbed(op, operands, how, rng):
             for i, result in enumerate(evaluate_operation(op, values, wide=True)):
-                noise = own[i] * rng.standard_normal(result.shape) if np.any(own[i]) else 0.0
+                is_exact = not np.any(own[i]) or (floating[i] and _counts(op, values, how))
+                noise = 0.0 if is_exact else own[i] * rng.standard_normal(result.shape)
                 found[i].append(result + noise if floating[i] else result)
     return found
 

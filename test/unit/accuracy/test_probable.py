@@ -98,7 +98,7 @@ def test_neighbours_along_every_contracted_dimension_count() -> None:
     text = "(float[1,8,3,3] x, float[1,8,1,1] w) => (float[1,1,3,3] y) { y = Conv (x, w) }"
     w = np.zeros((1, 8, 1, 1), np.float32)
     w[0, 0] = 1
-    small = {"x": np.ones((1, 8, 3, 3), np.float32), "w": w}
+    small = {"x": np.full((1, 8, 3, 3), 0.7, np.float32), "w": w}
     large = {"x": small["x"].copy(), "w": w}
     large["x"][0, 7] = 1024
     plain, grown = (error_bounds(model(text), inputs, "pseudo-single")["y"] for inputs in (small, large))
@@ -122,6 +122,28 @@ def test_a_mask_of_huge_numbers_rounds_nothing() -> None:
     masks = np.arange(8) % 2, np.ones(8, int)
     masked, whole = (error_bounds(model(text), {"x": x, "m": mask}, "single")["y"] for mask in masks)
     assert 0 < masked < 4 * whole < 1e-4
+
+
+def test_counts_are_exact() -> None:
+    """An order is found by counting: if counts were off by a rounding, no element would have its place, and what is
+    made of the first ones would have the bound of any number, or none."""
+    products = "(float[7,31,4] x) => (float[7,5] y) { q = ReduceSumSquare <keepdims = 0> (x, axes) "
+    x = {"x": np.random.default_rng(4).standard_normal((7, 31, 4)).astype(np.float32)}
+    text = products.replace(" {", " <int64[1] axes = {2}, int64[1] k = {5}> {")
+    first, roots = (text + f"v, i = TopK <largest = 0> (q, k) y = {last} (v) }}" for last in ("Identity", "Sqrt"))
+    whole = error_bounds(model(text.replace("[7,5]", "[7,31]") + "y = Identity (q) }"), x, "single")["y"]
+    assert 0 < error_bounds(model(first), x, "single")["y"] < 8 * whole < 1e-3
+    assert 0 < error_bounds(model(roots), x, "single")["y"] < 1e-4
+
+
+@pytest.mark.parametrize("precision", ["single", "pseudo-single"])
+def test_a_product_of_small_integers_is_exact(precision: Any) -> None:
+    text = "(float[4,9] x, float[9,3] w) => (float[4,3] y) { y = MatMul (x, w) }"
+    rng = np.random.default_rng(5)
+    x, w = (rng.integers(-900, 900, shape).astype(np.float32) for shape in ((4, 9), (9, 3)))
+    assert error_bounds(model(text), {"x": x, "w": w}, precision)["y"] == 0
+    assert error_bounds(model(text), {"x": 100 * x, "w": w}, precision)["y"] > 0
+    assert error_bounds(model(text), {"x": x, "w": w + np.float32(0.1)}, precision)["y"] > 0
 
 
 @pytest.mark.parametrize("body", ["y = Mul (x, s)", "y = MatMul (x, s)"])

@@ -41,6 +41,12 @@ def test_bytes_that_are_no_text(shell: Shell) -> None:
         assert_refused(shell(*command, "in.bin"), "in.bin", "hint")
 
 
+def test_the_mark_that_editors_set_in_front_of_a_text(shell: Shell) -> None:
+    (shell.directory / "in.vsm").write_bytes(b"\xef\xbb\xbfnop\r\nlpassa $peid $lr0\r\n")
+    for command in (("asm", "check"), ("asm", "fmt"), ("run",)):
+        assert shell("mnc", *command, "in.vsm").code == 0
+
+
 @pytest.mark.parametrize(
     ("pipeline", "words"),
     [

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -123,6 +124,24 @@ def test_unsupported_operator_names_the_node() -> None:
     with pytest.raises(CompileError, match="node 'find' \\(NonZero\\): operator NonZero is not supported") as caught:
         import_model(model, make_context(["graph"]))
     assert "Where" in str(caught.value.hint)
+
+
+def test_operators_of_onnx_runtime_are_called_so() -> None:
+    model = one_node("Relu", {"x": X})
+    model.graph.node[0].op_type, model.graph.node[0].domain = "QLinearSigmoid", "com.microsoft"
+    model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    with pytest.raises(CompileError, match=r"of domain 'com\.microsoft' is not supported") as caught:
+        import_model(model, make_context(["graph"]))
+    assert "QuantFormat.QDQ" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("places", [[1, 5], [[0, 1], [1, 2]]])
+def test_a_sparse_constant_has_all_its_elements(places: list[Any]) -> None:
+    h = onnx.helper
+    numbers = onnx.numpy_helper.from_array(np.array([5, 7], np.float32), "numbers")
+    sparse = h.make_sparse_tensor(numbers, onnx.numpy_helper.from_array(np.array(places), "places"), [2, 3])
+    module = import_model(one_node("Constant", {}, sparse_value=sparse), make_context(["graph"]))
+    assert "dense<[[0., 5., 0.], [0., 0., 7.]]>" in str(module).replace(".000000e+00", ".")
 
 
 def test_dropout_in_training_mode_is_refused() -> None:
