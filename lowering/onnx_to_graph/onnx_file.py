@@ -19,6 +19,7 @@ from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
 from mnc.lowering.onnx_to_graph.proto_checks import check_proto
 from mnc.lowering.onnx_to_graph.shape_inference import check_sizes, complete, inferred, sample_of, value_types
 from mnc.lowering.onnx_to_graph.size_limits import check_node_count, inlined_nodes
+from mnc.lowering.onnx_to_graph.sparse_tensors import dense_initializers
 from mnc.lowering.onnx_to_graph.unknown_attributes import STANDARD_DOMAINS, drop_unknown_attributes
 
 OLDEST_OPSET = 7
@@ -144,10 +145,10 @@ def infer_shapes(
     return model
 
 
-def _copy_fields(source: Any, target: Any, but: str) -> None:
-    """Copy the fields of a message that are set, all but one."""
+def _copy_fields(source: Any, target: Any, but: Container[str]) -> None:
+    """Copy the fields of a message that are set, all but those."""
     for descriptor, value in source.ListFields():
-        if descriptor.name == but:
+        if descriptor.name in but:
             continue
         if descriptor.is_repeated:
             getattr(target, descriptor.name).extend(value)
@@ -158,19 +159,20 @@ def _copy_fields(source: Any, target: Any, but: str) -> None:
 
 
 def without_weights(
-    source: onnx.ModelProto, fixed: Container[str] = ()
+    source: onnx.ModelProto, fixed: Container[str] = (), file_name: str = "<model>"
 ) -> tuple[onnx.ModelProto, dict[str, onnx.TensorProto]]:
-    """A copy of a model in which large initializers are inputs, and these initializers, which are not copied.
+    """A copy of a model in which large initializers are inputs, and these initializers, which are not copied; sparse
+    ones have all their elements.
 
     Args:
         fixed: initializers to leave.
     """
     model = onnx.ModelProto()
-    _copy_fields(source, model, "graph")
-    _copy_fields(source.graph, model.graph, "initializer")
+    _copy_fields(source, model, ("graph",))
+    _copy_fields(source.graph, model.graph, ("initializer", "sparse_initializer"))
     declared = {value.name: value for value in model.graph.input}
     weights: dict[str, onnx.TensorProto] = {}
-    for tensor in source.graph.initializer:
+    for tensor in (*source.graph.initializer, *dense_initializers(source.graph, file_name)):
         if tensor.ByteSize() < LARGE or tensor.name in fixed or tensor.name in weights:
             model.graph.initializer.append(tensor)
             continue
@@ -204,7 +206,7 @@ def load_model(
     name = file_name or ("<model>" if isinstance(source, onnx.ModelProto) else os.fspath(Path(source)))
     whole = source if isinstance(source, onnx.ModelProto) else read_proto(source)
     check_proto(whole, name)
-    model, weights = without_weights(without_old_operators(whole, name), constants or {})
+    model, weights = without_weights(without_old_operators(whole, name), constants or {}, name)
     if not model.graph.output:
         raise CompileError("the model has no outputs", location=name, hint="declare what it computes in graph.output")
     opset = find_opset(model, name)

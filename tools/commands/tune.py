@@ -60,7 +60,7 @@ def command(
         outcome = _searched(model, options, executor, number, seconds, seed, bool(address))
     if outcome.untuned is None or outcome.best.error:
         reason = outcome.best.error or "the budget was over before the model was compiled once"
-        raise CompileError(reason, location=model)
+        raise CompileError(reason.removeprefix(f"{model}: error: "), location=model)
     write_schedule(schedule(outcome.best, outcome.options), target)
     before, after = outcome.untuned, outcome.best
     gain = 1 - after.cycles / before.cycles if before.cycles else 0.0

@@ -4,12 +4,12 @@ import math
 from typing import Any
 
 import numpy as np
-import onnx
 
 from mnc.dialects import graph
 from mnc.dialects.graph import shapes as shape_rules
 from mnc.lowering.onnx_to_graph.element_types import held
 from mnc.lowering.onnx_to_graph.node import Node, broadcast_to, reshape, shape_of
+from mnc.lowering.onnx_to_graph.sparse_tensors import dense
 
 
 def transpose(node: Node) -> Any:
@@ -135,15 +135,7 @@ def constant(node: Node) -> Any:
     sparse = node.attribute("sparse_value")
     if sparse is None:
         raise node.error("only numbers are supported", hint="store the value in the attribute 'value'")
-    return graph.Constant.build(value=_dense(sparse)).result
-
-
-def _dense(sparse: onnx.SparseTensorProto) -> np.ndarray:
-    """All elements of a tensor of which those are stored that are not 0, by coordinates or by their number."""
-    values, places = held(onnx.numpy_helper.to_array(sparse.values)), onnx.numpy_helper.to_array(sparse.indices)
-    result = np.zeros(tuple(sparse.dims), values.dtype)
-    result[np.unravel_index(places, result.shape) if places.ndim == 1 else tuple(places.T)] = values
-    return result
+    return graph.Constant.build(value=held(dense(sparse))).result
 
 
 def constant_of_shape(node: Node) -> Any:

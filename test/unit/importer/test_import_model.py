@@ -144,6 +144,32 @@ def test_a_sparse_constant_has_all_its_elements(places: list[Any]) -> None:
     assert "dense<[[0., 5., 0.], [0., 0., 7.]]>" in str(module).replace(".000000e+00", ".")
 
 
+def with_sparse_initializer(places: list[Any], shape: list[int]) -> onnx.ModelProto:
+    """A sum with a sparse tensor of two elements."""
+    h = onnx.helper
+    arrays = np.array([5, 7], np.float32), np.array(places)
+    numbers, indices = (onnx.numpy_helper.from_array(array, name) for array, name in zip(arrays, "wp", strict=True))
+    values = [h.make_tensor_value_info("x", 1, [1]), h.make_tensor_value_info("y", 1, shape)]
+    graph = h.make_graph([h.make_node("Add", ["x", "w"], ["y"])], "g", values[:1], values[1:])
+    graph.sparse_initializer.append(h.make_sparse_tensor(numbers, indices, shape))
+    return h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.mark.parametrize("places", [[1, 5], [[0, 1], [1, 2]]])
+def test_a_sparse_initializer_has_all_its_elements(places: list[Any]) -> None:
+    text = str(import_model(with_sparse_initializer(places, [2, 3]), make_context(["graph"])))
+    assert "dense<[[0., 5., 0.], [0., 0., 7.]]>" in text.replace(".000000e+00", ".")
+
+
+@pytest.mark.parametrize(
+    ("places", "shape", "words"),
+    [([5, 1], [9], "sorted"), ([1, 50], [9], "out of range"), ([1, 5], [10**6, 10**6, 10**8], "filled in")],
+)
+def test_sparse_initializers_that_cannot_be(places: list[int], shape: list[int], words: str) -> None:
+    with pytest.raises(CompileError, match=words):
+        import_model(with_sparse_initializer(places, shape), make_context(["graph"]))
+
+
 def test_dropout_in_training_mode_is_refused() -> None:
     inputs = {"x": X, "ratio": np.float32(0.5), "training": np.array(True)}
     with pytest.raises(CompileError, match="training mode"):

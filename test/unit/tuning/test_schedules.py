@@ -105,6 +105,9 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             yield executor, 1
 
     monkeypatch.setattr(workers, "local_workers", here)
+    (tmp_path / "none.onnx").write_text("no model")
+    refused = CliRunner().invoke(cli, ["tune", str(tmp_path / "none.onnx"), "--budget", "0s"])
+    assert str(refused.exception).count("none.onnx") == 1
     onnx.save(product(), tmp_path / "m.onnx")
     target = tmp_path / "m.onnx.schedule.json"
     done = CliRunner().invoke(cli, ["tune", str(tmp_path / "m.onnx"), "--budget", "0s"], catch_exceptions=False)

@@ -1,0 +1,44 @@
+"""Tensors of which only those elements are stored that are not 0."""
+
+import math
+
+import numpy as np
+import onnx
+
+from mnc.core.diagnostics import CompileError
+from mnc.lowering.onnx_to_graph.proto_checks import check_tensor
+from mnc.lowering.onnx_to_graph.size_limits import LARGEST_CONSTANT
+
+
+def dense(sparse: onnx.SparseTensorProto) -> np.ndarray:
+    """All elements; those that are stored have coordinates, or their number in the tensor.
+
+    Raises:
+        CompileError: they are too many.
+    """
+    if (count := math.prod(sparse.dims)) > LARGEST_CONSTANT:
+        message = f"sparse tensor '{sparse.values.name}' has {count} elements, at most {LARGEST_CONSTANT} are filled in"
+        raise CompileError(message, hint="make it smaller, or store all of its elements")
+    values, places = onnx.numpy_helper.to_array(sparse.values), onnx.numpy_helper.to_array(sparse.indices)
+    result = np.zeros(tuple(sparse.dims), values.dtype)
+    result[np.unravel_index(places, result.shape) if places.ndim == 1 else tuple(places.T)] = values
+    return result
+
+
+def dense_initializers(graph: onnx.GraphProto, file_name: str) -> list[onnx.TensorProto]:
+    """The sparse initializers of a graph with all their elements.
+
+    Raises:
+        CompileError: places and numbers do not fit together, or there are too many elements.
+    """
+    made = []
+    for sparse in graph.sparse_initializer:
+        for tensor in (sparse.values, sparse.indices):
+            check_tensor(tensor, file_name)
+        try:
+            onnx.checker.check_sparse_tensor(sparse)
+        except onnx.checker.ValidationError as error:
+            message = f"sparse initializer '{sparse.values.name}' is invalid: {str(error).splitlines()[0]}"
+            raise CompileError(message, location=file_name, hint="export the model again") from None
+        made.append(onnx.numpy_helper.from_array(dense(sparse), sparse.values.name))
+    return made
