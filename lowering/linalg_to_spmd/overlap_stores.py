@@ -119,7 +119,8 @@ def _steps(chain: list[Any], boxes: list[Ranges], stored: float) -> float:
         return inf
     made = len(boxes) * max(stages_of_part.fetched, stages_of_part.used)
     leaving = len(boxes) * (1 if stages_of_part.is_sum else LEAVE_EARLY)  # times at which results begin to leave
-    overlapped = max(made, stored) + min(made, stored) / leaving
+    moved = len(boxes) * stages_of_part.fetched + stored  # by the one port of DRAM
+    overlapped = max(moved, made + stored / leaving, made / leaving + stored)
     filling = min(stages_of_part.fetched, stages_of_part.used) / FILLING
     return overlapped + filling + chip().mv_latency_steps * (len(boxes) - 1)
 

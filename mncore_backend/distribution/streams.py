@@ -225,7 +225,7 @@ class _Tiles:
     @cached_property
     def steps(self) -> float:
         """Steps of all tiles: factors arrive one after the other, each tile is computed when its factors and all tiles
-        before are done, and leaves while others are computed."""
+        before are done, and leaves while others are computed and no factor arrives: DRAM has one port."""
         tiles = prod(self.counts)
         one = [arrival(factor.layout).mv for factor in self.factors]
         loads = self._loads()
@@ -235,7 +235,7 @@ class _Tiles:
         work = max(inside.mau, inside.alu, inside.l2bm, inside.l1bm) / EFFICIENCY + OVERHEAD * tiles
         rounds = self.counts[self.moving[0]] if self.moving else 1
         first = max(early, sum(one) + work / rounds) + work / tiles
-        computed = max(first + work - work / rounds, all_loads + work / tiles)
+        computed = max(first + work - work / rounds, all_loads + store * (self.results - 1) + work / tiles)
         left = max(computed + store, first + store * self.results)
         return left + 2 * chip().mv_latency_steps
 

@@ -6,8 +6,13 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator.mv import MvPlan, Run
 from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
-Port = tuple[Memory, int, bool]
-"""(memory, instance, is a write): what a data phase occupies."""
+Port = tuple[Memory, int, bool | None]
+"""(memory, instance, is a write): what a data phase occupies. None for a memory with one port for both (OPEN-38)."""
+
+
+def _ports_of(runs: list[Run], *, write: bool) -> set[Port]:
+    shared = chip().one_port
+    return {(memory, instance, None if memory in shared else write) for memory, instance, _, _ in runs}
 
 
 @dataclass(slots=True)
@@ -71,8 +76,7 @@ class Timeline:
         """Start a transfer at the current time."""
         self.stall_until(self.last_mv_issue + chip().mv_issue_interval_steps)
         self.last_mv_issue = self.now
-        ports: set[Port] = {(memory, instance, False) for memory, instance, _, _ in plan.reads}
-        ports |= {(memory, instance, True) for memory, instance, _, _ in plan.writes}
+        ports = _ports_of(plan.reads, write=False) | _ports_of(plan.writes, write=True)
         start = max([self.now, *(self.ports.get(port, 0) for port in ports)])
         end = start + -(-plan.data_cycles // CYCLES_PER_STEP)
         finish = end + chip().mv_latency_steps

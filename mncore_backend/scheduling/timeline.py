@@ -12,8 +12,8 @@ from mnc.mncore_backend.assembly.mv_accesses import mv_form, transfer_accesses
 from mnc.mncore_backend.assembly.records import Memory, Transfer
 from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
-Port = tuple[Memory, int, bool]
-"""Memory, instance and whether it is written: what a data phase occupies."""
+Port = tuple[Memory, int, bool | None]
+"""Memory, instance and whether it is written: what a data phase occupies. None where both share one port."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +40,7 @@ def timing_of(transfer: Transfer) -> TransferTiming:
     same = source.group is None or destination.group is None or source.group == destination.group
     cycles = form.data_cycles(transfer.size, same_group=same)
     ports = [
-        (access.memory, instance, access.write)
+        (access.memory, instance, None if access.memory in chip().one_port else access.write)
         for access in transfer_accesses(transfer)
         for instance in range(access.instances.bit_length())
         if access.memory is not Memory.DAR and access.instances >> instance & 1

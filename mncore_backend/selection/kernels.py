@@ -27,6 +27,7 @@ class Kernel:
     duration    steps from its first operation to its last result, alone
     data_steps  those of them in which MVs occupy their memories
     ports       the sides of memories that they occupy
+    sources     those of them that MVs read
     urgency     steps from its start to the end of the program at least
     start       when the simulation starts it, not before `not_before`; given if it `is_fixed`
     """
@@ -36,6 +37,7 @@ class Kernel:
     uses_banks: bool
     data_steps: int
     ports: frozenset[Port]
+    sources: frozenset[Port]
     before: set["Kernel"] = field(default_factory=set)
     after: set["Kernel"] = field(default_factory=set)
     urgency: int = 0
@@ -54,19 +56,20 @@ class Kernel:
             return None
         return target.offsets[0], target.offsets[0] + op.size, target.l2b
 
-    @property
-    def sources(self) -> set[Port]:
-        """The memories that MVs read."""
-        return {port for port in self.ports if not port[2]}
-
 
 def kernel_of(run: Sequence[MachineOp]) -> Kernel:
     """The kernel of a run of operations."""
     operands = [o for op in run for o in (*op.sources, *op.destinations)]
     banks = any(isinstance(o, Operand) and o.memory in (Memory.MATRIX_X, Memory.MATRIX_Y) for o in operands)
-    timings = [_timing(op) for op in run if op.is_transfer]
-    ports = frozenset(port for timing in timings for port in timing.ports)
-    return Kernel(run, _duration(run), banks, sum(timing.data_steps for timing in timings), ports)
+    moves = [(op, _timing(op)) for op in run if op.is_transfer]
+    ports = frozenset(port for _, timing in moves for port in timing.ports)
+    sources = frozenset(port for op, timing in moves for port in timing.ports if port[0] is _memory(op.sources[0]))
+    steps = sum(timing.data_steps for _, timing in moves)
+    return Kernel(run, _duration(run), banks, steps, ports, sources - {port for port in sources if port[2]})
+
+
+def _memory(operand: AnyOperand) -> Memory:
+    return operand.buffer.choices[0] if isinstance(operand, BufferOperand) else operand.memory
 
 
 def _places(operands: Sequence[AnyOperand]) -> list[object]:

@@ -68,7 +68,7 @@ def _piece(kernel: Kernel) -> BufferOperand | None:
 
 def _comes_back_to_all(kernel: Kernel) -> bool:
     """Whether it fills all L2BMs from PDM."""
-    written = sum(memory is Memory.L2BM and write for memory, _, write in kernel.ports)
+    written = sum(memory is Memory.L2BM and write is True for memory, _, write in kernel.ports)
     return written == chip().l2bs and any(memory is Memory.PDM for memory, _, _ in kernel.ports)
 
 

@@ -35,6 +35,7 @@ def assumptions(machine: "Machine") -> tuple[Assumption, ...]:
         of("OPEN-46", "mv_largest_size", "largest size of a generated MV"),
         Assumption("OPEN-43", "l1bm_families", "alignment", "alignments that follow the rule of sibling instructions"),
         of("OPEN-41", "dar_written_entries_per_step", "DAR loading model"),
+        Assumption("OPEN-38", "one_port", "DRAM", "memories whose reads and writes by MVs wait for each other"),
         Assumption("OPEN-36", "mv_forms", "D3, D4", "n of mvd between PDM and DRAM counts the PDM side"),
         Assumption("OPEN-35", "mv_forms", "D1", "n of mvd from PDM to L2BM counts one L2BM"),
         Assumption("OPEN-12", "MADPE_RANGE", "0..3", "values of j<madpe>"),

@@ -35,6 +35,7 @@ class Machine:
     clock_hz: int = 750_000_000  # summary
     dram_bytes_per_second_per_group: int = 128_000_000_000  # summary 1, "about": of the DRAM chips, more than the port
     dram_port_longs_per_cycle: int = 16  # of one group: the fastest MV forms to and from DRAM, SDM 3.5.7; rate OPEN-48
+    one_port: frozenset[Memory] = frozenset({Memory.DRAM})  # whose reads and writes by MVs wait for each other; OPEN-38
     dar_staged_longs_per_cycle: int = 64  # summary 7.3 (model OPEN-41)
     dar_written_entries_per_step: int = 4  # summary 7.3 (model OPEN-41)
     mv_latency_steps: int = 64  # OPEN-48: fixed part of an MV's duration, in steps, before its data phase

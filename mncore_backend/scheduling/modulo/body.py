@@ -55,7 +55,8 @@ class Body:
         for timing in (item.rows[0][0].timing for item in self.items if item.is_transfer):
             assert timing is not None
             for memory, instance, write in timing.ports:
-                steps[f"MV {'to' if write else 'from'} {memory.name}", instance] += timing.data_steps
+                direction = "to and from" if write is None else "to" if write else "from"
+                steps[f"MV {direction} {memory.name}", instance] += timing.data_steps
         busiest: dict[str, int] = {}
         for (name, _), count in steps.items():
             busiest[name] = max(count, busiest.get(name, 0))

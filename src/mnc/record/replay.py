@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
 from mnc.mncore_backend.assembly.records import Memory, RepeatedNop, Statement, Step, Transfer
-from mnc.mncore_backend.scheduling.timeline import Timeline, timing_of
+from mnc.mncore_backend.scheduling.timeline import Port, Timeline, timing_of
 from mnc.mncore_backend.target import chip
 
 ISSUE = -1
@@ -39,7 +39,7 @@ class Movement:
     end: int
     finish: int
     path: str
-    ports: tuple[tuple[Memory, int, bool], ...]
+    ports: tuple[Port, ...]
     dram_read: int = 0
     dram_written: int = 0
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from mnc.core.diagnostics import CompileError
+from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.cost import cost_of
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.emulator.snapshot import Snapshot
 from mnc.mncore_backend.emulator.state import longs_of, words_of
@@ -104,6 +106,19 @@ def test_counters():
     assert found.longs["PDM read by MV"] == 128
     assert found.longs["L2BM written by MV"] == 64 + 8 * 64
     assert found.longs["L1BM written by L2BM transfers"] == 64 * 64
+
+
+def test_loads_and_stores_of_a_group_share_its_dram_port():
+    """OPEN-38: their data phases follow each other, those of other groups do not wait."""
+    for group, data in (0, 3 * 16), (1, 2 * 16 + chip().mv_issue_interval_steps):
+        machine = Machine("strict")
+        for number in range(2):
+            machine.write_dram(number, 0, np.arange(2048))
+        text = "mvp/n1024i01 $d0@0 $lc0@0.0\nnop; wait i01\nmvp/n1024 $lc0@0.0 $d2048@0\n"
+        text += f"mvp/n1024 $d1024@{group} $lc4096@{group}.0"
+        machine.run(text)
+        assert machine.statistics.cycles == 4 * (2 * chip().mv_latency_steps + data + 1)
+        assert machine.statistics.cycles == cost_of(parse_program(text)).cycles
 
 
 def test_time_of_one_transfer():

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.cost import cost_of, multiply_adds
 from mnc.mncore_backend.ideal import Ideal
+from mnc.mncore_backend.target import chip
 
 TEXT = """
 mvp/n640i01 $d0 $lc0@.0
@@ -99,6 +100,15 @@ def test_every_cycle_belongs_to_a_node(program) -> None:
     for node in cost.nodes:
         assert sum(wait.cycles for wait in node.waits) == pytest.approx(node.stall_cycles)
         assert all(names[wait.line - 1] == frozenset() or node.node in names[wait.line - 1] for wait in node.waits)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_programs())
+def test_no_program_is_faster_than_its_dram_ports(program) -> None:
+    """Loads and stores of a group together move 16 long words a cycle (OPEN-38)."""
+    text, names = program
+    cost = cost_of(parse_program(text), names)
+    assert cost.cycles >= cost.busiest_dram / chip().dram_port_longs_per_cycle
 
 
 def test_multiply_adds_per_precision() -> None:
