@@ -11,7 +11,7 @@ from mnc.dialects.mncore import Reduce
 from mnc.lowering.linalg_to_spmd.factors import iteration_access, operand_shape
 from mnc.lowering.linalg_to_spmd.joint_parts import comes_alone, joint_parts
 from mnc.lowering.linalg_to_spmd.layout_attributes import PARTIAL
-from mnc.lowering.linalg_to_spmd.lookups import Choice, Lookups, choices_of
+from mnc.lowering.linalg_to_spmd.lookups import Lookups, choices_of
 from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body, combination_of, combine, is_bare
 from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, default_layout, gather, make_local, moved, retyped
 from mnc.lowering.linalg_to_spmd.products import access_of, digits_of, emit_joint_parts, emit_products, strings
@@ -28,6 +28,7 @@ from mnc.mncore_backend.distribution import (
     source_layout,
     tile,
 )
+from mnc.mncore_backend.distribution.lookups import Choice
 from mnc.mncore_backend.layout import Axis, Layout, parse
 
 NEUTRAL = {

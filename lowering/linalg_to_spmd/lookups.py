@@ -5,8 +5,6 @@ a PE is the index less the first element that it holds; an index outside this pa
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,47 +20,17 @@ from mnc.lowering.linalg_to_spmd.reading import Generic
 from mnc.lowering.linalg_to_spmd.scalars import EQ, ULT, compare_words
 from mnc.lowering.linalg_to_spmd.words import word_type
 from mnc.mncore_backend.distribution import Digits, project
-from mnc.mncore_backend.layout import Axis, Layout
-from mnc.mncore_backend.program import LOCAL_MEMORY
-from mnc.mncore_backend.target import chip
-
-WORTHWHILE = 8
-"""Elements to choose from in a PE below which comparing with all of them takes no more steps than addresses do."""
-
-
-def most() -> int:
-    """Long words of the share of a table at most: it has to be in one particular memory."""
-    return chip().memories[LOCAL_MEMORY[0]].longs // 2
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A dimension that an index chooses from: the parts that places hold, and how many elements make a part."""
-
-    dim: int
-    hardware: Digits
-    part: int
-
-    @property
-    def places(self) -> int:
-        """Number of different parts."""
-        return prod(d.size for d in self.hardware)
+from mnc.mncore_backend.distribution.lookups import Choice, choices
+from mnc.mncore_backend.layout import Layout
 
 
 def choices_of(generic: Generic, digits: Sequence[Digits], table: Layout | None) -> list[Choice] | None:
     """The dimensions that indices choose from, if a lookup can and should do it."""
     attributes = generic.op.operation.attributes
-    if CHOSEN not in attributes or table is None or table.local_size > most():
+    if CHOSEN not in attributes or table is None:
         return None
-    found = []
-    for dim in range(len(generic.extents) - ir.IntegerAttr(attributes[CHOSEN]).value, len(generic.extents)):
-        visible = [d for d in digits[dim] if d.size > 1]
-        hardware = tuple(d for d in visible if d.axis is not Axis.ADDRESS)
-        inner = visible[len(hardware) :]
-        if tuple(visible[: len(hardware)]) != hardware or len(inner) > 1 or any(d.axis is Axis.W for d in hardware):
-            return None
-        found.append(Choice(dim, hardware, prod(d.size for d in inner)))
-    return found if prod(choice.part for choice in found) >= WORTHWHILE else None
+    last = len(generic.extents)
+    return choices(digits, range(last - ir.IntegerAttr(attributes[CHOSEN]).value, last), table)
 
 
 def _firsts(choice: Choice) -> Local | None:

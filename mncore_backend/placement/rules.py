@@ -20,6 +20,7 @@ from mnc.mncore_backend.distribution import (
     same_places,
 )
 from mnc.mncore_backend.distribution.costs import relayout_steps
+from mnc.mncore_backend.distribution.lookups import choices, in_parts
 from mnc.mncore_backend.distribution.pointwise import possible_iterations
 from mnc.mncore_backend.distribution.policy import Policy
 from mnc.mncore_backend.distribution.reshapes import reshaped
@@ -51,6 +52,13 @@ from mnc.mncore_backend.target import chip
 def _room() -> int:
     """Long words per PE of one operand up to which no other placement is looked for."""
     return chip().memories[LOCAL_MEMORY[0]].longs // 8
+
+
+def _space(op: Loops, digits: Sequence[Digits], layouts: Sequence[Layout]) -> Layout:
+    """The points of the iteration space that take steps: single elements that are read at addresses take none."""
+    at_addresses = op.chosen and choices(digits, op.chosen, layouts[0]) is not None
+    dims = tuple(d for d in range(len(op.extents)) if not (at_addresses and d in op.chosen))
+    return project([op.extents[d] for d in dims], [digits[d] for d in dims], tuple(range(len(dims))))
 
 
 @dataclass(frozen=True)
@@ -180,10 +188,13 @@ class Rules:
         free = [access for layout, access in held if layout is None]
         chosen = op.chosen if known and known[0] is None else ()
         accesses = [*free, op.access]
-        return [
+        found = [
             roomy_iteration(digits, op.extents, accesses, _room(), chosen, axes, cyclic=cyclic)
             for digits in possible_iterations(op.extents, given, axes, cyclic=cyclic, parallel=op.parallel)
         ]
+        if op.chosen and not chosen:  # the table is somewhere already
+            found.append(in_parts(op.extents, [op.uses[0].access, op.access], op.chosen, axes, cyclic=cyclic))
+        return found
 
     def known(self, state: State, op: Loops) -> list[Layout | None]:
         """Where the operands of loops are."""
@@ -200,7 +211,7 @@ class Rules:
             if use.is_direct:
                 self.settle(state, use.tensor, layout)
         result = project(self.shape(op.result), digits, op.access)
-        worked = loop_steps(op.work, max([result, *layouts], key=lambda layout: layout.local_size))
+        worked = loop_steps(op.work, _space(op, digits, layouts))
         if self.complete:
             state.pay("sums", reduction_steps(result, digits, op.parallel))
             state.pay("work", worked)
