@@ -7,6 +7,7 @@ PASSES: dict[str, str] = {
     "assign-layouts": "mnc.lowering.linalg_to_spmd.assign_layouts:AssignLayouts",
     "split-contractions": "mnc.lowering.linalg_to_spmd.split_contractions:SplitContractions",
     "drop-empty": "mnc.lowering.linalg_to_spmd.drop_empty:DropEmpty",
+    "split-elementwise": "mnc.lowering.linalg_to_spmd.split_elementwise:SplitElementwise",
     "expand-indices": "mnc.lowering.linalg_to_spmd.expand_indices:ExpandIndices",
     "distribute": "mnc.lowering.linalg_to_spmd.distribute:Distribute",
     "keep-resident": "mnc.lowering.linalg_to_spmd.keep_resident:KeepResident",

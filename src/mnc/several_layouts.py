@@ -9,6 +9,7 @@ import typing
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from math import inf, prod
 from typing import Any
 
@@ -278,7 +279,7 @@ def _with_regions(module: Any, options: Options, settled: Collection[Preference]
     regions = [options.region, *(percent for percent in REGIONS if percent < options.region)]
     for region in regions:
         search = _Search(module, replace(options, region=region))
-        starts = [settled] if settled else search.starts()
+        starts = chain([settled] if settled else [], search.starts())
         try:
             return search, _first(search, starts)
         except CapacityError:

@@ -33,6 +33,7 @@ LINALG = ("graph-to-linalg", "fuse-elementwise", "canonicalize", "cse")
 
 SPMD = (
     "drop-empty",
+    "split-elementwise",
     "expand-indices",
     "loop-over-parts{{resident={resident}}}",  # before all that knows about memory: a part may need no other care
     "overlap-parts{{resident={resident}}}",  # before what cuts because there is no room: parts take less

@@ -32,7 +32,7 @@ from mnc.mncore_backend.target import chip
 GROUPS = 6  # groups side by side, at most
 
 
-def _register_budget() -> int:
+def register_budget() -> int:
     """Long words of each register file for temporaries; accumulators and constants need the rest."""
     return chip().memories[Memory.GRF0].longs * 9 // 16
 
@@ -110,8 +110,8 @@ class MapEmitter:
     def _parallel_groups(self, groups: int) -> int:
         slots = max(1, *assign_slots(self._sequence).count.values())
         flags = max(1, greatest_flag_count(self._sequence))
-        sets = 1 if groups * slots * LANES <= _register_budget() and groups <= GROUPS else 2
-        by_registers = _register_budget() // (LANES * slots * sets) or _register_budget() // (LANES * slots)
+        sets = 1 if groups * slots * LANES <= register_budget() and groups <= GROUPS else 2
+        by_registers = register_budget() // (LANES * slots * sets) or register_budget() // (LANES * slots)
         width = min(groups, GROUPS, by_registers, MASK_ENTRIES // flags)
         if width < 1:
             raise InternalError(f"a vector kernel needs {slots} long words of each register file, {flags} masks")
@@ -119,9 +119,9 @@ class MapEmitter:
 
     def _register_sets(self, width: int, wanted: int) -> list["RegisterSet"]:
         needed = max(1, *assign_slots(self._sequence).count.values())
-        sets = wanted if _register_budget() // (LANES * width * needed) >= wanted else 1
+        sets = wanted if register_budget() // (LANES * width * needed) >= wanted else 1
         slots = assign_slots(self._sequence, spare=0)
-        affordable = _register_budget() // (LANES * width * sets)
+        affordable = register_budget() // (LANES * width * sets)
         if affordable > needed:
             slots = assign_slots(self._sequence, spare=min(affordable, needed + 3))
         used = {key[1]: 1 + max(s for k, s in slots.slot.items() if k[1] == key[1]) for key in slots.slot}

@@ -14,6 +14,8 @@ from mnc.core.bindings import ir
 from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.importer import import_model
+from mnc.mncore_backend.allocation.allocate import CapacityError
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.schedule import Schedule
 from mnc.options import Options, Preference
 from mnc.report import report
@@ -91,6 +93,18 @@ def test_preferences_build_on_each_other() -> None:
 def test_the_same_program_each_time() -> None:
     first, second = (mnc.compile(chain(LONG)) for _ in range(2))
     assert first.text == second.text and first.preferences == second.preferences
+
+
+def test_tiny_tensors_lie_otherwise_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = _Search.compiled
+
+    def without_room(self: _Search, preferences: Collection[Preference], best: Compiled | None = None) -> Compiled:
+        if "alike" in preferences:
+            raise CapacityError((Memory.LM0,), 4096, 2048, [])
+        return compiled(self, preferences, best)
+
+    monkeypatch.setattr(_Search, "compiled", without_room)
+    assert "alike" not in shortest(before_layouts(SHORT, Options()), Options()).preferences
 
 
 def test_what_is_asked_for_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
