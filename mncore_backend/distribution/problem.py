@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from typing import Any
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.distribution.policy import PLAIN, Policy
@@ -64,6 +66,19 @@ class Contraction:
     home: Layout | None = None
     strides: Mapping[int, tuple[int, int]] = field(default_factory=dict, hash=False)
     policy: Policy = PLAIN
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Contractions are keys of dictionaries in which searches look up plans."""
+        own = self.extents, self.left, self.right, self.result
+        return hash((own, self.precision, self.blocks, self.home, self.policy))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the hash, which differs from process to process."""
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     @property
     def inner(self) -> set[int]:

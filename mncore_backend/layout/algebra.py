@@ -5,6 +5,10 @@ from collections.abc import Sequence
 from math import prod
 
 from mnc.mncore_backend.layout.layout import HARDWARE_AXES, Axis, Digit, Layout, LayoutError
+from mnc.mncore_backend.target import cached_per_machine
+
+REMEMBERED = 20_000
+"""Reshapes whose results are kept."""
 
 
 def canonical(layout: Layout) -> Layout:
@@ -91,7 +95,22 @@ def split(layout: Layout, dim: int, sizes: Sequence[int]) -> Layout:
 def reshape(layout: Layout, shape: Sequence[int]) -> Layout:
     """The same placement seen as a tensor of another shape (row-major order kept). Raises LayoutError when padding or
     a digit that cannot be cut stands in the way: then the reshape needs a relayout."""
-    shape = tuple(shape)
+    found = _reshaped(layout, tuple(shape))
+    if isinstance(found, str):
+        raise LayoutError(found)
+    return found
+
+
+@cached_per_machine(REMEMBERED)
+def _reshaped(layout: Layout, shape: tuple[int, ...]) -> Layout | str:
+    """The layout, or what stands in the way. A search asks for few of them many times."""
+    try:
+        return _seen_as(layout, shape)
+    except LayoutError as error:
+        return str(error)
+
+
+def _seen_as(layout: Layout, shape: tuple[int, ...]) -> Layout:
     if prod(shape) != layout.size:
         raise LayoutError(f"cannot reshape {layout.shape} to {shape}")
     result_dims: list[tuple[Digit, ...]] = []

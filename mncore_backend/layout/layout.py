@@ -172,25 +172,27 @@ def validate(layout: Layout) -> None:
             raise LayoutError(f"extents, sizes and strides must be positive in {layout}")
         if prod(d.size for d in digits) < extent:
             raise LayoutError(f"digits of {_dimension_text(digits)} hold fewer than {extent} values")
-    for axis in HARDWARE_AXES:
-        _validate_hardware(layout, axis)
+    used: dict[Axis, int] = {}
+    addresses: list[Digit] = []
+    for digit in layout.digits():
+        if digit.size > 1 and digit.axis is Axis.ADDRESS:
+            addresses.append(digit)
+        elif digit.size > 1:
+            used[digit.axis] = used.get(digit.axis, 0) | _free_bits(layout, digit, used.get(digit.axis, 0))
     below = 1
-    for digit in sorted((d for d in layout.digits() if d.axis is Axis.ADDRESS and d.size > 1), key=lambda d: d.stride):
+    for digit in sorted(addresses, key=lambda d: d.stride):
         if digit.stride % below:  # else address // stride % size is not the value of the digit below
             raise LayoutError(f"address digit {digit} overlaps others in {layout}, or is no multiple of {below}")
         below = digit.size * digit.stride
 
 
-def _validate_hardware(layout: Layout, axis: Axis) -> None:
-    used = 0
-    for digit in layout.digits():
-        if digit.axis is not axis or digit.size == 1:
-            continue
-        if digit.size & (digit.size - 1) or digit.stride & (digit.stride - 1):
-            raise LayoutError(f"digit {digit} of a hardware axis must have powers of two as size and stride")
-        bits = (digit.size - 1) * digit.stride
-        if bits >= chip().axis_size[axis]:
-            raise LayoutError(f"digit {digit} exceeds the {chip().axis_size[axis]} coordinates of {axis.value}")
-        if used & bits:
-            raise LayoutError(f"digit {digit} selects a coordinate of {axis.value} twice in {layout}")
-        used |= bits
+def _free_bits(layout: Layout, digit: Digit, used: int) -> int:
+    """Bits of a hardware coordinate that a digit selects. Raises LayoutError if it cannot, or they are `used`."""
+    if digit.size & (digit.size - 1) or digit.stride & (digit.stride - 1):
+        raise LayoutError(f"digit {digit} of a hardware axis must have powers of two as size and stride")
+    bits = (digit.size - 1) * digit.stride
+    if bits >= chip().axis_size[digit.axis]:
+        raise LayoutError(f"digit {digit} exceeds the {chip().axis_size[digit.axis]} coordinates of {digit.axis.value}")
+    if used & bits:
+        raise LayoutError(f"digit {digit} selects a coordinate of {digit.axis.value} twice in {layout}")
+    return bits

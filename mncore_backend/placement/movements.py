@@ -71,15 +71,25 @@ class Movements:
     def __init__(self, hope: float = 1.0) -> None:
         self.hope = hope
         self.exact: dict[Movement, Resources] = {}
+        self._relayouts: dict[tuple[Layout, Layout], tuple[Movement, float] | None] = {}
 
     def steps(self, movement: Movement) -> float:
         """The exact price, or a hopeful one."""
         known = self.exact.get(movement)
         return self.hope * movement.rough.total if known is None else known.total
 
+    def relayout(self, source: Layout, target: Layout) -> tuple[Movement, float] | None:
+        """The relayout between two layouts and its price; None if nothing moves. Many plans ask for the same."""
+        key = source, target
+        if key not in self._relayouts:
+            movement = None if same_places(source, target) else Movement(source, target)
+            self._relayouts[key] = None if movement is None else (movement, self.steps(movement))
+        return self._relayouts[key]
+
     def learn(self, movements: Iterable[Movement], plan: Plan = list) -> None:
         """Find out exact prices where they are not known. `plan` is given all that will be planned, to do it ahead."""
         wanted = {movement: movement.requests() for movement in movements if movement not in self.exact}
+        self._relayouts.clear()
         plan([request for requests in wanted.values() for request in requests])
         for movement, requests in wanted.items():
             self.exact[movement] = sum((_resources(request.cost()) for request in requests), NOTHING)

@@ -6,7 +6,7 @@ from functools import cached_property
 from heapq import heappush, heappushpop
 from typing import NamedTuple
 
-from mnc.mncore_backend.distribution import Contraction, ContractionPlan, same_places
+from mnc.mncore_backend.distribution import Contraction, ContractionPlan
 from mnc.mncore_backend.distribution.candidates import (
     Candidate,
     general_plans,
@@ -84,18 +84,18 @@ class ProductPrices:
 
         Plans are looked at in the order of what they cost wherever factors are, and movements only add to that.
         """
-        own = self.plans(problem)
+        own, moves = self.plans(problem), _Moves(problem, self.movements, self.weights)
         own = [plan for plan in own if wanted(plan.plan)] or own if wanted is not None else own
         found: list[tuple[float, int, PricedPlan]] = []
         for number, priced in enumerate(own):
             if len(found) == count and priced.price >= -found[0][0]:
                 break
-            moved = list(self._movements(problem, priced.plan))
-            price = priced.price + sum(self.weights[part.kind] * part.steps for part in moved)
+            price = priced.price + moves.price(priced.plan)
             if len(found) == count and price >= -found[0][0]:
                 continue
             total = price + (0.0 if ahead is None else ahead(priced.plan))
-            entry = -total, -number, PricedPlan(priced.plan, [*priced.parts, *moved], price, self.weights)
+            parts = [*priced.parts, *moves.parts(priced.plan)]
+            entry = -total, -number, PricedPlan(priced.plan, parts, price, self.weights)
             if len(found) < count:
                 heappush(found, entry)
             else:
@@ -117,19 +117,57 @@ class ProductPrices:
         following = _cheapest(_count(problem, plans_where_left_is(problem)), self.weights)
         return sorted([*self._own[key], *following], key=lambda own: own.price) if following else self._own[key]
 
-    def _movements(self, problem: Contraction, plan: ContractionPlan) -> Iterator[Part]:
-        pairs = [(problem.left, plan.left), (problem.right, plan.right)]
-        moved = [(o.layout, layout) for o, layout in pairs if o.layout is not None and o.windows is None]
-        if problem.home is not None:
-            moved.append((plan.result, problem.home))
-        for source, target in moved:
-            if not same_places(source, target):
-                movement = Movement(source, target)
-                yield Part("moves", self.movements.steps(movement), movement)
-        if problem.left.windows is not None and problem.left.layout is not None:
-            digits = tuple(plan.digits.get(d, ()) for d in range(len(problem.extents)))
-            movement = Movement(problem.left.layout, plan.left, problem.left.windows, problem.extents, digits)
-            yield Part("halos", self.movements.steps(movement), movement)
+
+class _Moves:
+    """The movements that plans of one product need. Many plans have a layout of a factor or the result in common, the
+    same object, so that a price is found out once."""
+
+    def __init__(self, problem: Contraction, movements: Movements, weights: Weights) -> None:
+        self.problem, self.movements, self.weights = problem, movements, weights
+        self._prices: tuple[dict[int, float], ...] = {}, {}, {}
+        plain = [
+            i for i, own in enumerate((problem.left, problem.right)) if own.layout is not None and own.windows is None
+        ]
+        self._moved = [*plain, 2] if problem.home is not None else plain
+        self._has_windows = problem.left.windows is not None and problem.left.layout is not None
+
+    def price(self, plan: ContractionPlan) -> float:
+        """The weighted steps of all movements."""
+        total = 0.0
+        layouts = plan.left, plan.right, plan.result
+        for i in self._moved:
+            known, layout = self._prices[i], layouts[i]
+            price = known.get(id(layout))
+            if price is None:
+                found = self._relayout(i, layout)
+                price = known[id(layout)] = 0.0 if found is None else self.weights["moves"] * found[1]
+            total += price
+        return total + self.weights["halos"] * self._halos(plan).steps if self._has_windows else total
+
+    def parts(self, plan: ContractionPlan) -> Iterator[Part]:
+        """All movements."""
+        layouts = plan.left, plan.right, plan.result
+        for i in self._moved:
+            if (found := self._relayout(i, layouts[i])) is not None:
+                yield Part("moves", found[1], found[0])
+        if self._has_windows:
+            yield self._halos(plan)
+
+    def _relayout(self, number: int, layout: Layout) -> tuple[Movement, float] | None:
+        """Between where a factor is, or the result has to be, and where a plan has it."""
+        if number == 2:
+            assert self.problem.home is not None
+            return self.movements.relayout(layout, self.problem.home)
+        held = (self.problem.left, self.problem.right)[number].layout
+        assert held is not None
+        return self.movements.relayout(held, layout)
+
+    def _halos(self, plan: ContractionPlan) -> Part:
+        factor = self.problem.left
+        assert factor.layout is not None and factor.windows is not None
+        digits = tuple(plan.digits.get(d, ()) for d in range(len(self.problem.extents)))
+        movement = Movement(factor.layout, plan.left, factor.windows, self.problem.extents, digits)
+        return Part("halos", self.movements.steps(movement), movement)
 
 
 def _count(problem: Contraction, plans: Iterable[Candidate]) -> list[tuple[ContractionPlan, list[Part]]]:

@@ -1,7 +1,7 @@
 """Products get a place: what is known of a contraction by now, its plans, and what taking one of them settles."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from mnc.mncore_backend.distribution import Contraction, ContractionPlan, Operand
 from mnc.mncore_backend.distribution.contraction import Compared, least_cost, plan_contraction
@@ -25,6 +25,7 @@ class Products:
     rules: Rules
     decide: Decide = lambda _, __: 0
     compare: bool = False
+    _known: dict[tuple[int | Layout | None, ...], Contraction] = field(default_factory=dict, repr=False, compare=False)
 
     def place(self, state: State, number: int, op: Product) -> None:
         """Take the cheapest plan."""
@@ -45,19 +46,29 @@ class Products:
     def known(self, state: State, op: Product) -> Contraction:
         """What is known of a contraction by now."""
         home = None if op.updates is None else state.layouts.get(op.updates)
-        factors = (self._factor(state, own, use) for own, use in self._uses(op))
-        left, right = factors
-        return replace(op.contraction, left=left, right=right, home=home, policy=self.rules.policy)
+        left, right = (self._place(state, use) for use in (op.left, op.right))
+        key = op.result, left, right, home
+        if key not in self._known:
+            self._known[key] = replace(
+                op.contraction,
+                left=self._factor(op.contraction.left, op.left, left),
+                right=self._factor(op.contraction.right, op.right, right),
+                home=home,
+                policy=self.rules.policy,
+            )
+        return self._known[key]
 
     @staticmethod
-    def _uses(op: Product) -> tuple[tuple[Operand, Use], tuple[Operand, Use]]:
-        return (op.contraction.left, op.left), (op.contraction.right, op.right)
-
-    @staticmethod
-    def _factor(state: State, operand: Operand, use: Use) -> Operand:
+    def _place(state: State, use: Use) -> Layout | None:
+        """Where a factor is by now, or the tensor that is read through windows."""
         if use.source is not None:
-            return replace(operand, layout=state.layouts.get(use.source))
-        layout = state.layouts.get(use.tensor) if use.is_direct else None
+            return state.layouts.get(use.source)
+        return state.layouts.get(use.tensor) if use.is_direct else None
+
+    @staticmethod
+    def _factor(operand: Operand, use: Use, layout: Layout | None) -> Operand:
+        if use.source is not None:
+            return replace(operand, layout=layout)
         return replace(operand, layout=layout, in_parts=layout is None and use.in_parts)
 
     def take(self, state: State, number: int, op: Product, plan: ContractionPlan) -> None:

@@ -17,7 +17,6 @@ from mnc.mncore_backend.distribution import (
     place_of_box,
     project,
     roomy_iteration,
-    same_places,
 )
 from mnc.mncore_backend.distribution.costs import relayout_steps
 from mnc.mncore_backend.distribution.lookups import choices, in_parts
@@ -87,9 +86,8 @@ class Rules:
         """Pay for a relayout."""
         if self.movements is None:
             state.price += relayout_steps(source, target)
-        elif not same_places(source, target):
-            movement = Movement(source, target)
-            state.pay("moves", self.movements.steps(movement), movement)
+        elif (found := self.movements.relayout(source, target)) is not None:
+            state.pay("moves", found[1], found[0])
 
     def pay_tiles(
         self, state: State, source: Layout, windows: Windows, extents: tuple[int, ...], digits: Sequence[Digits]

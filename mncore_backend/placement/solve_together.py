@@ -70,7 +70,8 @@ def solutions(
             state.weigh(WEIGHTS)  # so that prices can be compared
         return sorted(found, key=lambda state: state.price)
 
-    found, movements = [state for weights in ALL for state in search(Movements(), weights)], Movements(hope=HOPE)
+    rough, movements = Movements(), Movements(hope=HOPE)
+    found = [state for weights in ALL for state in search(rough, weights)]
     if traces is not None:
         traces.planned = movements.exact
     with_room = [state for state in found if has_room(problem, state)]
@@ -116,5 +117,20 @@ def _shortest(found: Sequence[State], movements: Movements, plan: Plan) -> list[
     distinct = {repr(sorted(state.placed.items())): state for state in reversed(found)}.values()
     ordered = sorted(distinct, key=lambda state: promised[id(state)])[:PLANNED]
     close = [state for state in ordered if promised[id(state)] <= CLOSE * promised[id(ordered[0])]]
-    movements.learn([movement for state in close for movement in state.movements], plan)
-    return sorted(close, key=lambda state: duration(state, movements.exact))
+    planned: list[State] = []
+    for state in close:
+        if planned and len(state.movements) > FEW and not _may_be_shorter(state, planned, movements):
+            continue
+        movements.learn(state.movements, plan)
+        planned.append(state)
+    return sorted(planned, key=lambda state: duration(state, movements.exact))
+
+
+def _may_be_shorter(state: State, planned: Sequence[State], movements: Movements) -> bool:
+    """Whether a solution of many movements may take less time than those that are planned, if what is not planned is as
+    much cheaper than its rough price as other movements are."""
+    least = min(duration(other, movements.exact) for other in planned)
+    known = {movement for other in planned for movement in other.movements}
+    ratio = sum(movements.exact[m].total for m in known) / max(1.0, sum(m.rough.total for m in known))
+    guessed = {m: movements.exact.get(m, m.rough * min(1.0, ratio)) for m in state.movements}
+    return duration(state, guessed) < least
