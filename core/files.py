@@ -25,6 +25,20 @@ def cannot_write(path: Path | str, error: OSError, hint: str | None = None) -> C
     return CompileError(f"cannot write '{path}': {error.strerror or error}", hint=hint or "choose another place")
 
 
+@contextlib.contextmanager
+def no_empty_directories(path: Path) -> Iterator[None]:
+    """Whatever goes wrong, directories on the way to `path`, itself included, that are made inside the block and stay
+    empty go away again."""
+    new = [directory for directory in (path, *path.parents) if not directory.exists()]
+    try:
+        yield
+    except BaseException:
+        for directory in new:
+            with contextlib.suppress(OSError):  # not made yet, or not empty
+                directory.rmdir()
+        raise
+
+
 def _lock(handle: int) -> bool:
     """Lock an open file or directory without waiting; False if another process holds it."""
     try:

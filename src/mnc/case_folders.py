@@ -13,7 +13,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from mnc.core.diagnostics import CompileError
-from mnc.core.files import whole_file
+from mnc.core.files import no_empty_directories, whole_file
 from mnc.lowering.onnx_to_graph.dynamic_shapes import fix_inputs
 from mnc.lowering.onnx_to_graph.onnx_file import read_proto
 from mnc.lowering.onnx_to_graph.proto_checks import check_tensor
@@ -52,13 +52,14 @@ def write_case(directory: Path, case: Case, file_name: str = MODEL_NAMES[0]) -> 
     data = folder / f"{_DATA_SET}0"
     try:
         shutil.rmtree(data, ignore_errors=True)
-        data.mkdir(parents=True, exist_ok=True)
-        with whole_file(folder / file_name, "choose another directory with -o") as file:
-            file.write(case.model.SerializeToString())
-        for role, arrays in (("input", case.inputs), ("output", case.outputs)):
-            for i, (name, array) in enumerate(arrays.items()):
-                with whole_file(data / f"{role}_{i}.pb", "choose another directory with -o") as file:
-                    file.write(onnx.numpy_helper.from_array(array, name).SerializeToString())
+        with no_empty_directories(data):
+            data.mkdir(parents=True, exist_ok=True)
+            with whole_file(folder / file_name, "choose another directory with -o") as file:
+                file.write(case.model.SerializeToString())
+            for role, arrays in (("input", case.inputs), ("output", case.outputs)):
+                for i, (name, array) in enumerate(arrays.items()):
+                    with whole_file(data / f"{role}_{i}.pb", "choose another directory with -o") as file:
+                        file.write(onnx.numpy_helper.from_array(array, name).SerializeToString())
     except OSError as error:
         message = f"cannot write {folder}: {error.strerror}"
         raise CompileError(message, hint="choose another directory with -o") from None

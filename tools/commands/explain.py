@@ -56,6 +56,9 @@ def command(
     all decisions about layouts are printed, or with --node those about one node: where its result lives, what that
     costs, the other candidates, and why they lost.
     """
+    if build.is_file() and build.suffix in (".onnx", ".pb", ".mlir", ".vsm"):
+        message = f"'{build}' is neither a build directory nor a trace of decisions"
+        raise CompileError(message, hint="mnc compile MODEL -o DIR --report; then mnc explain DIR")
     if build.suffix == ".json" or build.is_file():
         if any(question is not None for question in (step, tensor, why_layout, why_not_fused, loops or None)):
             raise CompileError("a trace of decisions answers --node only", hint="give a build directory instead")

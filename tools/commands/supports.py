@@ -1,10 +1,12 @@
 """mnc supports: what of a model the compiler would refuse, all of it at once."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
+from mnc.core.diagnostics import CompileError
 from mnc.tools.commands.shared import SHAPE_HELP, parse_shapes
 
 
@@ -19,6 +21,8 @@ def command(model: str, shapes: tuple[str, ...]) -> None:
     from mnc.core.context import make_context
     from mnc.lowering.onnx_to_graph.refusals import find_refusals
 
+    if not Path(model).is_file():
+        raise CompileError(f"cannot read '{model}': there is no such file", hint="check the path")
     found = find_refusals(model, make_context(), parse_shapes(shapes))
     if found.module is not None:
         found.refused += _later_refusals(found.module)
@@ -34,7 +38,6 @@ def command(model: str, shapes: tuple[str, ...]) -> None:
 
 def _later_refusals(module: Any) -> list[Any]:
     """What the stages without hardware refuse, of which only the first is known."""
-    from mnc.core.diagnostics import CompileError
     from mnc.options import Options
     from mnc.stages import stage_pipeline
 

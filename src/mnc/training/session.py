@@ -15,7 +15,7 @@ from rich.table import Table
 
 from mnc.core import events
 from mnc.core.diagnostics import CompileError
-from mnc.core.files import remove_leftovers, sole_use, whole_file
+from mnc.core.files import no_empty_directories, remove_leftovers, sole_use, whole_file
 from mnc.options import Options, Precision
 from mnc.progress_bar import progress_bar
 from mnc.training.curve import draw_curve
@@ -51,9 +51,10 @@ class Session:
 
     def run(self) -> None:
         """Train, show, save; raises CompileError for what the user can mend."""
-        self._check_output()
-        with sole_use(self.output, "training"):
-            self._run(Console())
+        with no_empty_directories(self.output):
+            self._check_output()
+            with sole_use(self.output, "training"):
+                self._run(Console())
 
     def _run(self, console: Console) -> None:
         data = self._data(self._side())

@@ -41,6 +41,21 @@ def test_bytes_that_are_no_text(shell: Shell) -> None:
         assert_refused(shell(*command, "in.bin"), "in.bin", "hint")
 
 
+def test_a_model_that_is_not_there(shell: Shell) -> None:
+    for command in (("supports",), ("compile",), ("check",)):
+        assert_refused(shell("mnc", *command, "lost.onnx"), "lost.onnx", "hint")
+
+
+def test_a_model_is_not_explained_before_it_is_compiled(shell: Shell) -> None:
+    onnx.save(tiny(), shell.directory / "model.onnx")
+    assert_refused(shell("mnc", "explain", "model.onnx"), "'model.onnx' is neither a build directory", "mnc compile")
+
+
+def test_training_that_cannot_begin_leaves_no_directory(shell: Shell) -> None:
+    assert_refused(shell("mnc", "train", "--data", "lost"), "there is no data set 'lost'")
+    assert not list(shell.directory.iterdir())
+
+
 def test_the_mark_that_editors_set_in_front_of_a_text(shell: Shell) -> None:
     (shell.directory / "in.vsm").write_bytes(b"\xef\xbb\xbfnop\r\nlpassa $peid $lr0\r\n")
     for command in (("asm", "check"), ("asm", "fmt"), ("run",)):

@@ -14,7 +14,7 @@ import pytest
 
 from mnc import checksums
 from mnc.core.diagnostics import CompileError
-from mnc.core.files import PARTIAL, partial_directory, remove_leftovers, sole_use, whole_file
+from mnc.core.files import PARTIAL, no_empty_directories, partial_directory, remove_leftovers, sole_use, whole_file
 
 
 def test_a_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
@@ -52,6 +52,20 @@ def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script, tmp_path / "model.onnx"], capture_output=True, text=True)
     assert "cannot write" in done.stderr and "model.onnx" in done.stderr
     assert not os.listdir(tmp_path)
+
+
+def test_directories_that_stay_empty_go_away(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    for path, rest in ("old/new/newest", {"old"}), ("kept/new", {"old", "kept", "kept/file"}):
+        with pytest.raises(KeyError), no_empty_directories(tmp_path / path):
+            (tmp_path / path).mkdir(parents=True)
+            if path == "kept/new":
+                (tmp_path / "kept/file").touch()
+            raise KeyError
+        assert {str(found.relative_to(tmp_path)) for found in tmp_path.rglob("*")} == rest
+    with no_empty_directories(tmp_path / "fine"):
+        (tmp_path / "fine").mkdir()
+    assert (tmp_path / "fine").exists()
 
 
 def test_what_a_killed_process_leaves_is_removed(tmp_path: Path) -> None:
