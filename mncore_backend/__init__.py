@@ -1,11 +1,11 @@
 """From hardware operations to text, and running the text. Imports nothing: its leaves are used by lower layers."""
 
 PASSES: dict[str, str] = {
-    "allocate-buffers": "mnc.mncore_backend.allocate:AllocateBuffers",
-    "plan-movements": "mnc.mncore_backend.selection.plan_movements:PlanMovements",
-    "schedule": "mnc.mncore_backend.schedule:Schedule",
-    "select-instructions": "mnc.mncore_backend.selection.select:SelectInstructions",
-    "spill-buffers": "mnc.mncore_backend.residency.spill_buffers:SpillBuffers",
-    "verify-schedule": "mnc.mncore_backend.verify:VerifySchedule",
+    "allocate-buffers": "mnc.mncore_backend.codegen.allocate_buffers:AllocateBuffers",
+    "plan-movements": "mnc.mncore_backend.codegen.selection.plan_movements:PlanMovements",
+    "schedule": "mnc.mncore_backend.codegen.schedule:Schedule",
+    "select-instructions": "mnc.mncore_backend.codegen.selection.select:SelectInstructions",
+    "spill-buffers": "mnc.mncore_backend.codegen.residency.spill_buffers:SpillBuffers",
+    "verify-schedule": "mnc.mncore_backend.codegen.verify_schedule:VerifySchedule",
 }
 """Pass name -> import path ``package.module:ClassName``."""

@@ -1,4 +1,4 @@
-"""Fit what a step of each kind counts to what compiled programs take: `mncore_backend/placement/weights.py`.
+"""Fit what a step of each kind counts to what compiled programs take: `mncore_backend/placement/cost/weights.py`.
 
     python scripts/fit_weights.py [MODEL...]
 
@@ -18,10 +18,10 @@ from scipy.optimize import nnls
 
 import mnc
 from mnc.lowering.linalg_to_spmd import assign_layouts
-from mnc.mncore_backend.placement import search
+from mnc.mncore_backend.placement.cost.weights import WEIGHTS
 from mnc.mncore_backend.placement.problem import Problem
-from mnc.mncore_backend.placement.state import State
-from mnc.mncore_backend.placement.weights import WEIGHTS
+from mnc.mncore_backend.placement.solve import search
+from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.target import CYCLES_PER_STEP
 from mnc.options import Options
 

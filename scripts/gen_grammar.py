@@ -7,7 +7,7 @@ from typing import Any
 
 from generated import main
 
-from mnc.mncore_backend.isa import OPCODES, Unit
+from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 
 PATH = Path(__file__).resolve().parent.parent / "editors" / "vscode" / "syntaxes" / "vsm.tmLanguage.json"
 _SCOPES = {

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from generated import main
 
-from mnc.mncore_backend.machine_drawing import hierarchy_svg
-from mnc.mncore_backend.machine_report import sections, to_markdown
+from mnc.mncore_backend.target.drawing import hierarchy_svg
+from mnc.mncore_backend.target.report import sections, to_markdown
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 HEAD = """# MN-Core 2 in numbers

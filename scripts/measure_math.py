@@ -15,14 +15,14 @@ import numpy as np
 from generated import main
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.allocation import allocate
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.allocation import allocate
+from mnc.mncore_backend.codegen.scheduling import schedule
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.kernels.math import elementary, power
 from mnc.mncore_backend.kernels.math.approximations import APPROXIMATIONS
 from mnc.mncore_backend.kernels.vector import Access, Body, Output, VectorKernel, emit_vector
 from mnc.mncore_backend.program import LOCAL_MEMORY, Builder, Program
-from mnc.mncore_backend.scheduling import schedule
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "transcendentals.md"
 PES = (8, 8, 16, 4)

@@ -11,7 +11,7 @@ from price_samples import Sample, from_models
 
 from mnc.compiler import import_model
 from mnc.core.context import make_context
-from mnc.mncore_backend.distribution import contraction
+from mnc.mncore_backend.placement.candidates import contraction
 from mnc.options import Options
 from mnc.stages import Pipeline, stage_pipeline
 
@@ -36,7 +36,7 @@ _TRANSLATED: dict[str, tuple[str, Callable[..., Any]]] = {
     "reduce_steps": ("reduction", lambda result, partial, **_: (result, tuple(partial))),
     "arrival_steps": ("arrival", lambda layout: layout),
 }
-"""Functions of `distribution.contraction` that ask for a price -> kind, and what of the arguments is kept."""
+"""Functions of `candidates.contraction` that ask for a price -> kind, and what of the arguments is kept."""
 
 
 def recorded(models: Collection[str] = MODELS) -> dict[str, dict[str, list[Sample]]]:

@@ -9,10 +9,11 @@ from math import prod
 from typing import Any
 
 from mnc.mncore_backend import pricing
-from mnc.mncore_backend.distribution.boxes import Box, place_of_box
-from mnc.mncore_backend.distribution.policy import SPLIT_AXES
-from mnc.mncore_backend.distribution.reshapes import reshaped
-from mnc.mncore_backend.distribution.space import (
+from mnc.mncore_backend.layout import Axis, Layout, LayoutError, canonical, parse, reshape
+from mnc.mncore_backend.placement.candidates.boxes import Box, place_of_box
+from mnc.mncore_backend.placement.candidates.policy import SPLIT_AXES
+from mnc.mncore_backend.placement.candidates.reshapes import reshaped
+from mnc.mncore_backend.placement.candidates.space import (
     LANE_COUNT,
     LANES,
     Digits,
@@ -25,9 +26,8 @@ from mnc.mncore_backend.distribution.space import (
     spread_bits,
     with_addresses,
 )
-from mnc.mncore_backend.distribution.tiles import tile_digits
-from mnc.mncore_backend.distribution.windows import Window, Windows, source_layout, tiled_layout
-from mnc.mncore_backend.layout import Axis, Layout, LayoutError, canonical, parse, reshape
+from mnc.mncore_backend.placement.candidates.tiles import tile_digits
+from mnc.mncore_backend.placement.candidates.windows import Window, Windows, source_layout, tiled_layout
 from mnc.mncore_backend.pricing import Resources
 
 EXTENTS = (

@@ -5,9 +5,7 @@ from collections import Counter
 import numpy as np
 from price_samples import Sample
 
-from mnc.mncore_backend.distribution.space import same_places
-from mnc.mncore_backend.distribution.windows import tile
-from mnc.mncore_backend.isa import OPCODES, Unit
+from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.movement.estimate import count
 from mnc.mncore_backend.movement.gather import plan_gather
@@ -17,6 +15,8 @@ from mnc.mncore_backend.movement.relayout import plan_relayout
 from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.movement.scope import Index
 from mnc.mncore_backend.movement.store import plan_store
+from mnc.mncore_backend.placement.candidates.space import same_places
+from mnc.mncore_backend.placement.candidates.windows import tile
 from mnc.mncore_backend.pricing import Resources
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, MachineOp, Program
 from mnc.mncore_backend.target import chip

@@ -29,7 +29,7 @@ def _emit_vsm(path: str) -> str:
     from mnc.core.context import make_context
     from mnc.core.opt_driver import errors_in, parse_module
     from mnc.dialects.mncore.target import reading
-    from mnc.mncore_backend.emit import emit_module
+    from mnc.mncore_backend.codegen.emit import emit_module
 
     context, text = make_context(), read_text(path)
     with reading(text):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mnc.core.bindings import ir
-from mnc.mncore_backend.trips import Slice
+from mnc.mncore_backend.codegen.trips import Slice
 
 SLICE, TRIPS = "mncore.slice", "mncore.trips"
 """On an argument, result or image: which part of a tensor each trip takes. On a function: the number of trips."""

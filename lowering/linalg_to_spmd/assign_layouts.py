@@ -22,20 +22,20 @@ from mnc.lowering.linalg_to_spmd.layout_attributes import MATRIX, OPERANDS, PART
 from mnc.lowering.linalg_to_spmd.pose_placement import Poser
 from mnc.lowering.linalg_to_spmd.recorded import decide_plan, pinned_plans, record_plans
 from mnc.lowering.linalg_to_spmd.streaming import PARTS
-from mnc.mncore_backend.allocation import CapacityError
-from mnc.mncore_backend.distribution import ContractionPlan, Preference, policy_of
-from mnc.mncore_backend.distribution.problem import half_memory
+from mnc.mncore_backend.codegen.allocation import CapacityError
 from mnc.mncore_backend.movement.ahead import Request, plan_ahead
-from mnc.mncore_backend.placement.joins import bring_parts
+from mnc.mncore_backend.placement.candidates import ContractionPlan, Preference, policy_of
+from mnc.mncore_backend.placement.candidates.problem import half_memory
+from mnc.mncore_backend.placement.preferences import NEXT, TOGETHER
 from mnc.mncore_backend.placement.problem import Problem, Product
-from mnc.mncore_backend.placement.room import available, longs, most_held
-from mnc.mncore_backend.placement.search import Pinned
-from mnc.mncore_backend.placement.solve_in_order import solve_in_order
-from mnc.mncore_backend.placement.solve_together import MIXED, PURE, solutions
-from mnc.mncore_backend.placement.state import Placed, State
-from mnc.mncore_backend.placement.trace import Traces, in_order
-from mnc.mncore_backend.placement.trace_json import trace_json
-from mnc.mncore_backend.preferences import NEXT, TOGETHER
+from mnc.mncore_backend.placement.refine.joins import bring_parts
+from mnc.mncore_backend.placement.refine.solve_together import MIXED, PURE, solutions
+from mnc.mncore_backend.placement.solve.room import available, longs, most_held
+from mnc.mncore_backend.placement.solve.search import Pinned
+from mnc.mncore_backend.placement.solve.solve_in_order import solve_in_order
+from mnc.mncore_backend.placement.solve.state import Placed, State
+from mnc.mncore_backend.placement.trace.trace import Traces, in_order
+from mnc.mncore_backend.placement.trace.trace_json import trace_json
 from mnc.mncore_backend.program import LOCAL_MEMORY
 from mnc.mncore_backend.target import chip
 
@@ -74,7 +74,7 @@ class AssignLayouts(Pass):
 
     Constant factors that take more than ``whole`` long words of a PE (0: half of a local memory) come in parts of
     half of it. ``prefer`` names
-    what counts beyond prices, see `mncore_backend/distribution/policy.py`.
+    what counts beyond prices, see `mncore_backend/placement/candidates/policy.py`.
     """
 
     name = "assign-layouts"

@@ -3,8 +3,8 @@
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input, read_generic, shape_of
 from mnc.lowering.linalg_to_spmd.streaming import may_come_in_parts
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand
-from mnc.mncore_backend.distribution import Access, Operand
 from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.placement.candidates import Access, Operand
 
 
 def iteration_access(operand: Input) -> Access:

@@ -20,7 +20,8 @@ from mnc.lowering.linalg_to_spmd.rearranging import window_map
 from mnc.lowering.linalg_to_spmd.streaming import contracted_first, streamed_factor
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, windowed
 from mnc.lowering.linalg_to_spmd.words import word_attribute, word_bits, word_type
-from mnc.mncore_backend.distribution import (
+from mnc.mncore_backend.layout import Axis, Layout, parse
+from mnc.mncore_backend.placement.candidates import (
     Access,
     Digits,
     project,
@@ -28,8 +29,7 @@ from mnc.mncore_backend.distribution import (
     source_layout,
     tile,
 )
-from mnc.mncore_backend.distribution.lookups import Choice
-from mnc.mncore_backend.layout import Axis, Layout, parse
+from mnc.mncore_backend.placement.candidates.lookups import Choice
 
 NEUTRAL = {
     ("sum", True): 0.0, ("max", True): float("-inf"), ("min", True): float("inf"), ("prod", True): 1.0,

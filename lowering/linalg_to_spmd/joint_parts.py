@@ -20,10 +20,10 @@ from mnc.lowering.linalg_to_spmd.reading import Generic, Input, shape_of, splat_
 from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES, is_part_of_dram
 from mnc.lowering.linalg_to_spmd.streaming import Range, contracted_first, elements_of, part_constant, part_layout
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, tiled_operands
-from mnc.mncore_backend.distribution import Access, Digits, tile
-from mnc.mncore_backend.distribution.joint import Factor, JointCut, joint_cut
-from mnc.mncore_backend.distribution.windows import tiled_access, tiled_layout
 from mnc.mncore_backend.layout import Axis, Digit, Layout
+from mnc.mncore_backend.placement.candidates import Access, Digits, tile
+from mnc.mncore_backend.placement.candidates.joint import Factor, JointCut, joint_cut
+from mnc.mncore_backend.placement.candidates.windows import tiled_access, tiled_layout
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from mnc.lowering.linalg_to_spmd.placed import Local, make_local
 from mnc.lowering.linalg_to_spmd.reading import Generic
 from mnc.lowering.linalg_to_spmd.scalars import EQ, ULT, compare_words
 from mnc.lowering.linalg_to_spmd.words import word_type
-from mnc.mncore_backend.distribution import Digits, project
-from mnc.mncore_backend.distribution.lookups import Choice, choices
 from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.placement.candidates import Digits, project
+from mnc.mncore_backend.placement.candidates.lookups import Choice, choices
 
 
 def choices_of(generic: Generic, digits: Sequence[Digits], table: Layout | None) -> list[Choice] | None:

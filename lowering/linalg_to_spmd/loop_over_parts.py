@@ -26,8 +26,8 @@ from mnc.lowering.linalg_to_spmd.part_writing import part_of, write_part
 from mnc.lowering.linalg_to_spmd.reading import is_tensor, shape_of, splat_value
 from mnc.lowering.linalg_to_spmd.slices import Ranges
 from mnc.lowering.linalg_to_spmd.tile_regions import rounded
+from mnc.mncore_backend.codegen.trips import Slice
 from mnc.mncore_backend.pricing import Resources
-from mnc.mncore_backend.trips import Slice
 
 MOST_TRIPS = 256
 FEW = 16

@@ -7,8 +7,8 @@ from typing import Any
 from mnc.core.bindings import affine, arith, ir
 from mnc.lowering.linalg_to_spmd.scalars import on_words
 from mnc.lowering.linalg_to_spmd.words import word_attribute
-from mnc.mncore_backend.distribution import Access, Digits
 from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.placement.candidates import Access, Digits
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from mnc.lowering.linalg_to_spmd.reading import Generic, is_tensor, read_generic
 from mnc.lowering.linalg_to_spmd.rearranging import LARGE, RESHAPES
 from mnc.lowering.linalg_to_spmd.slices import Ranges, equal_cuts, joined
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
-from mnc.mncore_backend.distribution import Contraction, Stages, Window, project, stages
-from mnc.mncore_backend.distribution.costs import arrival
-from mnc.mncore_backend.distribution.tiles import possible_tiles
-from mnc.mncore_backend.distribution.windows import tiled_layout
+from mnc.mncore_backend.placement.candidates import Contraction, Stages, Window, project, stages
+from mnc.mncore_backend.placement.candidates.costs import arrival
+from mnc.mncore_backend.placement.candidates.tiles import possible_tiles
+from mnc.mncore_backend.placement.candidates.windows import tiled_layout
 from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
 MOST_PARTS = 4

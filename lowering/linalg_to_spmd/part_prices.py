@@ -16,11 +16,11 @@ from mnc.lowering.linalg_to_spmd.part_demands import Demand, loaded_per_step
 from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic
 from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
-from mnc.mncore_backend.distribution import Contraction, ContractionPlan
-from mnc.mncore_backend.distribution.candidates import partial_bits, possible_plans
-from mnc.mncore_backend.distribution.costs import kernel_resources
-from mnc.mncore_backend.distribution.problem import half_memory
-from mnc.mncore_backend.placement.product_prices import TOO_LARGE
+from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan
+from mnc.mncore_backend.placement.candidates.candidates import partial_bits, possible_plans
+from mnc.mncore_backend.placement.candidates.costs import kernel_resources
+from mnc.mncore_backend.placement.candidates.problem import half_memory
+from mnc.mncore_backend.placement.cost.product_prices import TOO_LARGE
 from mnc.mncore_backend.pricing import Resources, arrival, reduction
 from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 

@@ -11,8 +11,8 @@ from mnc.core.bindings import ir, memref
 from mnc.dialects.mncore import Dl, FillPadding, Gather, Relayout
 from mnc.dialects.mncore.attributes import placed_attribute
 from mnc.lowering.linalg_to_spmd.words import word_type
-from mnc.mncore_backend.distribution import Access, Tiled, default_digits, project, same_places
 from mnc.mncore_backend.layout import Layout, LayoutError, equivalent
+from mnc.mncore_backend.placement.candidates import Access, Tiled, default_digits, project, same_places
 
 
 @dataclass(frozen=True)

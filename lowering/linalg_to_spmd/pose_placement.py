@@ -34,8 +34,8 @@ from mnc.lowering.linalg_to_spmd.rearranging import (
 from mnc.lowering.linalg_to_spmd.streaming import may_come_in_parts
 from mnc.lowering.linalg_to_spmd.strides import StridesAfter, contractions_that_read, strides_of_result
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, is_read_through, tiled_operands
-from mnc.mncore_backend.distribution import Contraction
 from mnc.mncore_backend.layout import parse
+from mnc.mncore_backend.placement.candidates import Contraction
 from mnc.mncore_backend.placement.problem import (
     Loops,
     Operation,

@@ -18,8 +18,8 @@ from mnc.lowering.linalg_to_spmd.streaming import (
     ranges_attribute,
     streamed_factor,
 )
-from mnc.mncore_backend.distribution import Access, Digits, iteration_digits, with_addresses
 from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.placement.candidates import Access, Digits, iteration_digits, with_addresses
 
 
 def strings(texts: Sequence[str]) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.lowering.linalg_to_spmd.words import word_type
-from mnc.mncore_backend.distribution import Access
+from mnc.mncore_backend.placement.candidates import Access
 
 COMBINERS = {
     "arith.addf": "sum", "arith.maximumf": "max", "arith.maxnumf": "max", "arith.minimumf": "min",

@@ -18,7 +18,7 @@ from mnc.dialects.graph.attributes import to_numpy
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.reading import Input, read_generic, shape_of
 from mnc.lowering.linalg_to_spmd.words import word_bits
-from mnc.mncore_backend.distribution import Box
+from mnc.mncore_backend.placement.candidates import Box
 
 RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 PARTS = ("tensor.gather", "tensor.extract_slice", "tensor.insert_slice", "tensor.pad", "tensor.concat")

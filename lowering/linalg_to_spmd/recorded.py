@@ -6,7 +6,7 @@ from typing import Any
 
 from mnc.core.decisions import choose, fixed
 from mnc.core.recording import Candidate, decided
-from mnc.mncore_backend.distribution.contraction import Compared, ContractionPlan
+from mnc.mncore_backend.placement.candidates.contraction import Compared, ContractionPlan
 
 
 def describe(plan: ContractionPlan) -> str:

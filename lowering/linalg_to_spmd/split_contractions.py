@@ -24,10 +24,10 @@ from mnc.lowering.linalg_to_spmd.factors import factor_of
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input, read_generic, shape_of, splat_value
 from mnc.lowering.linalg_to_spmd.split_tables import pieces_of_table, read_in_pieces
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
-from mnc.mncore_backend.distribution import Contraction, ContractionPlan, plan_contraction
-from mnc.mncore_backend.distribution.costs import arrival_steps
-from mnc.mncore_backend.distribution.problem import half_memory
-from mnc.mncore_backend.distribution.space import LANE_COUNT
+from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, plan_contraction
+from mnc.mncore_backend.placement.candidates.costs import arrival_steps
+from mnc.mncore_backend.placement.candidates.problem import half_memory
+from mnc.mncore_backend.placement.candidates.space import LANE_COUNT
 from mnc.mncore_backend.program import LOCAL_MEMORY
 from mnc.mncore_backend.target import chip
 

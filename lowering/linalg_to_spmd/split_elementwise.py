@@ -15,8 +15,8 @@ from mnc.core.bindings import ir, tensor
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
 from mnc.lowering.linalg_to_spmd.rewriting import Building, copy_operation, dims_map, make_generic, read_building
-from mnc.mncore_backend.distribution.space import LANE_COUNT
 from mnc.mncore_backend.kernels.vector.emit import register_budget
+from mnc.mncore_backend.placement.candidates.space import LANE_COUNT
 
 FREE = ("arith.constant", "linalg.index")
 """Operations that are done again wherever their result is wanted."""

@@ -17,9 +17,9 @@ from mnc.core.bindings import ir
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.dialects.mncore import Constant
 from mnc.lowering.linalg_to_spmd.reading import splat_value
-from mnc.mncore_backend.distribution import Access, Digits, project
-from mnc.mncore_backend.distribution.space import LANES
 from mnc.mncore_backend.layout import Axis, Digit, Layout
+from mnc.mncore_backend.placement.candidates import Access, Digits, project
+from mnc.mncore_backend.placement.candidates.space import LANES
 
 PARTS = "mncore.parts"
 """On a contraction: number of the factor that comes in parts, and the long words per PE that a part may take."""

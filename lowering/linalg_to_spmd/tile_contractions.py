@@ -7,8 +7,9 @@ after:   %a0 = tensor.extract_slice %a[0, 0] [2048, 32]; %b0 = tensor.extract_sl
          ...
          %y = tensor.concat dim(0) (tensor.concat dim(1) %s63, ...), ...
 
-A slice of what is in DRAM is loaded by itself. Tile extents and layouts are those that `distribution/streams.py` finds
-cheapest; they are written on the products, so `assign-layouts` keeps them.
+A slice of what is in DRAM is loaded by itself. Tile extents and layouts are those that
+`mncore_backend/placement/candidates/streams.py` finds cheapest; they are written on the products, so
+`assign-layouts` keeps them.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ from mnc.lowering.linalg_to_spmd.layout_attributes import IS_PART, OPERANDS, PRE
 from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic, splat_value
 from mnc.lowering.linalg_to_spmd.slices import Ranges, joined, slice_of
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
-from mnc.mncore_backend.distribution import (
+from mnc.mncore_backend.placement.candidates import (
     Contraction,
     TilePlan,
     plan_contraction,
@@ -33,7 +34,7 @@ from mnc.mncore_backend.distribution import (
     plan_whole,
     tile_ranges,
 )
-from mnc.mncore_backend.distribution.problem import half_memory
+from mnc.mncore_backend.placement.candidates.problem import half_memory
 
 LEAST = 1 << 22
 """Multiply-adds of a product below which tiles would cost more in latencies than they hide."""

@@ -19,9 +19,9 @@ from mnc.lowering.linalg_to_spmd.demand import PARTABLE, needs, whole
 from mnc.lowering.linalg_to_spmd.part_writing import part_of, write_part
 from mnc.lowering.linalg_to_spmd.reading import read_generic, shape_of, splat_value
 from mnc.lowering.linalg_to_spmd.slices import Ranges, joined
-from mnc.mncore_backend.distribution.problem import half_memory
-from mnc.mncore_backend.distribution.space import LANE_COUNT
 from mnc.mncore_backend.layout import Axis
+from mnc.mncore_backend.placement.candidates.problem import half_memory
+from mnc.mncore_backend.placement.candidates.space import LANE_COUNT
 from mnc.mncore_backend.program import LOCAL_MEMORY
 from mnc.mncore_backend.target import chip
 

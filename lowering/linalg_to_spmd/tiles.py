@@ -7,7 +7,7 @@ from mnc.core.bindings import ir
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input, linear_form, read_generic, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import has_constant_padding, padding_low, padding_of
 from mnc.lowering.linalg_to_spmd.words import word_bits
-from mnc.mncore_backend.distribution import Window, Windows
+from mnc.mncore_backend.placement.candidates import Window, Windows
 
 
 @dataclass(frozen=True)

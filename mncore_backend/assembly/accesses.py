@@ -23,9 +23,9 @@ from mnc.mncore_backend.assembly.cycles import (
     operand_cycles,
     physical_rows,
 )
+from mnc.mncore_backend.assembly.isa import OPCODES, OpcodeInfo, Unit
 from mnc.mncore_backend.assembly.modifiers import all_l1bs, l1b_selector, l1b_set
 from mnc.mncore_backend.assembly.records import Expression, Mask, Memory, Operand
-from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Unit
 from mnc.mncore_backend.target import WRITABLE_MASKS, cached_per_machine, chip
 
 _ALL_INSTANCES = -1

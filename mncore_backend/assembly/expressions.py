@@ -4,6 +4,7 @@ import difflib
 import re
 
 from mnc.mncore_backend.assembly.errors import TokenError
+from mnc.mncore_backend.assembly.isa import OPCODES, OpcodeInfo, Port, Unit, UnknownOpcode, split_mnemonic
 from mnc.mncore_backend.assembly.operands import (
     NUMBER,
     parse_dar,
@@ -15,7 +16,6 @@ from mnc.mncore_backend.assembly.operands import (
     parse_source,
 )
 from mnc.mncore_backend.assembly.records import Expression, Literal, Mask, Operand
-from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Port, Unit, UnknownOpcode, split_mnemonic
 
 _TOKEN = re.compile(r"[^ \t]+")
 _MNEMONIC = re.compile(r"[a-z][a-z0-9]*", re.ASCII)

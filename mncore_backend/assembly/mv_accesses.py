@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from mnc.mncore_backend.assembly.accesses import Access, Agent, Cycles
+from mnc.mncore_backend.assembly.isa import OPCODES
 from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
-from mnc.mncore_backend.isa import OPCODES
 from mnc.mncore_backend.target import DAR_UNIT_LONGS, MvForm, Shape, cached_per_machine, chip
 
 

@@ -11,6 +11,7 @@ from mnc.core.garbage import no_collection
 from mnc.mncore_backend.assembly.debug_lines import parse_debug, parse_preset
 from mnc.mncore_backend.assembly.errors import AsmSyntaxError, TokenError, locate
 from mnc.mncore_backend.assembly.expressions import parse_expression
+from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.assembly.operands import NUMBER, parse_mv_operand
 from mnc.mncore_backend.assembly.records import (
     Expression,
@@ -22,7 +23,6 @@ from mnc.mncore_backend.assembly.records import (
     Transfer,
 )
 from mnc.mncore_backend.assembly.shapes import Shape, form_of
-from mnc.mncore_backend.isa import OPCODES, Unit
 
 _COMMENT = re.compile(r"[#!]")  # OPEN-05: `!` too
 _MASK_SETTING = re.compile(rf"mask(ll|l)?([rstmnk]*)[ \t]+({NUMBER})", re.ASCII)

@@ -1,12 +1,12 @@
 """Rules of single expressions, memoised: programs repeat them."""
 
 
+from mnc.mncore_backend.assembly.isa import OPCODES, OpcodeInfo, Port, Unit
 from mnc.mncore_backend.assembly.printer import print_operand
 from mnc.mncore_backend.assembly.records import LATCHES, Expression, Literal, Memory, Operand
 from mnc.mncore_backend.checker.findings import Report
 from mnc.mncore_backend.checker.operand_rules import destination_reports, mask_reports, source_reports
 from mnc.mncore_backend.checker.transfer_rules import l1bm_reports, l2bm_reports
-from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Port, Unit
 from mnc.mncore_backend.target import BAR_BITS, MATRIX_ROWS, TAGS, cached_per_machine
 
 _INTEGER_RANGES = {

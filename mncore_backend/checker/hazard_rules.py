@@ -4,10 +4,10 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from mnc.mncore_backend.assembly.accesses import ALL_CYCLES, Access, accesses, fixed_entry_cycles
+from mnc.mncore_backend.assembly.hazards import Distance, required_distance, reuse_distance
 from mnc.mncore_backend.assembly.records import Expression, MaskSetting, Memory
 from mnc.mncore_backend.checker.findings import Report, Severity
 from mnc.mncore_backend.checker.step_rules import masked_memories
-from mnc.mncore_backend.hazards import Distance, required_distance, reuse_distance
 from mnc.mncore_backend.target import WRITABLE_MASKS, chip
 
 if TYPE_CHECKING:

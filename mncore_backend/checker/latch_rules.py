@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from mnc.mncore_backend.assembly.accesses import Agent, accesses, moves_down, produced_latch
+from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.assembly.modifiers import mab_shift
 from mnc.mncore_backend.assembly.records import LATCHES, Expression, Memory
 from mnc.mncore_backend.checker.findings import Report
-from mnc.mncore_backend.isa import OPCODES, Unit
 from mnc.mncore_backend.target import chip
 
 _UNITS = {

@@ -3,9 +3,9 @@ undefined (SDM 3.6.10.3)."""
 
 from typing import NamedTuple
 
+from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.assembly.records import Expression, Memory
 from mnc.mncore_backend.checker.findings import Report
-from mnc.mncore_backend.isa import OPCODES, Unit
 
 _BANKS = (Memory.MATRIX_X, Memory.MATRIX_Y)
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnc.mncore_backend.assembly.accesses import Access, accesses
+from mnc.mncore_backend.assembly.hazards import overlap
+from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
 from mnc.mncore_backend.assembly.records import Expression, Memory, Transfer
 from mnc.mncore_backend.checker.findings import Report, Severity
-from mnc.mncore_backend.hazards import overlap
-from mnc.mncore_backend.isa import OPCODES, Unit
 
 if TYPE_CHECKING:
     from mnc.mncore_backend.checker.profiles import Known

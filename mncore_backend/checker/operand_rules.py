@@ -1,9 +1,9 @@
 """Rules of single operands: what its position takes, signs and suffixes, address range and alignment, masks."""
 
+from mnc.mncore_backend.assembly.isa import Flag, OpcodeInfo, Port, Unit
 from mnc.mncore_backend.assembly.printer import print_operand
 from mnc.mncore_backend.assembly.records import FIXED_VALUES, Mask, Memory, Operand
 from mnc.mncore_backend.checker.findings import Report
-from mnc.mncore_backend.isa import Flag, OpcodeInfo, Port, Unit
 from mnc.mncore_backend.target import MADPE_RANGE, WRITABLE_MASKS, cached_per_machine, chip
 
 _WIDE = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)

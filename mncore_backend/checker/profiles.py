@@ -10,6 +10,8 @@ from math import lcm
 from typing import NamedTuple
 
 from mnc.mncore_backend.assembly.accesses import Access, accesses, moves_down, produced_latch
+from mnc.mncore_backend.assembly.hazards import farthest_distances
+from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.assembly.records import LATCHES, Expression, Memory
 from mnc.mncore_backend.assembly.shapes import Addresses, Shape, is_relocated, step_form
 from mnc.mncore_backend.checker.expression_rules import expression_reports
@@ -17,8 +19,6 @@ from mnc.mncore_backend.checker.hazard_rules import DELAYED, within_step
 from mnc.mncore_backend.checker.latch_rules import turnaround_written
 from mnc.mncore_backend.checker.mv_rules import SHARED, bounds
 from mnc.mncore_backend.checker.step_rules import step_reports
-from mnc.mncore_backend.hazards import farthest_distances
-from mnc.mncore_backend.isa import OPCODES, Unit
 from mnc.mncore_backend.target import cached_per_machine, chip
 
 _WORD_ALIGNMENT = 4  # a 2-long

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from mnc.mncore_backend.assembly.accesses import Access, accesses, issue_group
+from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.assembly.records import Expression, Mask, MaskSetting, Memory, Operand
 from mnc.mncore_backend.checker.findings import Report
-from mnc.mncore_backend.isa import OPCODES, Unit
 
 _MAU_UNITS = (Unit.MAU, Unit.MWRITE, Unit.MREAD)
 _REGIONAL = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)

@@ -1,13 +1,13 @@
 """Rules of single transfers: L1BM, L2BM and MV forms, sizes, alignments, sets, selectors."""
 
 from mnc.mncore_backend.assembly.accesses import moves_down
+from mnc.mncore_backend.assembly.isa import OPCODES, OpcodeInfo, Port
 from mnc.mncore_backend.assembly.modifiers import all_l1bs, free_bits, is_legal_set, l1b_selector, l1b_set, mab_shift
 from mnc.mncore_backend.assembly.mv_accesses import mv_form
 from mnc.mncore_backend.assembly.printer import print_operand
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand, Transfer
 from mnc.mncore_backend.checker.findings import Report
 from mnc.mncore_backend.checker.operand_rules import address_reports, destination_reports, source_reports
-from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Port
 from mnc.mncore_backend.target import MABS_PER_QUAD, TAGS, chip
 
 _PE_MEMORIES = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)

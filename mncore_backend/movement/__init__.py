@@ -1,6 +1,5 @@
 """Data movement: plans of transfer instructions between DRAM and the PEs and from layout to layout."""
 
-from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.movement.batch import plan_loads
 from mnc.mncore_backend.movement.estimate import Cost, crosses, estimate
 from mnc.mncore_backend.movement.gather import plan_gather
@@ -10,6 +9,7 @@ from mnc.mncore_backend.movement.reduce import plan_reduce
 from mnc.mncore_backend.movement.reduce_scatter import plan_reduce_scatter
 from mnc.mncore_backend.movement.relayout import plan_relayout
 from mnc.mncore_backend.movement.store import plan_store, plan_stores
+from mnc.mncore_backend.program.dram_image import DramImage
 
 __all__ = [
     "Cost",

@@ -12,7 +12,6 @@ from itertools import combinations, zip_longest
 import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.movement.load import (
     Arrival,
@@ -28,6 +27,7 @@ from mnc.mncore_backend.movement.room import mv_slice, room
 from mnc.mncore_backend.movement.staging import staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT
 from mnc.mncore_backend.program import Buffer, Builder
+from mnc.mncore_backend.program.dram_image import DramImage
 from mnc.mncore_backend.target import CYCLES_PER_STEP, Shape, cached_per_machine, chip
 
 Finish = Callable[[], DramImage]

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import Axis, Layout, place
 from mnc.mncore_backend.movement.estimate import move_steps
 from mnc.mncore_backend.movement.lanes import Emit, collected
@@ -28,6 +27,7 @@ from mnc.mncore_backend.movement.room import room
 from mnc.mncore_backend.movement.staging import alternating, emit_down, emit_l2bm_down
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_GRANULE, MV_UNIT, PeStep, placed
 from mnc.mncore_backend.program import Buffer, Builder, upper
+from mnc.mncore_backend.program.dram_image import DramImage
 from mnc.mncore_backend.target import CYCLES_PER_STEP, cached_per_machine, chip
 
 

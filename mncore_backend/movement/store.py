@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import Axis, Layout, place
 from mnc.mncore_backend.movement.load import dram_index, dram_per_l2bm, pieces
 from mnc.mncore_backend.movement.paths import (
@@ -27,6 +26,7 @@ from mnc.mncore_backend.movement.room import mv_slice, room
 from mnc.mncore_backend.movement.staging import alternating, emit_l2bm_up, emit_up, staging
 from mnc.mncore_backend.movement.transfers import MV_UNIT, PeStep, pe_families, placed
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, upper
+from mnc.mncore_backend.program.dram_image import DramImage
 from mnc.mncore_backend.target import chip
 
 Sums = Mapping[Axis, int]

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.dram_image import DramImage
 from mnc.mncore_backend.layout import Axis, Digit, Layout
 from mnc.mncore_backend.movement.load import plan_load
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder
+from mnc.mncore_backend.program.dram_image import DramImage
 from mnc.mncore_backend.target import chip
 
 Constants = list[tuple[DramImage, NDArray[np.uint32]]]

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mnc.mncore_backend.distribution.policy import policy_of
-from mnc.mncore_backend.placement.movements import Movements
+from mnc.mncore_backend.placement.candidates.policy import policy_of
+from mnc.mncore_backend.placement.cost.movements import Movements
+from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Kind
 from mnc.mncore_backend.placement.problem import Problem
-from mnc.mncore_backend.placement.search import Search
-from mnc.mncore_backend.placement.solve_together import MIXED
-from mnc.mncore_backend.placement.state import State
-from mnc.mncore_backend.placement.weights import WEIGHTS, Kind
+from mnc.mncore_backend.placement.refine.solve_together import MIXED
+from mnc.mncore_backend.placement.solve.search import Search
+from mnc.mncore_backend.placement.solve.state import State
 
 
 @dataclass(frozen=True)

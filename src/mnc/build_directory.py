@@ -26,9 +26,9 @@ from mnc.core.diagnostics import CompileError
 from mnc.core.files import partial_directory
 from mnc.executable import Executable, HostTensor
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.dram_image import DramImage
-from mnc.mncore_backend.ideal import Ideal
+from mnc.mncore_backend.codegen.report.ideal import Ideal
 from mnc.mncore_backend.program import Buffer
+from mnc.mncore_backend.program.dram_image import DramImage
 from mnc.mncore_backend.target import MN_CORE_2, named
 from mnc.npz import UNREADABLE, open_npz
 

@@ -19,8 +19,8 @@ from mnc.dialects.mncore.target import machine_of, name_machine
 from mnc.executable import Executable
 from mnc.layers import compiled_in_layers, nested_modules, outlined
 from mnc.lowering.onnx_to_graph.importer import import_model
-from mnc.mncore_backend.ideal import Ideal
-from mnc.mncore_backend.preferences import Preference
+from mnc.mncore_backend.codegen.report.ideal import Ideal
+from mnc.mncore_backend.placement.preferences import Preference
 from mnc.mncore_backend.target import chip, named, use
 from mnc.options import Options
 from mnc.passes.autodiff.signature import Signature, find_main

@@ -11,8 +11,8 @@ import numpy as np
 from mnc.core import events
 from mnc.core.diagnostics import CompileError
 from mnc.input_checks import check_input, check_seed, refuse_nan
-from mnc.mncore_backend.dram_image import DramImage
-from mnc.mncore_backend.ideal import Ideal
+from mnc.mncore_backend.codegen.report.ideal import Ideal
+from mnc.mncore_backend.program.dram_image import DramImage
 from mnc.mncore_backend.target import MN_CORE_2, named
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from mnc.core.recording import unrecorded
 from mnc.dialects.mncore.trips import TABLES
 from mnc.lowering.linalg_to_spmd.homes import HOMES
 from mnc.lowering.linalg_to_spmd.outline_layers import AFTER, BEFORE, LAYER
-from mnc.mncore_backend.preferences import Preference
-from mnc.mncore_backend.program_ir import Kept, read_kept
+from mnc.mncore_backend.codegen.program_ir import Kept, read_kept
+from mnc.mncore_backend.placement.preferences import Preference
 from mnc.options import Options
 from mnc.several_layouts import FIRST_STAGE, copy_module, shortest
 from mnc.stages import STAGES, Pipeline, stage_pipeline

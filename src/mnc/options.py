@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from mnc.core.diagnostics import CompileError
-from mnc.mncore_backend.preferences import Preference
+from mnc.mncore_backend.placement.preferences import Preference
 from mnc.mncore_backend.target import chip, named
 
 Precision = Literal["single", "pseudo-single"]
@@ -28,8 +28,9 @@ class Options:
             also weights, as the parameters of a training step; ``batch``: also the other inputs, which a run loads for
             the next one.
         updates: input -> output that is its value in the next run, for models in which nothing says so.
-        prefer: what decisions about layouts prefer beyond prices, see `mncore_backend/distribution/policy.py`; None:
-            small programs are compiled with several preferences, and the shortest is kept.
+        prefer: what decisions about layouts prefer beyond prices, see
+            `mncore_backend/placement/candidates/policy.py`; None: small programs are compiled with several
+            preferences, and the shortest is kept.
         room: percent of local memory that values may take at once; others wait in DRAM. Less is taken by itself where
             what kernels need beside them does not fit.
         decisions: decision -> node -> candidate: what is decided otherwise than the compiler would, as `mnc tune` finds

@@ -8,7 +8,7 @@ from mnc.core.context import make_context
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.pose_placement import Poser
 from mnc.lowering.onnx_to_graph.importer import import_model
-from mnc.mncore_backend.distribution.problem import half_memory
+from mnc.mncore_backend.placement.candidates.problem import half_memory
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.options import Options
 from mnc.several_layouts import DECISION, FIRST_STAGE

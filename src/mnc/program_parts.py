@@ -10,10 +10,10 @@ from mnc.dialects.mncore.trips import NODES, WEIGHTS
 from mnc.executable import Executable, HostTensor
 from mnc.lowering.linalg_to_spmd.numbered_weights import NumberedWeights
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.emit import emit_unit, line_nodes
-from mnc.mncore_backend.program_ir import Image, read_attribute, read_images, read_trips, read_unit
+from mnc.mncore_backend.codegen.emit import emit_unit, line_nodes
+from mnc.mncore_backend.codegen.program_ir import Image, read_attribute, read_images, read_trips, read_unit
+from mnc.mncore_backend.codegen.trips import Trips, check_dram, gap, shifted
 from mnc.mncore_backend.target import chip
-from mnc.mncore_backend.trips import Trips, check_dram, gap, shifted
 
 
 @dataclass(frozen=True)

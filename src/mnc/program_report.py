@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from html import escape
 from typing import Any
 
-from mnc.mncore_backend.cost import NodeCost
+from mnc.mncore_backend.codegen.report.cost import NodeCost
 
 _MOST_ROWS = 30
 """Nodes that are shown where a page shows the report; `Report.rows` has all."""

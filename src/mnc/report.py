@@ -12,11 +12,11 @@ from rich.text import Text
 
 from mnc.core.diagnostics import NODE_SEPARATOR
 from mnc.executable import Executable
-from mnc.mncore_backend.ideal import Ideal
+from mnc.mncore_backend.codegen.report.ideal import Ideal
 from mnc.mncore_backend.target import LONG_BYTES, named, use
 
 if TYPE_CHECKING:
-    from mnc.mncore_backend.cost import Cost
+    from mnc.mncore_backend.codegen.report.cost import Cost
 
 FORMAT = 2
 LISTED = 10
@@ -57,7 +57,7 @@ def report(executable: Executable) -> dict[str, Any]:
     """
     # Printing a report that was read needs neither of them.
     from mnc.mncore_backend.assembly import parse_program
-    from mnc.mncore_backend.cost import cost_of
+    from mnc.mncore_backend.codegen.report.cost import cost_of
 
     nodes = [set(names.split(NODE_SEPARATOR)) for names in executable.line_nodes]
     with use(named(executable.machine)):

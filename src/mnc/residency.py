@@ -7,7 +7,7 @@ from mnc.core.bindings import func, ir
 from mnc.core.diagnostics import CompileError
 from mnc.dialects.mncore import Constant, Dl, Resident, Ul
 from mnc.dialects.mncore.attributes import memory_attribute, placement_of
-from mnc.mncore_backend.program_ir import Kept, read_kept
+from mnc.mncore_backend.codegen.program_ir import Kept, read_kept
 from mnc.passes.autodiff.signature import Signature, find_main
 
 NAME, UPDATED, VALUE = "onnx.name", "mnc.updated", "value"

@@ -26,14 +26,14 @@ from mnc.core.recording import (
     share_attempts,
 )
 from mnc.lowering.linalg_to_spmd.layout_attributes import PRICE
-from mnc.mncore_backend.allocation.allocate import CapacityError
 from mnc.mncore_backend.assembly import parse_program
-from mnc.mncore_backend.cost import cost_of
-from mnc.mncore_backend.distribution import Preference
-from mnc.mncore_backend.emit import emit_module
-from mnc.mncore_backend.preferences import NEXT, TOGETHER
-from mnc.mncore_backend.schedule import Schedule
-from mnc.mncore_backend.scheduling import TooLongError
+from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
+from mnc.mncore_backend.codegen.emit import emit_module
+from mnc.mncore_backend.codegen.report.cost import cost_of
+from mnc.mncore_backend.codegen.schedule import Schedule
+from mnc.mncore_backend.codegen.scheduling import TooLongError
+from mnc.mncore_backend.placement.candidates import Preference
+from mnc.mncore_backend.placement.preferences import NEXT, TOGETHER
 from mnc.mncore_backend.target import LONG_BYTES, WORD_BYTES, chip
 from mnc.options import Options
 from mnc.stages import STAGES, Pipeline, stage_pipeline

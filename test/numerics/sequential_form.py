@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import mnc
-from mnc.mncore_backend import schedule
+from mnc.mncore_backend.codegen import schedule
+from mnc.mncore_backend.codegen.scheduling import scheduled_lines, sequential
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.program import Program
-from mnc.mncore_backend.scheduling import scheduled_lines, sequential
 from mnc.mncore_backend.target import named, use
 
 MOST = 20_000

@@ -9,7 +9,7 @@ import mnc
 from mnc import layers
 from mnc.accuracy.probable import error_bounds
 from mnc.lowering.linalg_to_spmd.outline_layers import OutlineLayers
-from mnc.mncore_backend.trips import gap
+from mnc.mncore_backend.codegen.trips import gap
 from mnc.reference import evaluate
 
 

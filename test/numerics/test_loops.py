@@ -7,7 +7,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import mnc
 from mnc.accuracy.probable import error_bounds
-from mnc.mncore_backend.trips import gap
+from mnc.mncore_backend.codegen.trips import gap
 from mnc.reference import evaluate
 
 RNG = np.random.default_rng(0)

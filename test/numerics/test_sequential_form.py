@@ -9,9 +9,9 @@ import pytest
 from onnx import parser
 
 import mnc
+from mnc.mncore_backend.codegen.scheduling import scheduled_lines
+from mnc.mncore_backend.codegen.scheduling.parts import Lines
 from mnc.mncore_backend.program import Program
-from mnc.mncore_backend.scheduling import scheduled_lines
-from mnc.mncore_backend.scheduling.parts import Lines
 
 from .sequential_form import MOST, Comparisons, SchedulingFault
 

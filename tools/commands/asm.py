@@ -31,7 +31,7 @@ def command() -> None:
 
 
 def _opcodes(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    from mnc.mncore_backend.isa import OPCODES
+    from mnc.mncore_backend.assembly.isa import OPCODES
 
     return sorted(name for name in OPCODES if name.startswith(begun))
 
@@ -122,9 +122,9 @@ def opcode(name: str, only_example: bool) -> None:
     """Explain the opcode NAME: syntax, operands, unit, latency, flags, and a program that runs."""
     import difflib
 
-    from mnc.mncore_backend.isa import OPCODES, UnknownOpcode, split_mnemonic
-    from mnc.mncore_backend.opcode_reference.entry import markdown
-    from mnc.mncore_backend.opcode_reference.examples import example
+    from mnc.mncore_backend.assembly.isa import OPCODES, UnknownOpcode, split_mnemonic
+    from mnc.mncore_backend.assembly.opcode_reference.entry import markdown
+    from mnc.mncore_backend.assembly.opcode_reference.examples import example
 
     try:
         info, _ = split_mnemonic(name)

@@ -4,8 +4,8 @@ import sys
 
 import click
 
-from mnc.mncore_backend.machine_drawing import hierarchy_svg
-from mnc.mncore_backend.machine_report import SECTIONS, sections, to_json, to_markdown, to_text
+from mnc.mncore_backend.target.drawing import hierarchy_svg
+from mnc.mncore_backend.target.report import SECTIONS, sections, to_json, to_markdown, to_text
 from mnc.tools.commands.machine_option import machine_option
 
 _FORMATS = {"text": to_text, "markdown": to_markdown, "json": to_json}

@@ -39,12 +39,12 @@ def command(
     """
     from mnc.core.diagnostics import CompileError
     from mnc.core.files import replace_file
-    from mnc.mncore_backend.distribution.policy import policy_of
+    from mnc.mncore_backend.placement.candidates.policy import policy_of
+    from mnc.mncore_backend.placement.problem.saved import to_json
+    from mnc.mncore_backend.placement.refine.solve_together import MIXED, solutions
     from mnc.mncore_backend.placement.report import price_without_movements, rows
-    from mnc.mncore_backend.placement.saved import to_json
-    from mnc.mncore_backend.placement.solve_together import MIXED, solutions
-    from mnc.mncore_backend.placement.trace import Traces
-    from mnc.mncore_backend.placement.trace_json import trace_json
+    from mnc.mncore_backend.placement.trace.trace import Traces
+    from mnc.mncore_backend.placement.trace.trace_json import trace_json
     from mnc.mncore_backend.target import chip
 
     if budget is not None and not exact:
@@ -80,10 +80,10 @@ def command(
 
 def _exact(problem: Any, movements: Any, budget: int | None) -> tuple[Any, dict[str, Any]]:
     """The cheapest solution that is known, and what was proven about it, by the prices of movements that are known."""
-    from mnc.mncore_backend.distribution.policy import policy_of
-    from mnc.mncore_backend.placement.exact import BUDGET, solve_exactly
-    from mnc.mncore_backend.placement.search import Search
-    from mnc.mncore_backend.placement.solve_together import MIXED
+    from mnc.mncore_backend.placement.candidates.policy import policy_of
+    from mnc.mncore_backend.placement.refine.solve_together import MIXED
+    from mnc.mncore_backend.placement.solve.exact import BUDGET, solve_exactly
+    from mnc.mncore_backend.placement.solve.search import Search
 
     policies = [policy_of(names) for names in MIXED]
     search = Search(problem, policies, movements)
@@ -113,7 +113,7 @@ def _proof(proven: dict[str, Any]) -> str:
 def _problem(source: str, precision: Any, shapes: tuple[str, ...]) -> Any:
     from mnc.core.diagnostics import CompileError
     from mnc.mncore_backend.placement.problem import Problem
-    from mnc.mncore_backend.placement.saved import from_json
+    from mnc.mncore_backend.placement.problem.saved import from_json
     from mnc.options import Options
     from mnc.placement_problem import problem_of_model
 

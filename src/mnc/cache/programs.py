@@ -10,9 +10,9 @@ import numpy as np
 from mnc.cache.container import Contents
 from mnc.executable import Executable, HostTensor
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.dram_image import DramImage
-from mnc.mncore_backend.ideal import Ideal
+from mnc.mncore_backend.codegen.report.ideal import Ideal
 from mnc.mncore_backend.program import Buffer
+from mnc.mncore_backend.program.dram_image import DramImage
 from mnc.mncore_backend.target import named
 
 COMPANIONS = ("initialise", "read_back")

@@ -1,4 +1,4 @@
-"""What a trace of decisions about layouts says about a node, in words: `mncore_backend/placement/trace_json.py`."""
+"""What a trace of decisions about layouts says about a node, in words: `placement/trace/trace_json.py`."""
 
 import json
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 
 from mnc.core.diagnostics import NODE_SEPARATOR, CompileError
 from mnc.explanation.program import unknown
-from mnc.mncore_backend.placement.trace_json import FORMAT, VERSION
+from mnc.mncore_backend.placement.trace.trace_json import FORMAT, VERSION
 
 Trace = dict[str, Any]
 UNITS = {

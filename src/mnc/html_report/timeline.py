@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 from mnc.mncore_backend.assembly.accesses import issue_group
+from mnc.mncore_backend.assembly.isa import Unit
 from mnc.mncore_backend.assembly.records import Step
-from mnc.mncore_backend.isa import Unit
 from mnc.record.replay import Replay
 
 UNITS = (Unit.L2BM, Unit.L2BMDARW, Unit.L1BM, Unit.TURNAROUND, Unit.MWRITE, Unit.MREAD, Unit.MAU, Unit.ALU)

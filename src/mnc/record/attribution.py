@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mnc.core.diagnostics import NODE_SEPARATOR
+from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.assembly.records import Expression, Step
-from mnc.mncore_backend.isa import OPCODES, Unit
 from mnc.mncore_backend.target import CYCLES_PER_STEP, LONG_BYTES, chip
 from mnc.record.replay import ISSUE, Event, Replay
 

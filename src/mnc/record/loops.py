@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mnc.core.diagnostics import NODE_SEPARATOR
+from mnc.mncore_backend.codegen.scheduling.modulo import Loop, LoopFacts, loop_facts
 from mnc.mncore_backend.program import MachineOp
-from mnc.mncore_backend.scheduling.modulo import Loop, LoopFacts, loop_facts
 from mnc.record.replay import Replay
 
 

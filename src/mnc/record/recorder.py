@@ -70,7 +70,7 @@ class Recorder(Instrumentation):
 
 
 def _allocated(module: ir.Module) -> Any:
-    from mnc.mncore_backend.program_ir import read_unit
+    from mnc.mncore_backend.codegen.program_ir import read_unit
 
     with module.context:
         return read_unit(module).program

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
 from mnc.mncore_backend.assembly.records import Memory, RepeatedNop, Statement, Step, Transfer
-from mnc.mncore_backend.scheduling.timeline import Port, Timeline, timing_of
+from mnc.mncore_backend.codegen.scheduling.timeline import Port, Timeline, timing_of
 from mnc.mncore_backend.target import chip
 
 ISSUE = -1

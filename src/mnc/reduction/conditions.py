@@ -106,7 +106,7 @@ def _wrong(model: onnx.ModelProto, options: Options, seed: int) -> Seen | None:
 def _slow(model: onnx.ModelProto, options: Options, most: int) -> Seen | None:
     from mnc.compiler import compile
     from mnc.mncore_backend.assembly import parse_program
-    from mnc.mncore_backend.cost import cost_of
+    from mnc.mncore_backend.codegen.report.cost import cost_of
 
     try:
         cycles = cost_of(parse_program(compile(model, options).text)).cycles

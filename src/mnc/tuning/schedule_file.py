@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from mnc.core.diagnostics import CompileError
-from mnc.mncore_backend.distribution.policy import Preference
+from mnc.mncore_backend.placement.candidates.policy import Preference
 from mnc.options import Options
 from mnc.tuning.trial import Trial
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 from typing import Any, get_args
 
-from mnc.mncore_backend.distribution.policy import Preference
+from mnc.mncore_backend.placement.candidates.policy import Preference
 from mnc.options import Options
 from mnc.several_layouts import TOGETHER
 from mnc.tuning.trial import Trial, run_trial

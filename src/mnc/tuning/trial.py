@@ -35,7 +35,7 @@ def run_trial(model: Any, options: Options) -> Trial:
     from mnc.core.decisions import fixing
     from mnc.core.diagnostics import CompileError, InternalError
     from mnc.mncore_backend.assembly import parse_program
-    from mnc.mncore_backend.cost import cost_of
+    from mnc.mncore_backend.codegen.report.cost import cost_of
 
     source = onnx.load_from_string(model) if isinstance(model, bytes) else model
     try:

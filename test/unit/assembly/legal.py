@@ -7,6 +7,7 @@ operands and suffixes that a position does not take replaced, expressions that c
 from dataclasses import replace
 
 from assembly.legal_transfers import WIDE, debug_operand, debug_set, legal_transfer
+from mnc.mncore_backend.assembly.isa import OPCODES, OpcodeInfo, Port, Unit
 from mnc.mncore_backend.assembly.records import (
     FIXED_VALUES,
     DebugGet,
@@ -24,7 +25,6 @@ from mnc.mncore_backend.assembly.records import (
     Transfer,
 )
 from mnc.mncore_backend.checker import Severity, check_program
-from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Port, Unit
 from mnc.mncore_backend.target import MATRIX_ROWS, chip
 
 HISTORY = ("latch-idle", "turnaround-empty", "turnaround-kind", "turnaround-shift", "matrix-precision")

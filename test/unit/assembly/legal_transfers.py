@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from mnc.mncore_backend.assembly.isa import OPCODES
 from mnc.mncore_backend.assembly.mv_accesses import mv_form
 from mnc.mncore_backend.assembly.records import DebugOperand, DebugSet, Memory, Operand, Transfer
-from mnc.mncore_backend.isa import OPCODES
 from mnc.mncore_backend.target import Shape, chip
 
 WIDE = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)

@@ -3,6 +3,7 @@
 from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
+from mnc.mncore_backend.assembly.isa import OPCODES, OpcodeInfo, Port, Unit
 from mnc.mncore_backend.assembly.records import (
     FIXED_VALUES,
     LATCHES,
@@ -21,7 +22,6 @@ from mnc.mncore_backend.assembly.records import (
     Step,
     Transfer,
 )
-from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Port, Unit
 
 ALL_HEALTH_CHECKS = (
     *(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example),

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from assembly.strategies import expressions, transfers
 from mnc.mncore_backend.assembly import parse_line
 from mnc.mncore_backend.assembly.accesses import Access, Agent, accesses, issue_group, mask_cycles, produced_latch
+from mnc.mncore_backend.assembly.isa import Unit
 from mnc.mncore_backend.assembly.modifiers import is_legal_set, l1b_set
 from mnc.mncore_backend.assembly.mv_accesses import mv_form, transfer_accesses
 from mnc.mncore_backend.assembly.records import Expression, Mask, Memory, Step, Transfer
-from mnc.mncore_backend.isa import Unit
 from mnc.mncore_backend.target import chip
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from project.tree import script
 
-from mnc.mncore_backend.isa import OPCODES
-from mnc.mncore_backend.opcode_reference.examples import example
+from mnc.mncore_backend.assembly.isa import OPCODES
+from mnc.mncore_backend.assembly.opcode_reference.examples import example
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "editors" / "vscode"

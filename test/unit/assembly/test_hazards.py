@@ -4,9 +4,9 @@ import pytest
 
 from mnc.mncore_backend.assembly import parse_line
 from mnc.mncore_backend.assembly.accesses import Access, accesses
+from mnc.mncore_backend.assembly.hazards import Distance, ordering_distance, overlap, required_distance, reuse_distance
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
 from mnc.mncore_backend.assembly.records import Step, Transfer
-from mnc.mncore_backend.hazards import Distance, ordering_distance, overlap, required_distance, reuse_distance
 
 
 def touched(text: str) -> tuple[Access, ...]:

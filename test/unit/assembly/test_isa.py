@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnc.mncore_backend.isa import OPCODES, Flag, Port, Unit, UnknownOpcode, lookup, split_mnemonic
+from mnc.mncore_backend.assembly.isa import OPCODES, Flag, Port, Unit, UnknownOpcode, lookup, split_mnemonic
 
 
 def test_counts_of_composed_mnemonics() -> None:

@@ -14,9 +14,9 @@ from mnc.core.bindings import ir
 from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.importer import import_model
-from mnc.mncore_backend.allocation.allocate import CapacityError
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.schedule import Schedule
+from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
+from mnc.mncore_backend.codegen.schedule import Schedule
 from mnc.options import Options, Preference
 from mnc.report import report
 from mnc.several_layouts import (

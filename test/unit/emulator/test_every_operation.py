@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numerics_cases import pairs_of_specials, reduction_inputs, triples
 
+from mnc.mncore_backend.assembly.isa import OPCODES, OpcodeInfo, Port, Unit
 from mnc.mncore_backend.assembly.parser import parse_program
 from mnc.mncore_backend.assembly.records import Memory, Step
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.emulator.numerics import rrn
 from mnc.mncore_backend.emulator.numerics.formats import FORMATS, LANE_BITS, join
 from mnc.mncore_backend.emulator.numerics.formats import elements as split_long
-from mnc.mncore_backend.isa import OPCODES, OpcodeInfo, Port, Unit
 
 from .reference import Reference
 

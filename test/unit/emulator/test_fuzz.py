@@ -9,11 +9,11 @@ from assembly.legal import broken, legal
 from assembly.strategies import ALL_HEALTH_CHECKS, STEPS, expressions_of, transfers
 from hypothesis import given, settings
 
+from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.assembly.parser import parse_program
 from mnc.mncore_backend.assembly.records import Operand, Statement, Step, Transfer
 from mnc.mncore_backend.emulator import EmulationError, Machine
 from mnc.mncore_backend.emulator.arena import arena_layout
-from mnc.mncore_backend.isa import OPCODES, Unit
 
 from .fuzz_properties import (
     ANY_PROGRAMS,

@@ -11,7 +11,7 @@ import pytest
 from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.cost import cost_of
+from mnc.mncore_backend.codegen.report.cost import cost_of
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.emulator.snapshot import Snapshot
 from mnc.mncore_backend.emulator.state import longs_of, words_of

@@ -6,12 +6,12 @@ from types import ModuleType
 import pytest
 from project.tree import script
 
+from mnc.mncore_backend.assembly.isa import OPCODES, Unit
+from mnc.mncore_backend.assembly.opcode_reference.entry import markdown
+from mnc.mncore_backend.assembly.opcode_reference.examples import element, example
+from mnc.mncore_backend.assembly.opcode_reference.meanings import MEANINGS, REDUCTION_MEANINGS
 from mnc.mncore_backend.checker import CheckOptions, check_text
 from mnc.mncore_backend.emulator import Machine
-from mnc.mncore_backend.isa import OPCODES, Unit
-from mnc.mncore_backend.opcode_reference.entry import markdown
-from mnc.mncore_backend.opcode_reference.examples import element, example
-from mnc.mncore_backend.opcode_reference.meanings import MEANINGS, REDUCTION_MEANINGS
 
 
 @pytest.fixture(scope="module")

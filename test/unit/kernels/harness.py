@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.allocation import allocate
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.allocation import allocate
+from mnc.mncore_backend.codegen.scheduling import schedule
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.kernels.vector import Access, Body, Output, Scalar, VectorKernel, emit_vector
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, MachineOp, Program
-from mnc.mncore_backend.scheduling import schedule
 
 PES = (8, 8, 16, 4)
 PE_COUNT = 4096

@@ -4,14 +4,14 @@ import numpy as np
 from hypothesis import given, settings
 from layout.strategies import layouts
 
-from mnc.mncore_backend.allocation import allocate
 from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.allocation import allocate
+from mnc.mncore_backend.codegen.scheduling import schedule
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.kernels.padding import emit_fill_padding
 from mnc.mncore_backend.layout import Layout, pack, parse, place
 from mnc.mncore_backend.program import Builder, Program
-from mnc.mncore_backend.scheduling import schedule
 from mnc.mncore_backend.target import chip
 
 

@@ -1,6 +1,6 @@
 """What the tests of movements run on."""
 
-from mnc.mncore_backend.allocation import allocate
+from mnc.mncore_backend.codegen.allocation import allocate
 from mnc.mncore_backend.program import Program
 
 from .emulated import Emulated

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from mnc.mncore_backend.assembly import print_statement
+from mnc.mncore_backend.codegen.scheduling import Schedule, schedule
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.program import Buffer, Program
-from mnc.mncore_backend.scheduling import Schedule, schedule
 from mnc.mncore_backend.target import chip
 
 

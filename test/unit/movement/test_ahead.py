@@ -10,7 +10,7 @@ from mnc.mncore_backend.movement import ahead, plan_gather, plan_relayout
 from mnc.mncore_backend.movement.ahead import Request, plan_ahead
 from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, Program
-from mnc.mncore_backend.program_text import print_operation
+from mnc.mncore_backend.program.text import print_operation
 
 SHAPE = (64, 32)
 LAYOUTS = [

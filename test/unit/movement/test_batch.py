@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mnc.mncore_backend.allocation import allocate
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.allocation import allocate
 from mnc.mncore_backend.layout import Layout, pack, parse, place
 from mnc.mncore_backend.movement import plan_loads
 from mnc.mncore_backend.movement.batch import choose_forms

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from mnc.mncore_backend.allocation import allocate
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.allocation import allocate
+from mnc.mncore_backend.codegen.scheduling import schedule
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.layout import parse
 from mnc.mncore_backend.movement import estimate, plan_load, plan_store
 from mnc.mncore_backend.program import Builder, Program, upper
-from mnc.mncore_backend.scheduling import schedule
 from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
 LAYOUT = parse("((8_L2B:1, 16:2, 8_L1B:1), (2:1, 4_PE:1, 2_W:1))")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.scheduling.chains import memory_of
 from mnc.mncore_backend.layout import parse
 from mnc.mncore_backend.movement import crossing
 from mnc.mncore_backend.movement.exchange_orders import unique_rows
-from mnc.mncore_backend.scheduling.chains import memory_of
 from mnc.mncore_backend.target import chip
 
 from .test_gather import check_gather

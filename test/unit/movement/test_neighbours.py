@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnc.mncore_backend.distribution.space import Digits
-from mnc.mncore_backend.distribution.windows import Window, source_layout, tile
 from mnc.mncore_backend.layout import Axis, Digit, Layout
 from mnc.mncore_backend.movement import gather
 from mnc.mncore_backend.movement.estimate import count
 from mnc.mncore_backend.movement.neighbours import Neighbours
 from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.movement.scope import analyse
+from mnc.mncore_backend.placement.candidates.space import Digits
+from mnc.mncore_backend.placement.candidates.windows import Window, source_layout, tile
 from mnc.mncore_backend.program import Program
 
 from .test_gather import UNSHRUNK, check_gather

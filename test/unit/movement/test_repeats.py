@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from layout.strategies import layouts
 
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.program_ir import _unique_names  # pyright: ignore[reportPrivateUsage]
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.movement import plan_gather
 from mnc.mncore_backend.movement import repeats as module
 from mnc.mncore_backend.movement.repeats import Repeats
 from mnc.mncore_backend.program import Builder, Program
-from mnc.mncore_backend.program_ir import _unique_names  # pyright: ignore[reportPrivateUsage]
-from mnc.mncore_backend.program_text import print_operation
+from mnc.mncore_backend.program.text import print_operation
 
 LM = (Memory.LM0, Memory.LM1)
 

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from mnc.mncore_backend.distribution import Contraction, Operand
+from mnc.mncore_backend.placement.candidates import Contraction, Operand
 from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Tensor, Transposition, Use
 
 ROWS, MIDDLE, COLUMNS = (0, 2), (2, 1), (0, 1)  # of a product over m, n, k

@@ -2,14 +2,14 @@
 
 import pytest
 
-from mnc.mncore_backend.distribution import Contraction, Operand, Window, policy_of
 from mnc.mncore_backend.layout import parse
-from mnc.mncore_backend.placement import search
-from mnc.mncore_backend.placement.ahead import Ahead
-from mnc.mncore_backend.placement.movements import Movements
+from mnc.mncore_backend.placement.candidates import Contraction, Operand, Window, policy_of
+from mnc.mncore_backend.placement.cost.ahead import Ahead
+from mnc.mncore_backend.placement.cost.movements import Movements
+from mnc.mncore_backend.placement.cost.product_prices import ProductPrices
 from mnc.mncore_backend.placement.problem import Loops, Problem, Product, Tensor, Use
-from mnc.mncore_backend.placement.product_prices import ProductPrices
-from mnc.mncore_backend.placement.search import Search
+from mnc.mncore_backend.placement.solve import search
+from mnc.mncore_backend.placement.solve.search import Search
 
 PLAIN = policy_of(())
 CHANNELS, SIZE, INNER = 64, 32, 16

@@ -3,9 +3,9 @@
 import pytest
 
 from mnc.mncore_backend.layout import parse
-from mnc.mncore_backend.placement.duration import OVERLAP, duration
-from mnc.mncore_backend.placement.movements import Movement
-from mnc.mncore_backend.placement.state import State
+from mnc.mncore_backend.placement.cost.movements import Movement
+from mnc.mncore_backend.placement.solve.duration import OVERLAP, duration
+from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.pricing import Resources
 
 MOVEMENT = Movement(parse("((8:1), (4_PE:1, 2_W:1))"), parse("((8_L1B:1), (4_PE:1, 2_W:1))"))

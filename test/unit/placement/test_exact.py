@@ -11,15 +11,15 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnc.mncore_backend.distribution import policy_of
-from mnc.mncore_backend.placement.exact import solve_exactly
-from mnc.mncore_backend.placement.least import least_prices
-from mnc.mncore_backend.placement.movements import Movements
+from mnc.mncore_backend.placement.candidates import policy_of
+from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.problem import Loops, Problem, Product
-from mnc.mncore_backend.placement.saved import to_json
-from mnc.mncore_backend.placement.search import Search
-from mnc.mncore_backend.placement.solve_together import MIXED
-from mnc.mncore_backend.placement.state import State
+from mnc.mncore_backend.placement.problem.saved import to_json
+from mnc.mncore_backend.placement.refine.solve_together import MIXED
+from mnc.mncore_backend.placement.solve.exact import solve_exactly
+from mnc.mncore_backend.placement.solve.least import least_prices
+from mnc.mncore_backend.placement.solve.search import Search
+from mnc.mncore_backend.placement.solve.state import State
 from mnc.options import Options
 from mnc.placement_problem import problem_of_model
 from mnc.tools.commands.placement import command

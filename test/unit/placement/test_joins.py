@@ -1,11 +1,11 @@
 """Sources of joins go to the places of their parts first where plans say that this is cheaper."""
 
-from mnc.mncore_backend.distribution import Box, place_of_box, same_places
 from mnc.mncore_backend.layout import parse
-from mnc.mncore_backend.placement.joins import bring_parts
-from mnc.mncore_backend.placement.movements import Movement
+from mnc.mncore_backend.placement.candidates import Box, place_of_box, same_places
+from mnc.mncore_backend.placement.cost.movements import Movement
 from mnc.mncore_backend.placement.problem import Problem, Rearrangement, Tensor
-from mnc.mncore_backend.placement.state import Placed, State
+from mnc.mncore_backend.placement.refine.joins import bring_parts
+from mnc.mncore_backend.placement.solve.state import Placed, State
 
 PART, WHOLE = (192, 13, 13), (384, 13, 13)
 NEAR = parse("((16_MAB:1, 2:4, 4_PE:1, 2_W:1), (8_L2B:1, 2_L1B:4), (4_L1B:1, 4:1))", PART)

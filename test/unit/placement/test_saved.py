@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 from onnx import TensorProto, helper, numpy_helper
 
-from mnc.mncore_backend.distribution import policy_of
-from mnc.mncore_backend.placement.movements import Movements
+from mnc.mncore_backend.placement.candidates import policy_of
+from mnc.mncore_backend.placement.cost.movements import Movements
+from mnc.mncore_backend.placement.problem.saved import from_json, to_json
 from mnc.mncore_backend.placement.report import price_without_movements, rows
-from mnc.mncore_backend.placement.saved import from_json, to_json
-from mnc.mncore_backend.placement.search import Search
+from mnc.mncore_backend.placement.solve.search import Search
 from mnc.options import Options
 from mnc.placement_problem import problem_of_model
 from mnc.tools.commands.placement import command

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnc.mncore_backend.distribution import Contraction, Operand, Policy, policy_of
 from mnc.mncore_backend.layout import parse
-from mnc.mncore_backend.placement import search
-from mnc.mncore_backend.placement import solve_together as solve_together_module
-from mnc.mncore_backend.placement.duration import duration
-from mnc.mncore_backend.placement.movements import Movement, Movements
+from mnc.mncore_backend.placement.candidates import Contraction, Operand, Policy, policy_of
+from mnc.mncore_backend.placement.cost.movements import Movement, Movements
+from mnc.mncore_backend.placement.cost.weights import WEIGHTS
 from mnc.mncore_backend.placement.problem import Loops, Pinned, Problem, Product, Tensor, Transposition, Use
-from mnc.mncore_backend.placement.reads import last_reads, readers
-from mnc.mncore_backend.placement.search import Search
-from mnc.mncore_backend.placement.solve_in_order import solve_in_order
-from mnc.mncore_backend.placement.solve_together import solutions
-from mnc.mncore_backend.placement.state import State
-from mnc.mncore_backend.placement.weights import WEIGHTS
+from mnc.mncore_backend.placement.problem.reads import last_reads, readers
+from mnc.mncore_backend.placement.refine import solve_together as solve_together_module
+from mnc.mncore_backend.placement.refine.solve_together import solutions
+from mnc.mncore_backend.placement.solve import search
+from mnc.mncore_backend.placement.solve.duration import duration
+from mnc.mncore_backend.placement.solve.search import Search
+from mnc.mncore_backend.placement.solve.solve_in_order import solve_in_order
+from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.pricing import Resources
 
 PLAIN = policy_of(())

@@ -12,15 +12,15 @@ from click.testing import CliRunner
 from mnc.compiler import compile as compile_plain
 from mnc.core.diagnostics import CompileError
 from mnc.decision_trace import compile_traced
-from mnc.mncore_backend.distribution import Preference, policy_of
-from mnc.mncore_backend.distribution.policy import preferences_of
-from mnc.mncore_backend.placement import search as search_module
-from mnc.mncore_backend.placement.movements import Movements
-from mnc.mncore_backend.placement.search import Search
-from mnc.mncore_backend.placement.solve_together import MIXED, PURE, solutions
-from mnc.mncore_backend.placement.trace import Searched, Traces
-from mnc.mncore_backend.placement.trace_json import trace_json
-from mnc.mncore_backend.placement.weights import WEIGHTS
+from mnc.mncore_backend.placement.candidates import Preference, policy_of
+from mnc.mncore_backend.placement.candidates.policy import preferences_of
+from mnc.mncore_backend.placement.cost.movements import Movements
+from mnc.mncore_backend.placement.cost.weights import WEIGHTS
+from mnc.mncore_backend.placement.refine.solve_together import MIXED, PURE, solutions
+from mnc.mncore_backend.placement.solve import search as search_module
+from mnc.mncore_backend.placement.solve.search import Search
+from mnc.mncore_backend.placement.trace.trace import Searched, Traces
+from mnc.mncore_backend.placement.trace.trace_json import trace_json
 from mnc.options import Options
 from mnc.placement_problem import problem_of_model
 from mnc.report import report

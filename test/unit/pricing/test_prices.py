@@ -9,8 +9,8 @@ import pytest
 from project.tree import script
 
 from mnc.mncore_backend import pricing
-from mnc.mncore_backend.distribution.space import same_places
 from mnc.mncore_backend.layout import Axis, parse
+from mnc.mncore_backend.placement.candidates.space import same_places
 from mnc.mncore_backend.pricing.crossing import crossing
 from mnc.mncore_backend.pricing.facts import facts
 from mnc.mncore_backend.pricing.table import price

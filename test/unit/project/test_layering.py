@@ -5,35 +5,37 @@ import pytest
 from .tree import PACKAGES, Source, sources
 
 BACKEND = "mncore_backend"
-_BASE = ("assembly", "assembly.records", "hazards", "isa", "target", "opcode_info")
+_BASE = ("assembly", "assembly.records", "target")
+_PLACED = (*_BASE, "layout", "movement", "pricing", "program")
+_CANDIDATES = "placement.candidates"
 LEAVES: dict[str, tuple[str, ...]] = {
     "assembly.records": (),
     "target": ("assembly.records",),
-    "opcode_info": (),
-    "isa": ("target", "opcode_info"),
-    "opcode_reference": ("isa", "target", "opcode_info"),
-    "assembly": ("assembly.records", "isa", "target", "opcode_info"),
-    "hazards": ("assembly", "assembly.records", "target"),
-    "machine_drawing": ("assembly.records", "target"),
-    "machine_report": ("target",),
+    "assembly": ("assembly.records", "target"),
+    "assembly.opcode_reference": ("assembly", "target"),
     "layout": ("target",),
+    "program": (*_BASE, "layout"),
     "pricing": ("assembly.records", "layout", "target"),
-    "distribution": ("assembly.records", "layout", "target", "preferences", "pricing"),
-    "placement": (*_BASE, "distribution", "layout", "movement", "pricing", "program"),
-    "program": _BASE,
-    "program_text": (*_BASE, "program"),
-    "movement": (*_BASE, "dram_image", "layout", "pricing", "program"),
+    "movement": (*_BASE, "layout", "pricing", "program"),
     "kernels": (*_BASE, "layout", "program"),
-    "scheduling": (*_BASE, "program"),
-    "allocation": (*_BASE, "program", "scheduling"),
-    "attribution": ("target", "assembly.records"),
-    "ideal": ("target",),
-    "preferences": (),
-    "dram_image": (*_BASE, "layout", "program"),
-    "cost": (*_BASE, "attribution", "ideal", "scheduling"),
+    "placement.preferences": (),
+    _CANDIDATES: (*_BASE, "layout", "placement.preferences", "pricing", "program"),
+    "placement.problem": ("layout", _CANDIDATES),
+    "placement.cost": (*_PLACED, _CANDIDATES, "placement.problem"),
+    "placement.solve": (*_PLACED, _CANDIDATES, "placement.problem", "placement.cost"),
+    "placement.trace": (*_PLACED, _CANDIDATES, "placement.problem", "placement.cost", "placement.solve"),
+    "placement.refine": (
+        *_PLACED, _CANDIDATES, "placement.problem", "placement.cost", "placement.solve", "placement.trace"
+    ),
+    "placement.report": (
+        _CANDIDATES, "placement.problem", "placement.cost", "placement.solve", "placement.refine"
+    ),
     "checker": _BASE,
-    "residency.plan": (),
-    "trips": (*_BASE, "dram_image", "movement", "program"),
+    "codegen.residency.plan": (),
+    "codegen.scheduling": (*_BASE, "program"),
+    "codegen.allocation": (*_BASE, "codegen.scheduling", "program"),
+    "codegen.report": (*_BASE, "codegen.scheduling"),
+    "codegen.trips": (*_BASE, "movement", "program"),
 }
 """Plain algorithms of the backend -> what else of the backend they may import. None of them may touch MLIR."""
 

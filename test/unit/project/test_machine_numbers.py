@@ -13,7 +13,7 @@ from .tree import Source, sources
 
 PACKAGES = tuple(
     f"mncore_backend.{name}"
-    for name in ("assembly", "checker", "distribution", "layout", "movement", "placement", "pricing", "scheduling")
+    for name in ("assembly", "checker", "codegen.scheduling", "layout", "movement", "placement", "pricing")
 )
 COUNTS = {8, 16, 64, 256, 1024, 4096}
 ALL_BITS = {7, 15, 63, 255, 1023, 4095}

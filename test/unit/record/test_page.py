@@ -12,7 +12,7 @@ from mnc.html_report.memory import peaks, usage
 from mnc.html_report.page import page_data, report_page, write_page
 from mnc.html_report.timeline import timeline
 from mnc.mncore_backend.assembly import parse_program
-from mnc.mncore_backend.cost import cost_of
+from mnc.mncore_backend.codegen.report.cost import cost_of
 from mnc.record.replay import replay
 from mnc.report import report
 

@@ -13,7 +13,7 @@ from mnc.core.recording import Candidate, current_recording, decided, recording
 from mnc.executable import Executable
 from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.assembly.records import Step, Transfer
-from mnc.mncore_backend.cost import cost_of
+from mnc.mncore_backend.codegen.report.cost import cost_of
 from mnc.mncore_backend.target import CYCLES_PER_STEP
 from mnc.options import Options
 from mnc.record.compiling import compile_recorded

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.assembly import parse_program
-from mnc.mncore_backend.cost import cost_of
+from mnc.mncore_backend.codegen.report.cost import cost_of
 from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 from mnc.perfetto_trace import tracks, write_trace
 from mnc.record.replay import replay

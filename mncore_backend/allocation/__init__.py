@@ -1,6 +1,0 @@
-"""Lifetimes of buffers to memories and addresses."""
-
-from mnc.mncore_backend.allocation.allocate import CapacityError, allocate
-from mnc.mncore_backend.allocation.load_again import load_again
-
-__all__ = ["CapacityError", "allocate", "load_again"]

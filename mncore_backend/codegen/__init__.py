@@ -1,0 +1,1 @@
+"""Code generation: the program of a PE -> machine operations -> addresses -> statements -> text."""

@@ -1,0 +1,170 @@
+"""Memory and address of every buffer of a program."""
+
+from collections.abc import Iterable
+
+from mnc.core.diagnostics import CompileError, InternalError
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.allocation.choose import choose_memories
+from mnc.mncore_backend.codegen.allocation.lifetimes import Life, lives_of
+from mnc.mncore_backend.codegen.allocation.pack import pack, peak
+from mnc.mncore_backend.codegen.allocation.promote import promote_buffers
+from mnc.mncore_backend.codegen.allocation.relieve import relieve
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Program
+from mnc.mncore_backend.target import chip
+
+_SHOWN = 6
+ROUNDS = 8
+"""How often one local memory is relieved of buffers at most."""
+FRAGMENTS = 8
+"""Part of a local memory of which it is relieved where everything would fit but does not pack."""
+
+
+class CapacityError(CompileError):
+    """The model needs more of a memory than there is.
+
+    Args:
+        memories: the memories that are too small together.
+        needed: long words alive at the worst moment.
+        available: long words of one copy of each of the memories.
+        buffers: (name, size) of what is alive then, largest first; names of nodes where they are known.
+        location: where the worst moment is, if known.
+    """
+
+    def __init__(
+        self,
+        memories: tuple[Memory, ...],
+        needed: int,
+        available: int,
+        buffers: list[tuple[str, int]],
+        location: object | None = None,
+    ) -> None:
+        shown = ", ".join(f"{name} ({size})" for name, size in buffers[:_SHOWN])
+        rest = f" and {len(buffers) - _SHOWN} more" if len(buffers) > _SHOWN else ""
+        names = " and ".join(memory.name for memory in memories)
+        holds = f"{names} of a {chip().memories[memories[0]].level} hold{'s' if len(memories) == 1 else ''}"
+        how = f"{needed} long words are needed at once" if needed > available else f"{needed} long words do not pack"
+        super().__init__(
+            f"{holds} {available} long words, but {how}, by {shown}{rest}",
+            hint=_way_out(needed, available, buffers),
+            location=location,
+        )
+        self.memories = memories
+        self.alive: list[Buffer] = []
+        """The buffers themselves, where they are known."""
+        self.beside = needed
+        """What is needed then of all memories that could take them."""
+        self.needed = needed
+        self.available = available
+        self.buffers = buffers
+
+
+def _way_out(needed: int, available: int, buffers: list[tuple[str, int]]) -> str:
+    """What has to change, by how much: one tensor, all that are needed at once, or only their sizes."""
+    name, size = buffers[0] if buffers else ("the largest tensor", needed)
+    if needed <= available:
+        return "there is room, but not in one piece: a batch, image or sequence of another size may pack"
+    if size > available:
+        factor = _times(size, available)
+        return f"{name} alone takes {factor:,} times what there is: take a batch, image or sequence so much smaller"
+    factor = _times(needed, available)
+    return f"take a batch, image or sequence {factor:,} times smaller, or split {name} into several nodes"
+
+
+def _times(wanted: int, available: int) -> float:
+    """How many times as much, to one decimal, rather too large than too small."""
+    return round(wanted / available + 0.05, 1)
+
+
+def allocate(program: Program, *, pinned_first: bool = True) -> None:
+    """Set `memory` and `base` of every buffer that some operation uses or that is pinned.
+
+    A buffer lives from its first to its last use in program order, pinned ones always; buffers whose lives do not
+    overlap may share addresses. Operands that meet in one step get memories whose ports allow it. A memory or base that
+    is already set is kept. With `pinned_first` pinned buffers get the lowest addresses, whatever they are used for.
+    Small buffers of the local memories go to the register files if those have room for them. Where one local memory
+    overflows beside the other, operations are rewritten (`relieve`).
+
+    Raises:
+        CapacityError: a memory is too small.
+        InternalError: an operation (or a row of a latch chain) needs operands that no choice of memories can serve.
+    """
+    for number in range(ROUNDS):
+        try:
+            return _promote_and_allocate(program, pinned_first=pinned_first, tight=number > 0)
+        except CapacityError as error:
+            surplus = max(error.needed - error.available, error.available // FRAGMENTS)
+            lopsided = error.memories[0] in LOCAL_MEMORY and error.beside <= len(LOCAL_MEMORY) * error.available
+            if not lopsided or (number and not relieve(program, error.alive, surplus)):
+                raise
+    return _promote_and_allocate(program, pinned_first=pinned_first, tight=True)
+
+
+def _promote_and_allocate(program: Program, *, pinned_first: bool, tight: bool) -> None:
+    """`allocate` without relief. If it raises, no buffer has an address that it had not before."""
+    open_ = [buffer for buffer in program.buffers if buffer.memory is None or buffer.base is None]
+    fixed = [(buffer, buffer.memory, buffer.base, buffer.choices) for buffer in open_]
+    promoted = promote_buffers(program)
+    try:
+        _allocate(program, pinned_first=pinned_first, tight=tight)
+    except (CapacityError, InternalError):
+        _take_back(fixed)
+        if not promoted:
+            raise
+        try:
+            _allocate(program, pinned_first=pinned_first, tight=tight)
+        except CapacityError:
+            _take_back(fixed)
+            raise
+
+
+def _take_back(fixed: Iterable[tuple[Buffer, Memory | None, int | None, tuple[Memory, ...]]]) -> None:
+    for buffer, memory, base, choices in fixed:
+        buffer.memory, buffer.base, buffer.choices = memory, base, choices
+
+
+def _allocate(program: Program, *, pinned_first: bool, tight: bool) -> None:
+    lives = lives_of(program, pinned_first=pinned_first)
+    chosen = choose_memories(lives, tight=tight)
+    by_memory: dict[Memory, list[Life]] = {}
+    for life in lives:
+        by_memory.setdefault(chosen[life], []).append(life)
+    for memory, members in by_memory.items():
+        capacity = chip().memories[memory].longs
+        placed = pack(members, capacity)
+        if placed is None:
+            needed, who = peak(members)
+            owners = _owners(program)
+            shown = [(owners.get(life.buffer, life.buffer.name), life.buffer.size) for life in who]
+            error = CapacityError((memory,), needed, capacity, shown)
+            error.node = _worst(program, who)
+            error.alive = [life.buffer for life in who]
+            error.beside = needed + _beside(lives, who, chosen, memory)
+            raise error
+        for life, base in placed.items():
+            life.buffer.memory, life.buffer.base = memory, base
+
+
+def _beside(lives: list[Life], alive: list[Life], chosen: dict[Life, Memory], memory: Memory) -> int:
+    """Long words in the other local memory while all of `alive` are in this one."""
+    moment = max((life.first for life in alive), default=0)
+    others = [life for life in lives if chosen[life] in LOCAL_MEMORY and chosen[life] is not memory]
+    return sum(life.buffer.size for life in others if life.first <= moment <= life.last)
+
+
+def _owners(program: Program) -> dict[Buffer, str]:
+    """The node of each buffer: that of the first operation that fills it, else of the first that reads it."""
+    owners: dict[Buffer, str] = {}
+    for operands in ("destinations", "sources"):
+        for op in program.operations:
+            for operand in getattr(op, operands):
+                if op.location and isinstance(operand, BufferOperand):
+                    owners.setdefault(operand.buffer, f"'{op.location}'")
+    return owners
+
+
+def _worst(program: Program, alive: list[Life]) -> str | None:
+    """Node of the operation at which all of these are alive: the last of them has just begun."""
+    if not alive or not program.operations:
+        return None
+    place = max(0, *(life.first for life in alive))  # pinned ones begin before the first
+    return program.operations[place].location or None

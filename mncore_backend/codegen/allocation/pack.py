@@ -1,0 +1,114 @@
+"""Addresses within one memory: buffers that live at the same time get disjoint ranges.
+
+Reuse of an address orders operations that are otherwise independent, so it should come late. First attempt: in order of
+first use, each buffer behind the one placed before it (round robin). If that fragments too much, large buffers are
+placed first, and the others round robin between them; the fewer are placed first, the later is reuse. Last: all,
+largest first, each at the lowest address that is free during its life.
+"""
+
+from bisect import insort
+
+from mnc.mncore_backend.codegen.allocation.lifetimes import Life
+
+Placed = dict[Life, int]
+_PERIODS = 512
+_LARGE = (4, 8, 16, 32)
+"""Parts of a memory from which on a buffer counts as large, as they are tried."""
+
+
+def pack(lives: list[Life], capacity: int) -> Placed | None:
+    """Base address (long words) for every buffer, or None if this packing does not fit. Buffers that already have a
+    base keep it."""
+    fixed = {life: life.buffer.base for life in lives if life.buffer.base is not None}
+    free = [life for life in lives if life.buffer.base is None]
+    placed = _round_robin(fixed, free, capacity)
+    for part in _LARGE if placed is None else ():
+        large = [life for life in free if life.buffer.size * part > capacity]
+        standing = _largest_first(fixed, large, capacity)
+        if standing is not None and large:
+            placed = _round_robin(standing, [life for life in free if life not in standing], capacity)
+        if placed is not None:
+            return placed
+    return placed or _largest_first(fixed, free, capacity)
+
+
+def _aligned(address: int, alignment: int) -> int:
+    return -(-address // alignment) * alignment
+
+
+def _gap(blocked: list[tuple[int, int]], size: int, alignment: int, start: int, end: int) -> int | None:
+    """Lowest free aligned address from `start` with `size` long words below `end`; `blocked` is sorted."""
+    at = _aligned(start, alignment)
+    for first, last in blocked:
+        if last <= at:
+            continue
+        if first >= at + size:
+            break
+        at = _aligned(last, alignment)
+    return at if at + size <= end else None
+
+
+def _round_robin(fixed: Placed, free: list[Life], capacity: int) -> Placed | None:
+    """Long-lived buffers (pinned) at the bottom, then the others in order of first use, behind one another and around
+    those that are `fixed`."""
+    placed = dict(fixed)
+    standing = list(placed)
+    pointer = 0
+    active: list[tuple[int, int, Life]] = []  # sorted by end of life
+    for life in sorted(free, key=lambda l: (not l.buffer.pinned, l.first)):
+        if not life.buffer.pinned:
+            active = [entry for entry in active if entry[2].overlaps(life)] if _expired(active, life) else active
+        others = [*standing, *(entry[2] for entry in active)]
+        blocked = sorted((placed[o], placed[o] + o.buffer.size) for o in others if o.overlaps(life))
+        buffer = life.buffer
+        start = 0 if buffer.pinned else pointer
+        at = _gap(blocked, buffer.size, buffer.alignment, start, capacity)
+        if at is None:
+            at = _gap(blocked, buffer.size, buffer.alignment, 0, capacity)
+        if at is None:
+            return None
+        placed[life] = at
+        if buffer.pinned:
+            standing.append(life)
+        else:
+            pointer = at + buffer.size
+            insort(active, (life.last, id(life), life), key=lambda entry: entry[:2])
+    return placed
+
+
+def _expired(active: list[tuple[int, int, Life]], life: Life) -> bool:
+    return bool(active) and active[0][0] <= life.first
+
+
+def _largest_first(fixed: Placed, free: list[Life], capacity: int) -> Placed | None:
+    """Greedy by size: each buffer at the lowest address free during its life."""
+    placed = dict(fixed)
+    width = 1 + max((life.last for life in (*fixed, *free)), default=0) // _PERIODS
+    periods: dict[int, list[Life]] = {}  # so that only buffers of about the same time are looked at
+
+    def note(life: Life) -> None:
+        for period in range(life.first // width, life.last // width + 1):
+            periods.setdefault(period, []).append(life)
+
+    for life in fixed:
+        note(life)
+    for life in sorted(free, key=lambda l: (-l.buffer.size, l.first)):
+        near = {o for p in range(life.first // width, life.last // width + 1) for o in periods.get(p, ())}
+        blocked = sorted((placed[o], placed[o] + o.buffer.size) for o in near if o.overlaps(life))
+        at = _gap(blocked, life.buffer.size, life.buffer.alignment, 0, capacity)
+        if at is None:
+            return None
+        placed[life] = at
+        note(life)
+    return placed
+
+
+def peak(lives: list[Life]) -> tuple[int, list[Life]]:
+    """Largest number of long words alive at the same time, and by which buffers (largest first)."""
+    worst, who = 0, []
+    for moment in sorted({life.first for life in lives}):
+        alive = [l for l in lives if l.first <= moment <= l.last]
+        total = sum(l.buffer.size for l in alive)
+        if total > worst:
+            worst, who = total, alive
+    return worst, sorted(who, key=lambda l: (-l.buffer.size, l.buffer.name))

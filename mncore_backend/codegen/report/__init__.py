@@ -1,0 +1,1 @@
+"""What a program costs, and which node each cycle belongs to."""

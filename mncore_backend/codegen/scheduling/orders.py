@@ -1,0 +1,46 @@
+"""Several schedules of a program, of which the best is taken."""
+
+from dataclasses import replace
+from itertools import combinations
+
+from mnc.mncore_backend.codegen.scheduling.reading import Reading, transfer_of
+from mnc.mncore_backend.codegen.scheduling.scheduler import Schedule, ScheduleOptions, schedule
+from mnc.mncore_backend.codegen.scheduling.timeline import timing_of
+from mnc.mncore_backend.codegen.scheduling.transfers import TransferOrder
+from mnc.mncore_backend.program import Program
+
+SEVERAL = 5000
+"""Programs of so many operations at most are scheduled in several ways."""
+IMPROVED = 4
+"""How often the best of them is improved at most."""
+
+
+def best_schedule(program: Program, most: int | None = None) -> Schedule:
+    """The schedule with the fewest cycles, then steps, of those that different orders of MVs and two readings of the
+    priorities give, which no rule foresees; the best is improved by priorities that follow from it, as long as that
+    helps. Larger programs get one schedule, those whose MVs do not meet one order.
+
+    Raises InternalError for operations that no step can take, and TooLongError for a program whose first schedule takes
+    more than `most` cycles.
+    """
+    limited = ScheduleOptions(most=most)
+    if len(program.operations) > SEVERAL:
+        return schedule(program, limited)
+    orders = TransferOrder if _meet(program) else (TransferOrder.READY,)
+    tried = [ScheduleOptions(order=order, deep=deep) for order in orders for deep in (True, False)]
+    reading = Reading(program.operations)
+    found = [(schedule(program, limited, reading), tried[0])]
+    found += [(schedule(program, options, reading), options) for options in tried[1:]]
+    best, options = min(found, key=lambda pair: (pair[0].cycles, pair[0].steps))
+    for _ in range(IMPROVED):
+        other = schedule(program, replace(options, earlier=best.places), reading)
+        if (other.cycles, other.steps) >= (best.cycles, best.steps):
+            break
+        best = other
+    return best
+
+
+def _meet(program: Program) -> bool:
+    """Whether two MVs use the same instance of a memory in the same direction."""
+    ports = [frozenset(timing_of(transfer_of(op)).ports) for op in program.operations if op.is_transfer]
+    return any(not one.isdisjoint(other) for one, other in combinations(ports, 2))

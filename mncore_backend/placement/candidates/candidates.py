@@ -1,0 +1,252 @@
+"""Where a contraction may run: which hardware axes split rows, columns, the contracted dimension and the batch, and
+which operand becomes the matrix. All assignments of L2B, L1B and MAB are candidates.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from math import prod
+
+from mnc.mncore_backend.layout import Axis, Digit, Layout
+from mnc.mncore_backend.placement.candidates.policy import PLAIN, SPLIT_AXES
+from mnc.mncore_backend.placement.candidates.problem import Contraction, ContractionPlan
+from mnc.mncore_backend.placement.candidates.space import (
+    LANE_COUNT,
+    LANES,
+    Access,
+    Bits,
+    Digits,
+    bits_of,
+    project,
+    spread_bits,
+    with_addresses,
+)
+from mnc.mncore_backend.placement.candidates.tiles import aligned_digits, follow_operand, tile_digits
+from mnc.mncore_backend.placement.candidates.windows import tiled_layout
+from mnc.mncore_backend.target import cached_per_machine
+
+
+def _lane_dim(extents: Sequence[int], dims: Sequence[int]) -> int | None:
+    """The dimension of a role that carries the lanes: the best filled, then the last."""
+    return max(dims, key=lambda d: (extents[d] / (-(-extents[d] // LANE_COUNT) * LANE_COUNT), d), default=None)
+
+
+def _role_digits(
+    problem: Contraction, dims: Sequence[int], bits: Bits, lane_dim: int | None, whole: frozenset[int] = frozenset()
+) -> tuple[dict[int, Digits], Bits]:
+    """Digits of the dimensions of one role, and the coordinate bits that it has no use for. Dimensions in `whole` take
+    none."""
+    extents, windows = problem.extents, problem.left.windows
+    if windows is not None and {w.out for w in windows if w.kernel is not None} & set(dims):
+        return tile_digits(windows, extents, dims, bits)
+    units = [LANE_COUNT if d == lane_dim else 1 for d in dims]
+    hardware, rest = spread_bits([1 if d in problem.inner or d in whole else extents[d] for d in dims], bits, units)
+    digits = {
+        d: with_addresses(
+            extents[d],
+            hw,
+            LANES if d == lane_dim else (),
+            block=LANE_COUNT if d in problem.blocks and d != lane_dim else 1,
+            cyclic=problem.policy.cyclic,
+        )
+        for d, hw in zip(dims, hardware, strict=True)
+    }
+    return digits, rest
+
+
+def _lanes_to_addresses(digits: Digits) -> Digits:
+    """The same dimension with its lanes inside the PE: how the matrix holds the columns of the result."""
+    return (*digits[: -len(LANES)], Digit(LANE_COUNT))
+
+
+def _used_axes(digits: dict[int, Digits]) -> set[Axis]:
+    return {x.axis for own in digits.values() for x in own if x.size > 1 and x.axis in SPLIT_AXES}
+
+
+def dims_by_role(problem: Contraction) -> dict[str, list[int]]:
+    roles = problem.roles()
+    return {role: [d for d, r in roles.items() if r == role] for role in "bmnk"}
+
+
+Candidate = tuple[ContractionPlan, dict[str, int]]
+"""A plan, and how much of each role a PE has."""
+
+
+def possible_plans(problem: Contraction) -> list[Candidate]:
+    return [*general_plans(problem), *plans_where_left_is(problem)]
+
+
+def general_plans(problem: Contraction) -> list[Candidate]:
+    """Assignments of coordinate bits to roles. Of the places of factors matters only whether L2Bs are alike there."""
+    left, right = problem.left, problem.right
+    held = [operand.layout for operand in (left, right) if operand.layout is not None]
+    factors = replace(left, layout=None), replace(right, layout=None)
+    policy = replace(PLAIN, cyclic=problem.policy.cyclic)
+    space = replace(problem, left=factors[0], right=factors[1], home=None, policy=policy)
+    axes = problem.policy.contraction_axes
+    found = list(_split_plans(space, _units(axes)))
+    if (divided := _units_for_batch(problem, axes)) is not None:
+        found += _split_plans(space, divided)
+    if left.kept or right.kept or any(not layout.selected_bits(Axis.L2B) for layout in held):
+        alike = tuple(axis for axis in axes if axis is not Axis.L2B)  # slower, but nothing to exchange between L2Bs
+        found += _split_plans(space, _units(alike)) if alike != axes else ()
+    return found
+
+
+def plans_where_left_is(problem: Contraction) -> list[Candidate]:
+    """The plan that leaves the left factor where it is, if there is one."""
+    by_role = dims_by_role(problem)
+    digits = _digits_where_left_is(problem, by_role)
+    return [] if digits is None else [_assemble(problem, by_role, digits, False)]
+
+
+def all_plans(problem: Contraction, *, partial: bool = True, leaves: bool = True) -> tuple[Candidate, ...]:
+    """Every split of a contraction whose factors are still in DRAM, also (`partial`) of what it contracts.
+
+    If the result `leaves` for DRAM, the L2Bs of a group may share what groups do not, and the other way round: MVs
+    serve both, but movements on the chip do not.
+    """
+    factors = replace(problem.left, layout=None), replace(problem.right, layout=None)
+    groups, rest = bits_of([Axis.L2B])[:-1], bits_of([Axis.L2B])[-1:]
+    inner = _units(tuple(axis for axis in SPLIT_AXES if axis is not Axis.L2B))
+    units = (tuple(groups), tuple(rest), *inner) if leaves else _units(SPLIT_AXES)
+    roles = "bmnk" if partial else "bmn"
+    return _split_plans(replace(problem, left=factors[0], right=factors[1], home=None, policy=PLAIN), units, roles)
+
+
+Units = tuple[tuple[tuple[Axis, int], ...], ...]
+"""Coordinate bits that one role takes together."""
+
+
+def _units(axes: Sequence[Axis]) -> Units:
+    return tuple(tuple(bits_of([axis])) for axis in axes)
+
+
+def _units_for_batch(problem: Contraction, axes: Sequence[Axis]) -> Units | None:
+    """Bits of L2Bs that a batch fills evenly and those that it does not, apart, as for 12 heads on 8 L2Bs: four of them
+    share the heads, two share the rows or columns of a head. None where the batch fills all or leaves all over."""
+    bits = bits_of([Axis.L2B])
+    batch = prod(problem.extents[d] for d in dims_by_role(problem)["b"])
+    even = sum(batch % (1 << taken) == 0 for taken in range(1, len(bits) + 1))
+    if Axis.L2B not in axes or not 0 < even < len(bits):
+        return None
+    return tuple(bits[:even]), tuple(bits[even:]), *_units([axis for axis in axes if axis is not Axis.L2B])
+
+
+@cached_per_machine(64)
+def _split_plans(problem: Contraction, units: Units, roles: str = "bmnk") -> tuple[Candidate, ...]:
+    """All assignments of `units` to these roles, wherever the factors are; remembered, because the same is asked for
+    every place from which they may come."""
+    by_role = dims_by_role(problem)
+    choices = [role for role in roles if prod(problem.extents[d] for d in by_role[role]) > 1] or ["m"]
+    found = []
+    for assignment in product(choices, repeat=len(units)):
+        taken = list(zip(units, assignment, strict=True))
+        own = {role: [bit for unit, r in taken if r == role for bit in unit] for role in "bmnk"}
+        sides = (False, True) if problem.left.windows is None else (False,)
+        for swapped, whole in product(sides, _undivided(problem, by_role)):
+            digits = _digits(problem, by_role, own, swapped, whole)
+            found.append(_assemble(problem, by_role, digits, swapped))
+            aligned = aligned_digits(digits, {d: every for d, (_, every) in problem.strides.items()})
+            if aligned != digits:
+                found.append(_assemble(problem, by_role, aligned, swapped))
+    return tuple(found)
+
+
+def _undivided(problem: Contraction, by_role: dict[str, list[int]]) -> list[frozenset[int]]:
+    """Columns that may stay inside the PEs: none, or where they have several dimensions all but the largest, because
+    who takes parts of one of them, as of the gates of a cell, wants them in one place."""
+    columns = [d for d in by_role["n"] if problem.extents[d] > 1]
+    none: frozenset[int] = frozenset()
+    return [none] if len(columns) < 2 else [none, frozenset(columns) - {max(columns, key=lambda d: problem.extents[d])}]
+
+
+def _lane_dims(problem: Contraction, by_role: dict[str, list[int]], column: str) -> dict[str, int | None]:
+    outer = {role: [d for d in by_role[role] if d not in problem.inner] for role in "bmnk"}
+    return {role: _lane_dim(problem.extents, outer[role]) if role in (column, "k") else None for role in "bmnk"}
+
+
+def _digits_where_left_is(problem: Contraction, by_role: dict[str, list[int]]) -> dict[int, Digits] | None:
+    """Digits that leave the left factor where it is and give the rest of the chip to the columns; None if its lanes are
+    not along the contracted dimension."""
+    digits = follow_operand(problem.left.access, problem.left.windows, problem.extents, problem.left.layout)
+    lane = _lane_dims(problem, by_role, "n")
+    if digits is None or problem.left.layout is None or lane["k"] is None or not by_role["n"]:
+        return None
+    lanes = [d for d, own in digits.items() if any(x.axis in (Axis.PE, Axis.W) for x in own)]
+    if lanes != [lane["k"]] or tuple(x for x in digits[lane["k"]] if x.size > 1)[-len(LANES) :] != LANES:
+        return None
+    held = {axis: problem.left.layout.selected_bits(axis) for axis in SPLIT_AXES}
+    free = [(axis, bit) for axis, bit in bits_of(problem.policy.contraction_axes) if not held[axis] & bit]
+    digits.update(_role_digits(problem, by_role["n"], free, lane["n"])[0])
+    return digits
+
+
+def _digits(
+    problem: Contraction,
+    by_role: dict[str, list[int]],
+    bits: dict[str, Bits],
+    swapped: bool,
+    whole: frozenset[int] = frozenset(),
+) -> dict[int, Digits]:
+    """Digits of all iteration dimensions where the roles take the given coordinate bits; those that stay `whole` take
+    none."""
+    column = "m" if swapped else "n"
+    lane_dim = _lane_dims(problem, by_role, column)
+    bits = dict(bits)
+    spare = "m" if column == "n" else "n"
+    for role in "bnmk":  # MABs that one role leaves over go to the rows; higher levels hold replicas, which is cheaper
+        rest = _role_digits(problem, by_role[role], bits[role], lane_dim[role], whole)[1]
+        if role != spare and rest and all(axis is Axis.MAB for axis, _ in rest):
+            bits[role] = bits[role][: len(bits[role]) - len(rest)]
+            bits[spare] = bits[spare] + rest
+    digits: dict[int, Digits] = {}
+    for role in "bmnk":
+        digits.update(_role_digits(problem, by_role[role], bits[role], lane_dim[role], whole)[0])
+    return digits
+
+
+def _assemble(
+    problem: Contraction, by_role: dict[str, list[int]], digits: dict[int, Digits], swapped: bool
+) -> Candidate:
+    """The plan for given digits of all iteration dimensions."""
+    extents = problem.extents
+    column = "m" if swapped else "n"
+    matrix_digits = dict(digits)
+    if (lane := _lane_dims(problem, by_role, column)[column]) is not None:
+        matrix_digits[lane] = _lanes_to_addresses(digits[lane])
+
+    def layout(access: Access, source: dict[int, Digits]) -> Layout:
+        shape = [1 if d is None else extents[d] for d in access]
+        return project(shape, [source.get(d, ()) for d in range(len(extents))], access)
+
+    if problem.left.windows is None:
+        left = layout(problem.left.access, matrix_digits if swapped else digits)
+    else:
+        left = tiled_layout(problem.left.windows, extents, [digits.get(d, ()) for d in range(len(extents))])
+    right = layout(problem.right.access, digits if swapped else matrix_digits)
+    partial = tuple(a for a in SPLIT_AXES if a in _used_axes({d: digits[d] for d in by_role["k"]}))
+    plan = ContractionPlan(left, right, layout(problem.result, digits), swapped, partial, 0.0, digits)
+    return plan, _counts(digits, by_role, swapped)
+
+
+def partial_bits(problem: Contraction, plan: ContractionPlan) -> dict[Axis, int]:
+    """Per axis over which results are partial sums the coordinate bits in which these differ: along the others there
+    are replicas of them."""
+    found = dict.fromkeys(plan.partial, 0)
+    for d, role in problem.roles().items():
+        for digit in plan.digits.get(d, ()) if role == "k" else ():
+            if digit.axis in found:
+                found[digit.axis] |= (digit.size - 1) * digit.stride
+    return found
+
+
+def _counts(digits: dict[int, Digits], by_role: dict[str, list[int]], swapped: bool) -> dict[str, int]:
+    counts = {role: _local_count(digits, by_role[role]) for role in "bmnk"}
+    counts["columns"] = counts["m" if swapped else "n"]
+    counts["rows"] = counts["n" if swapped else "m"]
+    return counts
+
+
+def _local_count(digits: dict[int, Digits], dims: Sequence[int]) -> int:
+    return prod(x.size for d in dims for x in digits[d] if x.axis is Axis.ADDRESS)

@@ -1,0 +1,64 @@
+"""What decisions about places prefer beyond rough prices, which know nothing of what waits for what.
+
+Small programs mostly wait. They are compiled with several preferences, and the shortest is kept.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import get_args
+
+from mnc.mncore_backend.layout import Axis
+from mnc.mncore_backend.placement.preferences import Preference
+
+SPLIT_AXES = (Axis.L2B, Axis.L1B, Axis.MAB)
+CLEARLY = 0.5
+"""Part of a price to which it has to fall to count: prices of what comes later are rough."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Preferences.
+
+    Attributes:
+        axes: over which element-wise work and reductions are split. Along the others all places do the same: more work
+            for each, but nothing has to be exchanged between them.
+        contraction_axes: over which contractions are split.
+        cyclic: whether elements are dealt out in turn instead of in blocks where blocks would not be powers of two.
+        foresight: part of the price of this and what follows to which it has to fall for a plan that is not the
+            cheapest itself.
+        work: what a step of the matrix unit counts, where one of a movement counts 1. Movements wait for each other.
+    """
+
+    axes: tuple[Axis, ...] = SPLIT_AXES
+    contraction_axes: tuple[Axis, ...] = SPLIT_AXES
+    cyclic: bool = False
+    foresight: float = CLEARLY
+    work: float = 1.0
+
+
+PLAIN = Policy()
+_WORK = 0.3
+
+
+def policy_of(preferences: Collection[Preference]) -> Policy:
+    """The policy of one who prefers all this."""
+    inside = SPLIT_AXES[1:]
+    return Policy(
+        axes=inside if {"alike", "tensor-parallel"} & set(preferences) else SPLIT_AXES,
+        contraction_axes=inside if "alike" in preferences else SPLIT_AXES,
+        cyclic="cyclic" in preferences,
+        foresight=1.0 if "foresight" in preferences else CLEARLY,
+        work=_WORK if "still" in preferences else 1.0,
+    )
+
+
+def preferences_of(policy: Policy) -> tuple[Preference, ...]:
+    """The inverse of `policy_of`."""
+    is_held = {
+        "alike": Axis.L2B not in policy.contraction_axes,
+        "tensor-parallel": Axis.L2B not in policy.axes and Axis.L2B in policy.contraction_axes,
+        "cyclic": policy.cyclic,
+        "foresight": policy.foresight == 1.0,
+        "still": policy.work == _WORK,
+    }
+    return tuple(name for name in get_args(Preference) if is_held.get(name, False))

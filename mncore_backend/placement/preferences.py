@@ -1,0 +1,20 @@
+"""Preferences about layouts by name, as users write them; `candidates.policy` says what they set."""
+
+from typing import Literal
+
+Preference = Literal["alike", "tensor-parallel", "cyclic", "foresight", "still", "together", "second", "third"]
+"""What a choice among layouts favours, beyond its price.
+
+``alike``: no tensor is split over the L2Bs. All of them compute the same, and nothing is exchanged between them.
+``tensor-parallel``: all L2Bs do the same element-wise work, but contractions are split over them, and every L2B reads
+weights of its own.
+``cyclic``: elements are dealt out to the places in turn, not in blocks, where blocks would not be powers of two.
+``foresight``: a layout is chosen for what it saves in later operations, even where that estimate is uncertain.
+``still``: tensors keep their layouts, as long as the matrix unit loses less time than a transfer takes.
+``together``: all operations are placed together by a search, and not one after the other.
+``second``, ``third``: with ``together``, not the cheapest of the solutions that were compared but the next ones. Prices
+are not exact, schedules are.
+"""
+TOGETHER: Preference = "together"
+NEXT: tuple[Preference, ...] = "second", "third"
+"""Preferences for a solution of the search that is not the cheapest, in their order."""

@@ -1,0 +1,1 @@
+"""Solutions are compared and changed by what their movements really take."""

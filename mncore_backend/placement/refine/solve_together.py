@@ -1,0 +1,136 @@
+"""All operations get their places together, at prices that are exact in the end where that decides.
+
+The search goes by rough prices of movements. In a program of few movements each of them counts, if they make up a part
+of its price. So what the solution would move is planned, and it searches again with what that really takes, as long as
+a solution promises to be better than the best one. (Searching for shortest paths works the same way where the lengths
+of edges are dear to find out.) Over many movements the errors of rough prices level out, and to plan them would take
+longer than all the rest.
+"""
+
+from collections.abc import Callable, Sequence
+from math import inf
+
+from mnc.mncore_backend.placement.candidates.policy import Policy, Preference
+from mnc.mncore_backend.placement.cost.movements import Movements, Plan
+from mnc.mncore_backend.placement.cost.product_prices import Counted
+from mnc.mncore_backend.placement.cost.weights import ALL, WEIGHTS, Weights
+from mnc.mncore_backend.placement.problem import Problem
+from mnc.mncore_backend.placement.solve.duration import duration
+from mnc.mncore_backend.placement.solve.room import has_room
+from mnc.mncore_backend.placement.solve.search import WIDTH, Pinned, Search
+from mnc.mncore_backend.placement.solve.state import State
+from mnc.mncore_backend.placement.trace.trace import Traces
+from mnc.mncore_backend.pricing import NOTHING
+
+MIXED: tuple[tuple[Preference, ...], ...] = (), ("cyclic",), ("tensor-parallel",), ("tensor-parallel", "cyclic")
+"""Preferences whose policies every operation chooses among, if nothing else is preferred."""
+PURE: tuple[tuple[Preference, ...], ...] = *MIXED, ("alike",)
+"""Preferences that all operations follow in searches of their own. Among all choices a search gives up early what pays
+off late; among few it keeps it."""
+NARROW = 4
+"""States that these searches keep, and those with other weights, which are there to find something else."""
+FEW = 20
+"""Movements of a solution up to which all of them are planned."""
+NOTABLE = 1 / 15
+"""Part of the price that movements make up where what they really take decides."""
+ROUNDS = 4
+"""Searches with planned movements at most; fewer where a solution does not promise to be better than the best."""
+SURPRISE = 1.15
+"""Factor by which movements of a solution take more than their rough prices say: a search chooses what is too cheap."""
+HOPE = 0.6
+"""Part of a rough price that is taken for the exact one until that is known: what looks dear may be cheap."""
+
+
+PLANNED = 4
+"""Solutions at most whose movements are all planned, of all that searches found."""
+CLOSE = 1.15
+"""Factor of the least duration by rough prices from which on a solution is not planned."""
+
+
+def solutions(
+    problem: Problem,
+    mixed: Sequence[Policy],
+    pure: Sequence[Policy] = (),
+    pinned: Pinned | None = None,
+    plan: Plan = list,
+    traces: Traces | None = None,
+) -> tuple[list[State], Movements]:
+    """States in which every operation has a place, the one that takes least time first. Operations choose among the
+    `mixed` policies, or all follow one of the `pure` ones. `plan` plans movements ahead, in several processes perhaps;
+    `traces` keep what was compared. With the states come the prices of movements that are known by the end."""
+
+    counted: Counted = {}
+
+    def search(movements: Movements, weights: Weights = WEIGHTS) -> list[State]:
+        policies = list(dict.fromkeys([*mixed, *pure]))
+        own = Search(problem, policies, movements, pinned or {}, tracer=traces, weights=weights, counted=counted)
+        width = WIDTH if weights is WEIGHTS else NARROW
+        found = [own.run(mixed, width), *(own.run([policy], NARROW) for policy in pure)]
+        for state in found:
+            state.weigh(WEIGHTS)  # so that prices can be compared
+        return sorted(found, key=lambda state: state.price)
+
+    rough, movements = Movements(), Movements(hope=HOPE)
+    found = [state for weights in ALL for state in search(rough, weights)]
+    if traces is not None:
+        traces.planned = movements.exact
+    with_room = [state for state in found if has_room(problem, state)]
+    if not with_room:
+        return found, movements
+    found = with_room
+    if _each_counts(found[0]):
+        found += _with_planned(search, movements, plan, traces)
+    return _shortest(found, movements, plan), movements
+
+
+def _each_counts(state: State) -> bool:
+    """Whether each movement of a solution decides."""
+    moves = state.price - state.price_at(dict.fromkeys(state.movements, NOTHING))
+    return len(state.movements) <= FEW and moves >= NOTABLE * state.price
+
+
+def _with_planned(
+    search: Callable[[Movements], list[State]], movements: Movements, plan: Plan, traces: Traces | None
+) -> list[State]:
+    """What searches find that go by what movements really take, until that promises nothing better."""
+    found: list[State] = []
+    least = inf
+    for number in range(1, ROUNDS + 1):
+        if traces is not None:
+            traces.round = number
+        states = search(movements)
+        rough = {m: movements.exact.get(m, m.rough * SURPRISE) for m in states[0].movements}
+        if states[0].price_at(rough) >= least:
+            break
+        movements.learn(states[0].movements, plan)
+        least = min(least, states[0].price_at(movements.exact))
+        found += states
+    return found
+
+
+def _shortest(found: Sequence[State], movements: Movements, plan: Plan) -> list[State]:
+    """Those that promise to take least time, in the order of how long they do with planned movements."""
+    promised = {
+        id(state): duration(state, {m: movements.exact.get(m, m.rough) for m in state.movements})
+        for state in found
+    }
+    distinct = {repr(sorted(state.placed.items())): state for state in reversed(found)}.values()
+    ordered = sorted(distinct, key=lambda state: promised[id(state)])[:PLANNED]
+    close = [state for state in ordered if promised[id(state)] <= CLOSE * promised[id(ordered[0])]]
+    planned: list[State] = []
+    for state in close:
+        if planned and len(state.movements) > FEW and not _may_be_shorter(state, planned, movements):
+            continue
+        movements.learn(state.movements, plan)
+        planned.append(state)
+    return sorted(planned, key=lambda state: duration(state, movements.exact))
+
+
+def _may_be_shorter(state: State, planned: Sequence[State], movements: Movements) -> bool:
+    """Whether a solution of many movements may take less time than those that are planned, if what is not planned is as
+    much cheaper than its rough price as other movements are."""
+    least = min(duration(other, movements.exact) for other in planned)
+    known = {movement for other in planned for movement in other.movements}
+    ratio = sum(movements.exact[m].total for m in known) / max(1.0, sum(m.rough.total for m in known))
+    guessed = {m: movements.exact.get(m, m.rough * min(1.0, ratio)) for m in state.movements}
+    return duration(state, guessed) < least

@@ -1,0 +1,1 @@
+"""Solving a problem: states, the rules that lead from one to the next, and searches over them."""

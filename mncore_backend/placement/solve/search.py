@@ -1,0 +1,247 @@
+"""All operations together: a beam of states goes through the program, and what is cheapest at its end is taken.
+
+States that agree in where everything lies that is still wanted are one: the cheaper of them is kept. As long as no
+other state is dropped, the result is the cheapest of all combinations of choices. When states are compared, and the
+plans of a product, what is paid later for where tensors are (`ahead.py`) is added.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, Digits, source_layout
+from mnc.mncore_backend.placement.candidates.policy import Policy
+from mnc.mncore_backend.placement.candidates.space import scattered
+from mnc.mncore_backend.placement.cost.ahead import Ahead
+from mnc.mncore_backend.placement.cost.movements import Movements
+from mnc.mncore_backend.placement.cost.product_prices import Counted, PricedPlan, ProductPrices
+from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Weights
+from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Rearrangement, Use
+from mnc.mncore_backend.placement.problem.reads import behind, last_reads, readers
+from mnc.mncore_backend.placement.solve.products import Products
+from mnc.mncore_backend.placement.solve.rules import Rules
+from mnc.mncore_backend.placement.solve.solve_in_order import visit
+from mnc.mncore_backend.placement.solve.state import State
+from mnc.mncore_backend.placement.solve.trail import Tracer, Trail
+
+ALTERNATIVES = 6
+"""Plans of a product that are followed from every state."""
+WIDTH = 16
+"""States that are kept from operation to operation."""
+WANTED = 2
+"""Plans of a product whose layouts are thought of where what it reads is joined."""
+SHOWN = 8
+"""Plans that are noted as what a chosen one was compared with."""
+
+Pinned = Mapping[int, Callable[[ContractionPlan], bool]]
+"""For products whose plan is fixed from outside: whether a plan is the one that is wanted."""
+
+
+class Way(NamedTuple):
+    """One thing that an operation may do in a state, the policy that leads to it, and whether the search follows it."""
+
+    policy: Policy
+    take: Callable[[State], None]
+    is_followed: bool = True
+
+
+@dataclass
+class Search:
+    """Searches over one problem, in which operations may follow any of the policies. `dropped` counts the states that
+    were given up: without any the solution is the best one by its prices. A `tracer` is told what becomes of all.
+    `weights`: what a step of each kind counts; `counted`: steps of plans, which searches of one problem share."""
+
+    problem: Problem
+    policies: Sequence[Policy]
+    movements: Movements
+    pinned: Pinned = field(default_factory=dict)
+    dropped: int = 0
+    tracer: Tracer | None = None
+    weights: Weights = field(default_factory=lambda: WEIGHTS)
+    counted: Counted | None = None
+
+    def __post_init__(self) -> None:
+        self._products = {own: Products(Rules(self.problem, own, self.movements)) for own in self.policies}
+        self.followed = list(self._products.values())
+        self.width = WIDTH
+        self._prices = ProductPrices(self.movements, self.weights, self.counted)
+        self._ahead = Ahead(self.problem, self.policies[0], self._prices)
+        self._last, self._readers = last_reads(self.problem), readers(self.problem)
+        self._readers_want: dict[tuple[int, Policy], list[list[Digits]]] = {}
+        self._best: dict[tuple[int, Contraction], list[PricedPlan]] = {}
+
+    def run(self, policies: Sequence[Policy] | None = None, width: int | None = None) -> State:
+        """The cheapest state that was found in which everything has a place. `policies`: the only ones to follow;
+        `width`: states that are kept from operation to operation."""
+        self.among(policies or self.policies)
+        self.width = width or WIDTH
+        trail = None if self.tracer is None else Trail()
+        beam = [State(weights=self.weights)]
+        for number, op in enumerate(self.problem.operations):
+            beam = self._pruned(number, self._from_all(beam, number, op, trail), trail)
+        for state in beam:
+            self.complete(state)
+        best = min(beam, key=lambda state: state.price)
+        if trail is not None and self.tracer is not None:
+            self.tracer.searched(self, trail, beam, best)
+        return best
+
+    def among(self, policies: Sequence[Policy]) -> None:
+        """Let operations choose among these policies from now on."""
+        self.followed = [self._products[policy] for policy in policies]
+
+    def complete(self, state: State) -> None:
+        """Place what nobody wanted anywhere, and pay for the results."""
+        rules = self.followed[0].rules
+        rules.finish(state)
+        rules.store(state)
+
+    def _from_all(self, beam: Sequence[State], number: int, op: Operation, trail: Trail | None) -> Iterator[State]:
+        for position, state in enumerate(beam):
+            if trail is not None:
+                trail.leave(position)
+            for way in self.ways(state, number, op):
+                yield self.follow(state, number, way)
+
+    @staticmethod
+    def follow(state: State, number: int, way: Way) -> State:
+        """The state to which something leads that an operation may do."""
+        new = state.copy()
+        new.current = number
+        way.take(new)
+        return new
+
+    def ways(self, state: State, number: int, op: Operation, plans: int = ALTERNATIVES) -> Iterator[Way]:
+        """What may be done with an operation, each once, though several policies may lead to it; of products so many
+        `plans` of each policy."""
+        seen: set[object] = set()
+        for products in self.followed:
+            rules = products.rules
+            match op:
+                case Product():
+                    yield from self._product_ways(products, state, number, op, seen, plans)
+                    continue
+                case Loops() if any(use.windows is not None for use in op.uses):
+                    found, take = rules.tilings(state, op), rules.take_windows
+                case Loops() if not (op.can_wait and not any(rules.known(state, op))):
+                    found, take = rules.iterations(state, op), rules.take_loops
+                case Rearrangement() if not rules.is_loaded_in_part(state, op):
+                    found = [*rules.arrangements(state, op), *self._wanted(number, op, products)]
+                    take = rules.take_rearrangement
+                case _:
+                    yield Way(rules.policy, lambda new, own=products: visit(own, new, number, op))
+                    return
+            for digits in found:
+                if (key := tuple(digits)) not in seen:
+                    seen.add(key)
+                    yield Way(rules.policy, partial(take, number=number, op=op, digits=digits))
+
+    def _product_ways(
+        self, products: Products, state: State, number: int, op: Product, seen: set[object], count: int
+    ) -> Iterator[Way]:
+        known = products.known(state, op)
+        kind = known.policy.contraction_axes, known.policy.cyclic
+        if kind in seen:
+            return
+        seen.add(kind)
+        plans = self._plans(number, op, known)
+        for i, priced in enumerate(plans[:count]):
+            take = partial(_take, products, number=number, op=op, priced=priced, among=plans)
+            yield Way(products.rules.policy, take, i < ALTERNATIVES)
+
+    def _wanted(self, number: int, op: Rearrangement, products: Products) -> list[list[Digits]]:
+        """Digits of the result with which the products that read it would have it, were it theirs to say."""
+        key = number, products.rules.policy
+        if key not in self._readers_want:
+            layouts = [
+                wanted
+                for reader in self._readers.get(op.result, ())
+                if reader > number and isinstance(product := self.problem.operations[reader], Product)
+                for priced in self._plans(reader, product, products.known(State(), product))[:WANTED]
+                for use, own in ((product.left, priced.plan.left), (product.right, priced.plan.right))
+                if (wanted := _wanted_of(op.result, use, own, priced.plan, self.problem)) is not None
+            ]
+            self._readers_want[key] = [list(own.dims) for own in dict.fromkeys(layouts)]
+        return self._readers_want[key]
+
+    def priced(self, state: State, number: int) -> list[PricedPlan]:
+        """All plans that were priced for an operation, with what they cost wherever factors are; none unless it is a
+        product."""
+        op = self.problem.operations[number]
+        if not isinstance(op, Product):
+            return []
+        known = (products.known(state, op) for products in self.followed)
+        kinds = {(own.policy.contraction_axes, own.policy.cyclic): own for own in known}
+        return [plan for own in kinds.values() for plan in self._prices.plans(own)]
+
+    def _plans(self, number: int, op: Product, known: Contraction) -> list[PricedPlan]:
+        """The plans of a product that promise most, together with what windows pay later for its result."""
+
+        def ahead(plan: ContractionPlan) -> float:
+            return self._ahead.windows(op.result, scattered(plan.result) if plan.partial else plan.result, number)
+
+        key = number, known
+        if key not in self._best:
+            self._best[key] = self._prices.best(known, SHOWN, ahead, self.pinned.get(number))
+        return self._best[key]
+
+    def key(self, number: int, state: State) -> object:
+        """What matters later of a state in which an operation has its place. Work that waits reads its operands later
+        than it stands in the program."""
+        waiting = set(state.waiting.values())
+        live = frozenset(
+            (t, layout)
+            for t, layout in state.layouts.items()
+            if self._last[t] > number or (waiting and not waiting.isdisjoint(self._readers.get(t, ())))
+        )
+        return live, tuple(state.waiting)
+
+    def _pruned(self, number: int, states: Iterator[State], trail: Trail | None) -> list[State]:
+        """Of states that differ in nothing that matters later the cheapest, and of those the best few."""
+        best: dict[object, State] = {}
+        for state in states:
+            key = self.key(number, state)
+            if trail is not None:
+                trail.meet(key, state.price)
+            if key not in best or state.price < best[key].price:
+                best[key] = state
+        self.dropped += max(0, len(best) - self.width)
+        found = list(best.values())
+        kept = list(range(len(found)))
+        if len(found) > self.width:
+            ranks = [state.price + self._least(state, number) for state in found]
+            kept = sorted(kept, key=ranks.__getitem__)[: self.width]
+            if trail is not None:
+                trail.rank(ranks, ranks[kept[-1]])
+        if trail is not None:
+            trail.keep(kept)
+        return [found[i] for i in kept]
+
+    def _least(self, state: State, number: int) -> float:
+        """What is paid later for where tensors are."""
+        live = ((t, layout) for t, layout in state.layouts.items() if self._last[t] > number)
+        return sum(self._ahead.price(tensor, layout, number) for tensor, layout in live)
+
+
+def _wanted_of(tensor: int, use: Use, own: Layout, plan: ContractionPlan, problem: Problem) -> Layout | None:
+    """The layout in which a product wants a tensor for one of its factors; None if it does not read that."""
+    if behind(use) != tensor:
+        return None
+    if use.windows is None:
+        return own if use.is_direct else None
+    digits = [plan.digits.get(d, ()) for d in range(1 + max(plan.digits, default=-1))]
+    return source_layout(use.windows, digits, problem.tensors[tensor].shape)
+
+
+def _take(
+    products: Products, state: State, *, number: int, op: Product, priced: PricedPlan, among: Sequence[PricedPlan]
+) -> None:
+    """Do a product as planned, and pay for it. What settles pays for its arrival."""
+    for part in priced.parts:
+        if part.kind not in ("arrival", "fetched"):
+            state.pay(*part)
+    others = [other for other in among[:SHOWN] if other is not priced]
+    state.compared[number] = [(own.plan, own.steps) for own in (priced, *others)]
+    products.take(state, number, op, priced.plan)

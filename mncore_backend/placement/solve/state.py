@@ -1,0 +1,109 @@
+"""What has been decided so far, at one point of a search."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.placement.candidates.contraction import Compared
+from mnc.mncore_backend.placement.cost.movements import Movement
+from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Kind, Weights
+from mnc.mncore_backend.pricing import Resources
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where an operation reads its operands and leaves its result.
+
+    Attributes:
+        operands: per use the layout in which it is wanted; None for what comes as tiles with halos.
+        result: where the result is.
+        swapped: of a product: the left factor is the matrix.
+        partial: of a product: layout of its partial sums, where it differs from that of the result.
+        parts: of a product: number of the factor that comes in parts, and long words per PE of a part.
+    """
+
+    operands: tuple[Layout | None, ...]
+    result: Layout
+    swapped: bool = False
+    partial: Layout | None = None
+    parts: tuple[int, int] | None = None
+
+Paid = tuple[int, Kind, float, Movement | None, "Paid"] | None
+
+
+@dataclass
+class State:
+    """Places by number of tensor and operation. Tensors without one are in DRAM and can arrive in any layout.
+
+    Attributes:
+        layouts: where tensors are.
+        waiting: tensors that element-wise work on free operands makes, and that work: it is placed where its result
+            is wanted first.
+        placed: what was decided about operations.
+        price: steps of all that, roughly.
+        compared: the plans of each product among which one was chosen, that one first.
+        current: the operation that is being placed.
+        paid: what the price is made of, the last first: operation, kind, steps, and the rest.
+        weights: what a step of each kind counts.
+    """
+
+    layouts: dict[int, Layout] = field(default_factory=dict)
+    waiting: dict[int, int] = field(default_factory=dict)
+    placed: dict[int, Placed] = field(default_factory=dict)
+    price: float = 0.0
+    compared: dict[int, list[Compared]] = field(default_factory=dict)
+
+    current: int = -1
+    paid: Paid = None
+    weights: Weights = field(default_factory=lambda: WEIGHTS)
+
+    def copy(self) -> "State":
+        """A state that can go another way."""
+        return replace(
+            self,
+            layouts=dict(self.layouts),
+            waiting=dict(self.waiting),
+            placed=dict(self.placed),
+            compared=dict(self.compared),
+        )
+
+    def pay(self, kind: Kind, steps: float, movement: Movement | None = None) -> None:
+        """Add steps of a kind to the price; `movement`: what takes them."""
+        if steps:
+            self.price += self.weights[kind] * steps
+            self.paid = self.current, kind, steps, movement, self.paid
+
+    def weigh(self, weights: Weights) -> None:
+        """Let steps count otherwise from now on, also those that are paid."""
+        self.weights = weights
+        self.price = sum(weights[kind] * steps for own in self.bill.values() for kind, steps in own.items())
+
+    @property
+    def movements(self) -> list[Movement]:
+        """What is moved on the chip."""
+        found: dict[Movement, None] = {}
+        entry = self.paid
+        while entry is not None:
+            _, _, _, movement, entry = entry
+            if movement is not None:
+                found[movement] = None
+        return list(found)
+
+    def price_at(self, exact: Mapping[Movement, Resources]) -> float:
+        """The price where movements take so much."""
+        total, entry = 0.0, self.paid
+        while entry is not None:
+            _, kind, steps, movement, entry = entry
+            total += self.weights[kind] * (steps if movement is None else exact[movement].total)
+        return total
+
+    @property
+    def bill(self) -> dict[int, dict[Kind, float]]:
+        """Steps by operation and kind."""
+        found: dict[int, dict[Kind, float]] = {}
+        entry = self.paid
+        while entry is not None:
+            number, kind, steps, _, entry = entry
+            own = found.setdefault(number, {})
+            own[kind] = own.get(kind, 0.0) + steps
+        return found

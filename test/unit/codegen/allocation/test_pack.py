@@ -1,0 +1,51 @@
+"""Addresses within a memory: nothing overlaps, and reuse comes late even where a large buffer has to fit between."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.allocation.lifetimes import Life
+from mnc.mncore_backend.codegen.allocation.pack import pack, peak
+from mnc.mncore_backend.program import Program
+
+CAPACITY = 1024
+
+
+def life(size: int, first: int, last: int, alignment: int = 1) -> Life:
+    buffer = Program().buffer(f"b{first}", size, (Memory.L2BM,), alignment=alignment)
+    return Life(buffer, first, last, buffer.choices)
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda size, first, length, alignment: life(size, first, first + length, alignment),
+            st.integers(1, CAPACITY),
+            st.integers(0, 30),
+            st.integers(0, 10),
+            st.sampled_from([1, 4, 64]),
+        ),
+        max_size=25,
+    )
+)
+def test_nothing_overlaps(lives: list[Life]) -> None:
+    placed = pack(lives, CAPACITY)
+    if placed is None:
+        return
+    assert set(placed) == set(lives) and peak(lives)[0] <= CAPACITY
+    for number, one in enumerate(lives):
+        assert placed[one] % one.buffer.alignment == 0 and 0 <= placed[one] <= CAPACITY - one.buffer.size
+        for other in lives[:number]:
+            apart = placed[one] + one.buffer.size <= placed[other] or placed[other] + other.buffer.size <= placed[one]
+            assert apart or not one.overlaps(other)
+
+
+def test_a_large_buffer_does_not_make_the_others_share_addresses() -> None:
+    """Round robin scatters the small ones until the large one finds no room; they keep taking turns around it."""
+    small = [life(64, 2 * i, 2 * i + 3) for i in range(20)]
+    large = life(CAPACITY * 3 // 4, 41, 44)
+    held = [life(64, 30, 44), life(64, 36, 44)]
+    placed = pack([*small, *held, large], CAPACITY)
+    assert placed is not None
+    for i in range(2, 19):
+        assert placed[small[i]] != placed[small[i - 2]]

@@ -1,0 +1,64 @@
+"""Placements of iteration spaces whose operands are free: large tables leave room in every PE."""
+
+from math import prod
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnc.mncore_backend.layout import Axis
+from mnc.mncore_backend.placement.candidates import default_digits, project, roomy_iteration
+from mnc.mncore_backend.placement.candidates.pointwise import possible_iterations
+from mnc.mncore_backend.placement.candidates.space import ordered_digits
+
+LARGEST = 700
+EXTENTS = st.tuples(st.integers(1, 70), st.integers(1, 900), st.integers(2, 9000))
+
+
+@given(EXTENTS)
+def test_tables_are_spread_until_they_fit(extents: tuple[int, int, int]) -> None:
+    """Rows are read by number: result (place, column), operands table (row, column) and numbers (place)."""
+    places, columns, rows = extents
+    accesses = [(2, 1), (0,), (0, 1)]
+    digits = roomy_iteration(default_digits(extents), extents, accesses, LARGEST)
+    shapes = [(rows, columns), (places,), (places, columns)]
+    largest = max(project(s, digits, a).local_size for s, a in zip(shapes, accesses, strict=True))
+    for extent, own in zip(extents, digits, strict=True):
+        assert prod(digit.size for digit in own) >= extent
+    assert largest <= LARGEST or rows * columns > LARGEST * 1024  # two elements in a long word, PEs may stay without
+
+
+def test_small_operands_stay_where_they_were() -> None:
+    extents = (4, 30, 50)
+    accesses = [(2, 1), (0,), (0, 1)]
+    assert roomy_iteration(default_digits(extents), extents, accesses, LARGEST) == default_digits(extents)
+
+
+def test_a_tensor_that_is_large_wherever_it_is_stays() -> None:
+    """Spread over the whole chip with its lanes along the first dimension."""
+    extents = (64, 2, 2 * LARGEST * 128)
+    digits = ordered_digits(extents, (2, 1, 0), 0)
+    accesses = [(0, 1, 2), (0, 1, 2)]
+    assert project(extents, digits, (0, 1, 2)).local_size > LARGEST
+    assert roomy_iteration(digits, extents, accesses, LARGEST) == digits
+
+
+@given(EXTENTS)
+def test_elements_that_are_chosen_by_address_share_no_long_word(extents: tuple[int, int, int]) -> None:
+    """Unless there is no other dimension for the lanes."""
+    digits = roomy_iteration(default_digits(extents), extents, [(2, 1), (0,), (0, 1)], LARGEST, chosen=(2,))
+    assert all(digit.axis is not Axis.W for digit in digits[2]) or extents[:2] == (1, 1)
+
+
+def test_sums_over_l2bs_are_the_second_choice() -> None:
+    extents, free = (2, 130, 5, 3), [(None, (0, 1, 2, 3))]
+    first, second = possible_iterations(extents, free, parallel=(False, True, True, True))
+    assert second == default_digits(extents)
+    assert any(digit.axis is Axis.L2B for digit in second[0])
+    assert all(digit.axis is not Axis.L2B for digit in first[0])
+    assert prod(digit.size for digit in first[0]) >= extents[0]
+    assert any(digit.axis is Axis.L2B for digit in first[1])
+
+
+def test_a_sum_within_the_l2bs_changes_nothing() -> None:
+    extents, free = (8, 65, 16), [(None, (0, 1, 2))]
+    assert possible_iterations(extents, free, parallel=(True, False, True)) == [default_digits(extents)]
