@@ -43,6 +43,8 @@ HOPE = 0.6
 
 PLANNED = 4
 """Solutions at most whose movements are all planned, of all that searches found."""
+AT_A_TIME = 0.4
+"""Part of the movements of a solution, by rough steps, that is planned before it is asked again whether to go on."""
 CLOSE = 1.15
 """Factor of the least duration by rough prices from which on a solution is not planned."""
 
@@ -119,11 +121,35 @@ def _shortest(found: Sequence[State], movements: Movements, plan: Plan) -> list[
     close = [state for state in ordered if promised[id(state)] <= CLOSE * promised[id(ordered[0])]]
     planned: list[State] = []
     for state in close:
-        if planned and len(state.movements) > FEW and not _may_be_shorter(state, planned, movements):
-            continue
-        movements.learn(state.movements, plan)
-        planned.append(state)
+        if _planned_while_promising(state, planned, movements, plan):
+            planned.append(state)
     return sorted(planned, key=lambda state: duration(state, movements.exact))
+
+
+def _planned_while_promising(state: State, planned: Sequence[State], movements: Movements, plan: Plan) -> bool:
+    """Plan the movements of a solution, those first that take longest. Of many movements only as many are planned as
+    it takes to see that the solution is not shorter than what is `planned`: then the answer is False."""
+    if len(state.movements) <= FEW or not planned:
+        movements.learn(state.movements, plan)
+        return True
+    left = sorted((m for m in state.movements if m not in movements.exact), key=lambda m: -m.rough.total)
+    while left:
+        if not _may_be_shorter(state, planned, movements):
+            return False
+        count = _first_part([m.rough.total for m in left])
+        movements.learn(left[:count], plan)
+        del left[:count]
+    return True
+
+
+def _first_part(steps: Sequence[float]) -> int:
+    """How many of these, in descending order, make up `AT_A_TIME` of all steps."""
+    part, most = 0.0, AT_A_TIME * sum(steps)
+    for number, own in enumerate(steps, 1):
+        part += own
+        if part >= most:
+            return number
+    return len(steps)
 
 
 def _may_be_shorter(state: State, planned: Sequence[State], movements: Movements) -> bool:
