@@ -57,6 +57,7 @@ class TransferTracker:
     def __init__(self, *, vendor: bool) -> None:
         self._running: list[_Running] = []
         self._apart: set[Expression] = set()  # expressions that touch nothing of the transfers in flight
+        self._apart_spans: set[_Span] = set()  # what PE statements use, far from all transfers in flight
         self._tags: dict[int, int] = {}  # tag -> line of the MV that will assert it
         self._vendor = vendor
 
@@ -89,6 +90,7 @@ class TransferTracker:
                 self._running.pop(0)
             shared = tuple(a for a in touched if a.memory in SHARED)
             self._running.append(_Running(transfer, touched, shared, spans))
+            self._apart_spans.clear()
             if shared:
                 self._apart.clear()
         return found
@@ -129,10 +131,13 @@ class TransferTracker:
         for access, anchor, first, end in profile.shared:
             base = addresses[anchor]
             span = (access.memory, access.write, base + first, base + end)
-            for running in self._running:
-                for other in running.spans:
-                    if _may_meet(span, other):
-                        return False
+            if span in self._apart_spans:
+                continue
+            if any(_may_meet(span, other) for running in self._running for other in running.spans):
+                return False
+            if len(self._apart_spans) >= _REMEMBERED:
+                self._apart_spans.clear()
+            self._apart_spans.add(span)
         return True
 
     def _use(self, expression: Expression, index: int) -> list[Report]:
