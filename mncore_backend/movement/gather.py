@@ -153,14 +153,14 @@ def _collect_and_pick(
     best: tuple[int, Builder, Plan] | None = None
     trials = list(_trials(rest))
     limit = most_steps(builder) + MASK_STEPS * max(len(shifts) for _, shifts in trials)
-    for parts, shifts in trials:
+    for parts, shifts in reversed(trials):  # the last ones mostly take least, and with that limit the others
         own = Builder(Program(operations=UpTo(limit)), builder.location, builder.keep)
         with suppress(TooMany):
             copy(own, source, target, [(LONG * a, LONG * b) for b, a in copied.items()])
             ends = ~need.wanted, longs, target, padding, set(copied)
             plan = _pick_parts(own, source_layout, source, parts, shifts, *ends)
             price = count(own.program.operations).total_steps + MASK_STEPS * len(shifts)
-            if best is None or price < best[0]:
+            if best is None or price <= best[0]:
                 best = price, own, plan
                 limit = min(limit, price)
     if best is None:

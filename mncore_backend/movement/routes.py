@@ -104,8 +104,9 @@ class Route:
         rank = held.cumsum(axis=1) - 1
         self.position, self.arriving = rank[own, key] * unit + place % unit, most * unit
         chosen = (np.flatnonzero(row).tolist() for row in held)
-        found = [[u * way.mv_units + i for u in own for i in range(way.mv_units)] for own in chosen]
-        self.units = [[*own, *[ANY] * (most * way.mv_units - len(own))] for own in found]
+        each = way.mv_units
+        found = [[u * each + i for u in own for i in range(each)] for own in chosen]
+        self.units = [[*own, *[ANY] * (most * each - len(own))] for own in found]
 
     def _share(self) -> None:
         """Let every L1B receive the units that some PE of it wants, where that is less than all."""
