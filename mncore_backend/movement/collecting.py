@@ -40,3 +40,20 @@ def taking_turns(source: Layout, held: Index, addresses: list[int]) -> list[int]
         return None
     pairs = range(0, len(columns[0]), 2)
     return [own[i + half][2] for i in pairs for own in columns for half in range(2)]
+
+
+def by_owners(source: Layout, held: Index, addresses: list[int], unit: int) -> list[int] | None:
+    """Target addresses in the order of the L2Bs and L1Bs that give what they hold, so many of each that whole units of
+    `unit` addresses come from one of them: the last one of each comes as often as that takes. None where that is the
+    order of the target anyway, or where more than half would be repetitions."""
+    first = held.reshape(-1, held.shape[-1] // 2, 2)[0, addresses, 0]
+    if (first < 0).any():
+        return None
+    where = locate(source)
+    owner = where[Axis.L2B][first] * chip().l1bs_per_l2b + where[Axis.L1B][first]
+    by_owner = np.argsort(owner, kind="stable")
+    ends = np.flatnonzero(np.diff(owner[by_owner])) + 1
+    order: list[int] = []
+    for run in np.split(np.array(addresses)[by_owner], ends):
+        order += [*run.tolist(), *run[-1:].tolist() * (-len(run) % unit)]
+    return order if order != addresses and len(order) <= 2 * len(addresses) else None

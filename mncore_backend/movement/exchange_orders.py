@@ -25,7 +25,7 @@ def orders(
     fewest = None
     for order in (np.arange(count), _by_readers(slot)):
         units = rank * count + np.argsort(order)[slot]
-        choices: list[Brought] = [_in_runs(units, wanted, together), (units, None)]
+        choices: list[Brought] = [in_runs(units, wanted, together), (units, None)]
         if np.array_equal(choices[0][0], units):
             del choices[0]
         breaks = min(int((np.diff(brought) != 1).sum()) for brought, _ in choices)
@@ -71,7 +71,7 @@ def unique_rows(rows: Units) -> tuple[Units, NDArray[np.int64]]:
     return rows[first], which.reshape(-1)
 
 
-def _in_runs(units: Units, wanted: NDArray[np.bool_], together: int) -> Brought:
+def in_runs(units: Units, wanted: NDArray[np.bool_], together: int) -> Brought:
     """Units [L2B, i] in the order in which they lie where they come from, each once and only if `wanted` [i], so that
     few MVs bring them; and the place of every unit among them. `together` units stay in one block."""
     count = units.shape[1]

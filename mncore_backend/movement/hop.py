@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout
-from mnc.mncore_backend.movement.collecting import by_rows, taking_turns
+from mnc.mncore_backend.movement.collect_l2bm import BLOCK, Granules, Hop, NoRoom, collect_l2bm
+from mnc.mncore_backend.movement.collecting import by_owners, by_rows, taking_turns
 from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, fill, granules, long_words, origins, slack
+from mnc.mncore_backend.movement.dram_exchange import dram_exchange
 from mnc.mncore_backend.movement.estimate import check_share, counted
 from mnc.mncore_backend.movement.exchange_orders import merged, orders
 from mnc.mncore_backend.movement.feasible import may_stay
@@ -24,42 +26,20 @@ from mnc.mncore_backend.movement.paths import (
     paths,
     slices,
 )
-from mnc.mncore_backend.movement.room import half_of_l1bm, half_of_l2bm
+from mnc.mncore_backend.movement.room import half_of_l2bm
 from mnc.mncore_backend.movement.scope import LEVELS, Index, filled_addresses, mapped
 from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, exchange, staging
-from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, SHARE_UNIT, PeStep, distinct_unit, placed
-from mnc.mncore_backend.program import Buffer, Builder, upper
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PeStep, distinct_unit, placed
+from mnc.mncore_backend.program import Buffer, Builder
 from mnc.mncore_backend.target import chip
 
-BLOCK = MV_UNIT // PES  # granules of one l2bm@k and of one MV unit
-CHUNK = BLOCK // CYCLES  # granules of one cycle of l2bm@k
-ORDERS = 4  # in which L2Bs may exchange, at most
+ORDERS = 5  # in which L2Bs may exchange, at most: by way of the DRAMs, and of PDM
 
-Granules = NDArray[np.int64]
+WIDER, WIDE = 4, 2
+"""Slices so many times as long are tried where L2Bs exchange, if there are at least so many: the DRAMs take what many
+transfers bring, and their issue takes as long for little as for much."""
+
 Emit = Callable[[Builder, Buffer, Buffer], None]
-
-
-class NoRoom(NoWay):
-    """The image could be composed if it were smaller."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Hop:
-    """The pieces of one slice: long words per PE of the source and the way down."""
-
-    source: Layout
-    path: Path
-    part: list[PeStep]
-
-    @property
-    def longs(self) -> int:
-        """Granule numbers of one MAB: its long words per PE, rounded up to a power of two as in `Origin.granule`."""
-        return 1 << (self.source.local_size - 1).bit_length()
-
-    @property
-    def span(self) -> int:
-        """Granule numbers of one L1B."""
-        return chip().axis_size[Axis.MAB] * self.longs
 
 
 @dataclass(slots=True)
@@ -85,7 +65,7 @@ class _Trip:
         if self.longs is None:
             raise NoWay(self.obstacle)
         try:
-            self.found.append(_slice(_Hop(self.source, self.path, part), self.longs))
+            self.found.append(_slice(Hop(self.source, self.path, part), self.longs))
         except NoWay as error:
             number = len(self.found)
             if isinstance(error, NoRoom) and len(part) > 1:
@@ -139,10 +119,27 @@ def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[
     rows = by_rows(source, held, addresses)
     choices += [(path, turns) for path, _ in choices if path.sets == (0,) and turns is not None]
     choices += [(path, rows) for path in paths(target, upward=False) if rows is not None]
+    choices += _by_owners(source, target, held, addresses)
     longs = _long_words(source, target, held)
     trips = [_Trip(source, path, longs, slices(path, order, two_long=True)) for path, order in choices]
+    if index_map is None and not may_stay(source, target, Axis.L2B):
+        parts = [(path, slices(path, order, two_long=True, times=WIDER)) for path, order in choices]
+        trips += [_Trip(source, path, longs, own) for path, own in parts if len(own) >= WIDE]
     by_l2bm = index_map is None and not may_stay(source, target, Axis.L1B)
     return [(trip.least(by_l2bm=by_l2bm), trip.way(order)) for trip in trips for order in range(ORDERS)]
+
+
+def _by_owners(source: Layout, target: Layout, held: Index, addresses: list[int]) -> list[tuple[Path, list[int]]]:
+    """Paths on which a step takes several addresses from one MAB, with addresses such that a block of L2BM comes from
+    one L1B: 49 of each of eight L1Bs do not make whole blocks otherwise."""
+    found: list[tuple[Path, list[int]]] = []
+    for path in paths(target, upward=False):
+        longs = path.family.short.block // CYCLES  # of one address
+        if path.sets is not None and PES <= longs < MV_UNIT:
+            order = by_owners(source, held, addresses, MV_UNIT // longs)
+            if order is not None:
+                found.append((path, order))
+    return found
 
 
 def _long_words(source: Layout, target: Layout, held: Index) -> Index:
@@ -153,7 +150,7 @@ def _long_words(source: Layout, target: Layout, held: Index) -> Index:
     return np.broadcast_to(longs, (*held.shape[:-1], longs.shape[-1]))
 
 
-def _slice(own: _Hop, longs: Index) -> list[Emit]:
+def _slice(own: Hop, longs: Index) -> list[Emit]:
     """The ways of a slice: two where L2Bs may exchange in another order than is wanted. `longs`: places of the long
     words of the target. Raises NoWay."""
     size = l1bm_size(own.path, own.part)
@@ -176,7 +173,7 @@ def _slice(own: _Hop, longs: Index) -> list[Emit]:
     return _across_l2b(own, granules(origin, origin.granule, ()), size)
 
 
-def _within_l1b(own: _Hop, wanted: Granules) -> Emit:
+def _within_l1b(own: Hop, wanted: Granules) -> Emit:
     extent = l1bm_extent(own.path, own.part)
     image = np.concatenate([wanted, np.full(extent // PES - len(wanted), ANY)])
 
@@ -188,14 +185,14 @@ def _within_l1b(own: _Hop, wanted: Granules) -> Emit:
     return emit
 
 
-def _emit_steps(builder: Builder, own: _Hop, l1bm: Buffer, target: Buffer) -> None:
+def _emit_steps(builder: Builder, own: Hop, l1bm: Buffer, target: Buffer) -> None:
     if not counted(builder, len(own.part)):
         for offset, step in placed(own.part):
             emit_down(builder, step, l1bm, offset, target)
 
 
 def _down(
-    builder: Builder, own: _Hop, l2bm: Buffer, size: int, target: Buffer, places: Sequence[int] | None = None
+    builder: Builder, own: Hop, l2bm: Buffer, size: int, target: Buffer, places: Sequence[int] | None = None
 ) -> None:
     """`places`: where in `l2bm` each of its blocks is; None: one behind the other."""
     extent = l1bm_extent(own.path, own.part)
@@ -204,8 +201,8 @@ def _down(
     _emit_steps(builder, own, l1bm, target)
 
 
-def _within_l2b(own: _Hop, wanted: Granules, size: int) -> Emit:
-    collect = _collect_l2bm(own, wanted)
+def _within_l2b(own: Hop, wanted: Granules, size: int) -> Emit:
+    collect = collect_l2bm(own, wanted)
 
     def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
         _down(builder, own, collect(builder, source), size, target)
@@ -213,74 +210,9 @@ def _within_l2b(own: _Hop, wanted: Granules, size: int) -> Emit:
     return emit
 
 
-def _collect_l2bm(own: _Hop, wanted: Granules) -> Callable[[Builder, Buffer], Buffer]:
-    """PE -> L1BM -> L2BM for an L2BM image in granules (codes with the L1B on top)."""
-    l1bs, share = chip().l1bs_per_l2b, SHARE_UNIT // PES  # granules of each L1B in a block of l2bmd
-    whole = len(wanted) % (share * l1bs) == 0
-    spread = wanted.reshape(-1, CYCLES, l1bs, share // CYCLES) if whole else None
-    if spread is not None and _is_distributed(spread, own.span):
-        inner = np.where(spread == ANY, ANY, spread % own.span).max(axis=2).reshape(-1)
-        moves = None
-    else:
-        unit = _unit(wanted, own.span)
-        inner, moves = _slots(wanted, own.span, unit)
-
-    if slack(len(inner)) > half_of_l1bm() or len(wanted) * PES > half_of_l2bm():
-        raise NoRoom("more data than the staging memories hold")
-
-    def emit(builder: Builder, source: Buffer) -> Buffer:
-        l1bm = staging(builder, Memory.L1BM, slack(len(inner)) + MV_UNIT, "hop")
-        fill(builder, source, l1bm, inner, own.longs, own.source.replicated_bits(Axis.MAB))
-        l2bm = staging(builder, Memory.L2BM, len(wanted) * PES + MV_UNIT, "hop")
-        if counted(builder, len(inner) // share if moves is None else len(moves)):
-            return l2bm
-        if moves is None:
-            for block in range(len(inner) // share):
-                builder.emit("l2bmd", [upper(l1bm, SHARE_UNIT * block)], [upper(l2bm, distinct_unit() * block)])
-            return l2bm
-        for target, (k, slot) in moves:
-            builder.emit("l2bm", [upper(l1bm, slot)], [upper(l2bm, target)], modifier=f"@{k}")
-        return l2bm
-
-    return emit
-
-
-def _is_distributed(spread: Granules, span: int) -> bool:
-    """Whether every L1B fills its own place of l2bmd blocks [block, cycle, L1B, granule] in the same way."""
-    fits = (spread == ANY) | (spread // span == np.arange(spread.shape[2]).reshape(1, 1, -1, 1))
-    inner = np.where(spread == ANY, ANY, spread % span)
-    return bool(fits.all() and ((inner == inner.max(axis=2, keepdims=True)) | (inner == ANY)).all())
-
-
-def _unit(wanted: Granules, span: int) -> int:
-    """Granules that one l2bm@k may bring: a whole step, or one cycle when L1Bs alternate faster. Raises NoWay."""
-    for unit in (BLOCK, CHUNK):
-        blocks = np.where(wanted == ANY, ANY, wanted // span).reshape(-1, unit)
-        top = blocks.max(axis=1, keepdims=True)
-        if ((blocks == top) | (blocks == ANY)).all():
-            return unit
-    raise NoWay("L1Bs alternate faster than an L2BM transfer can follow")
-
-
-def _slots(wanted: Granules, span: int, unit: int) -> tuple[Granules, list[tuple[int, tuple[int, int]]]]:
-    """L1BM image of the distinct recipes, and for every run of `unit` granules of the L2BM image its offset there, the
-    L1B and the long-word offset in L1BM. Runs are in ascending order: shorter ones rely on being overwritten."""
-    slots: dict[tuple[int, ...], int] = {}
-    moves = []
-    blocks = wanted.reshape(-1, unit)
-    places = np.maximum(0, blocks.max(axis=1)) // span
-    recipes = np.where(blocks == ANY, ANY, blocks % span)
-    for number, (k, recipe) in enumerate(zip(places.tolist(), map(tuple, recipes.tolist()), strict=True)):
-        slot = slots.setdefault(recipe, len(slots))
-        moves.append((number * unit * PES, (k, slot * unit * PES)))
-    image = np.array([c for recipe in slots for c in recipe], np.int64)
-    tail = np.full(BLOCK - unit, ANY, np.int64)  # the last short run reads a whole step
-    return np.concatenate([image, tail]), moves
-
-
-def _across_l2b(own: _Hop, wanted: Granules, size: int) -> list[Emit]:
-    """`wanted` is [L2B, granule]. Every L2B collects all blocks that anybody wants from an L2B; PDM exchanges them, in
-    the order in which they lie, or in that in which they are wanted. Raises NoWay."""
+def _across_l2b(own: Hop, wanted: Granules, size: int) -> list[Emit]:
+    """`wanted` is [L2B, granule]. Every L2B collects all blocks that anybody wants from an L2B; the DRAMs exchange them
+    or PDM, in the order in which they lie, or in that in which they are wanted. Raises NoWay."""
     span = own.span * chip().l1bs_per_l2b
     blocks = wanted.reshape(chip().l2bs, -1, BLOCK)
     owners = np.where(blocks == ANY, ANY, blocks // span)
@@ -305,8 +237,30 @@ def _across_l2b(own: _Hop, wanted: Granules, size: int) -> list[Emit]:
 
         return emit
 
-    ways: list[Emit] = []
+    ways = _by_dram(own, blocks, together, size)
     for order, choices in orders(slot.reshape(chip().l2bs, -1), rank.reshape(chip().l2bs, -1), wanted_at_all, together):
-        collect = _collect_l2bm(own, distinct[order].reshape(-1))
+        collect = collect_l2bm(own, distinct[order].reshape(-1))
         ways += [way(*choice, collect) for choice in choices]
     return ways
+
+
+def _by_dram(own: Hop, blocks: Granules, together: int, size: int) -> list[Emit]:
+    """The way by the DRAMs, if there is one that pays, for `blocks` [L2B, block, granule]."""
+    replicas = own.source.replicated_bits(Axis.L2B)
+    way = dram_exchange(blocks, own.span * chip().l1bs_per_l2b, replicas, together)
+    if way is None or way.size > half_of_l2bm():
+        return []
+
+    def by(collect: Callable[[Builder, Buffer], Buffer]) -> Emit:
+        def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
+            l2bm = collect(builder, source)
+            back = staging(builder, Memory.L2BM, way.size, "hop")
+            way.emit(builder, l2bm, back)
+            _down(builder, own, back, size, target, way.places)
+
+        return emit
+
+    for whole_rows in True, False:
+        with suppress(NoWay):
+            return [by(collect_l2bm(own, way.recipes.reshape(-1), by_rows=whole_rows))]
+    return []

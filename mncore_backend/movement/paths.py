@@ -72,10 +72,10 @@ def used_addresses(held: Index) -> list[int]:
     return [int(a) for a in np.flatnonzero((held >= 0).any(axis=(0, 1, 2, 3)).reshape(-1, 2).any(axis=1))]
 
 
-def slices(path: Path, addresses: list[int], *, two_long: bool) -> list[list[PeStep]]:
-    """Steps of the PE hop, cut into slices that fit the staging memory."""
+def slices(path: Path, addresses: list[int], *, two_long: bool, times: int = 1) -> list[list[PeStep]]:
+    """Steps of the PE hop, cut into slices that fit the staging memory; `times`: slices that many times as long."""
     steps = pe_steps(addresses, path.family, two_long=two_long)
-    most = slice_of_l1bm()
+    most = slice_of_l1bm() * times
     result: list[list[PeStep]] = [[]]
     filled = 0
     for step in steps:

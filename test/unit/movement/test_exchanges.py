@@ -7,6 +7,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.scheduling.chains import memory_of
 from mnc.mncore_backend.layout import parse
 from mnc.mncore_backend.movement import crossing
+from mnc.mncore_backend.movement.estimate import count
 from mnc.mncore_backend.movement.exchange_orders import unique_rows
 from mnc.mncore_backend.target import chip
 
@@ -97,3 +98,55 @@ def test_rows_are_told_apart_and_sorted_by_numbers() -> None:
     found, which = unique_rows(rows)
     expected = np.unique(rows, axis=0)
     assert (found == expected).all() and (found[which] == rows).all()
+
+
+COPIED = "((), (8_L1B:1, 32:49, 4_PE:1, 2_W:1), (7:7,), (7:1,))"
+QUARTER = COPIED.replace("32:49", "8:49")
+RAGGED = {  # what each L1B gives is no multiple of the addresses that a step takes
+    "channels of 7x7": ("((), (8_L2B:1, 8_L1B:1, 4_PE:1, 2_W:1), (7:7,), (7:1,))", QUARTER, (1, 512, 7, 7), 1200),
+    "rows of 28": (
+        "((), (16_MAB:1, 2:14, 4_PE:1, 2_W:1), (8_L2B:1, 4_L1B:2), (2_L1B:1, 14:1))",
+        "((), (8_L2B:1, 4:112, 4_PE:1, 2_W:1), (4_L1B:2, 8:14), (2_L1B:1, 14:1))",
+        (1, 256, 32, 28),
+        2400,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RAGGED)
+def test_whole_blocks_come_from_one_l1b(name: str) -> None:
+    """Otherwise every MAB would get its copy of its own, which takes ten times as long."""
+    source, target, shape, bound = RAGGED[name]
+    program = check_relayout(parse(source, shape), parse(target, shape), emulated=True)
+    assert count(program.operations).total_steps <= bound
+
+
+WIDE = {
+    "channels by MABs": (
+        "((), (16_MAB:1, 4:14, 4_PE:1, 2_W:1), (8_L2B:1, 4_L1B:2), (2_L1B:1, 14:1))",
+        "((), (16_MAB:1, 4:112, 4_PE:1, 2_W:1), (8_L1B:1, 4:28), (28:1,))",
+        (1, 512, 32, 28),
+        7600,
+    ),
+    "channels of all L2Bs": (
+        "((), (8_L2B:1, 16_MAB:1, 2_L1B:4, 4_PE:1, 2_W:1), (7:7,), (7:1,))", COPIED, (1, 2048, 7, 7), 2200
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_what_all_l2bs_want_comes_by_way_of_the_drams(name: str) -> None:
+    """They give four times as much per cycle as a PDM, and the host brings nothing there."""
+    source, target, shape, bound = WIDE[name]
+    program = check_relayout(parse(source, shape), parse(target, shape), emulated=True)
+    raised = {memory_of(op.destinations[0]) for op in program.operations if op.is_transfer}
+    assert Memory.DRAM in raised
+    assert count(program.operations).total_steps <= bound
+
+
+def test_little_does_not_pass_the_drams() -> None:
+    shape = (8, 64)
+    source = parse("((8_L2B:1,), (8_L1B:1, 4_PE:1, 2_W:1))", shape)
+    target = parse("((8:1,), (8_L1B:1, 4_PE:1, 2_W:1))", shape)
+    program = check_relayout(source, target)
+    assert Memory.DRAM not in {memory_of(o) for op in program.operations for o in (*op.sources, *op.destinations)}
