@@ -67,17 +67,22 @@ class DumpAfter(Instrumentation):
 
 
 class Timing(Instrumentation):
-    """Wall time per pass, in seconds, in order of execution."""
+    """Wall time per pass, in seconds, in the order in which they end. Passes inside of another do not count there."""
 
     def __init__(self) -> None:
         self.seconds: list[tuple[str, float]] = []
-        self._start = 0.0
+        self._starts: list[float] = []  # of passes that run
 
     def before(self, entry: Any, module: ir.Module) -> None:
-        self._start = time.perf_counter()
+        self._starts.append(time.perf_counter())
 
     def after(self, entry: Any, module: ir.Module) -> None:
-        self.seconds.append((str(entry), time.perf_counter() - self._start))
+        seconds = time.perf_counter() - self._starts.pop()
+        self.seconds.append((str(entry), seconds))
+        self._starts = [start + seconds for start in self._starts]
+
+    def failed(self, entry: Any, module: ir.Module) -> None:
+        self._starts.pop()
 
     def report(self) -> str:
         """Table of seconds and share per pass, and the total."""
@@ -92,13 +97,16 @@ class Statistics(Instrumentation):
 
     def __init__(self) -> None:
         self._rows: list[tuple[str, Counter[str], Counter[str]]] = []
-        self._before: Counter[str] = Counter()
+        self._before: list[Counter[str]] = []  # of passes that run
 
     def before(self, entry: Any, module: ir.Module) -> None:
-        self._before = operation_counts(module)
+        self._before.append(operation_counts(module))
 
     def after(self, entry: Any, module: ir.Module) -> None:
-        self._rows.append((str(entry), self._before, operation_counts(module)))
+        self._rows.append((str(entry), self._before.pop(), operation_counts(module)))
+
+    def failed(self, entry: Any, module: ir.Module) -> None:
+        self._before.pop()
 
     def report(self) -> str:
         """Table of operations per pass."""

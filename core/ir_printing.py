@@ -68,7 +68,7 @@ class PrintIR(Instrumentation):
 
     def __init__(self, options: PrintOptions) -> None:
         self._options = options
-        self._fingerprint = b""
+        self._fingerprints: list[bytes] = []  # of passes that run
         self._number = 0
         self._run = 0
 
@@ -78,20 +78,24 @@ class PrintIR(Instrumentation):
     def before(self, entry: Any, module: ir.Module) -> None:
         if self._options.prints_before(entry.name):
             self._print("Before", entry, module)
-        if self._options.only_changed and self._options.prints_after(entry.name):
-            self._fingerprint = _fingerprint(module)
+        if self._watches(entry):
+            self._fingerprints.append(_fingerprint(module))
 
     def after(self, entry: Any, module: ir.Module) -> None:
         number, self._number = self._number, self._number + 1
-        if not self._options.prints_after(entry.name) or self._options.only_failed:
-            return
-        if self._options.only_changed and _fingerprint(module) == self._fingerprint:
+        is_changed = not self._watches(entry) or self._fingerprints.pop() != _fingerprint(module)
+        if not self._options.prints_after(entry.name) or self._options.only_failed or not is_changed:
             return
         self._print("After", entry, module, number=number)
 
     def failed(self, entry: Any, module: ir.Module) -> None:
+        if self._watches(entry):
+            self._fingerprints.pop()
         if self._options.prints_after(entry.name):
             self._print("After", entry, module, " Failed")
+
+    def _watches(self, entry: Any) -> bool:
+        return self._options.only_changed and self._options.prints_after(entry.name)
 
     def _print(self, when: str, entry: Any, module: ir.Module, how: str = "", number: int | None = None) -> None:
         # After a failure the IR may be invalid; the generic form is safe to print.

@@ -12,6 +12,8 @@ from mnc.core.diagnostics import CompileError
 
 _OPTION = re.compile(r'\s*([A-Za-z][\w-]*)(?:=("(?:[^"\\]|\\.)*"|\{[^{}]*\}|[^\s"{}]+))?\s*')
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
+NO_OPTION = {"is_option": False}
+"""Metadata of fields that are no options."""
 
 
 def option_name(field_name: str) -> str:
@@ -84,6 +86,11 @@ def print_value(value: Any) -> str:
     return text
 
 
+def option_fields(cls: type["Pass"]) -> list[dataclasses.Field[Any]]:
+    """The fields of a pass that are its options."""
+    return [field for field in dataclasses.fields(cls) if field.metadata.get("is_option", True)]
+
+
 @dataclass(frozen=True)
 class Pass:
     """One transformation of a module. Subclasses are frozen dataclasses with defaults for all fields.
@@ -107,7 +114,7 @@ class Pass:
             CompileError: unknown option or unreadable value; the hint lists the options.
         """
         hints = typing.get_type_hints(cls)
-        fields = {option_name(f.name): f.name for f in dataclasses.fields(cls)}
+        fields = {option_name(f.name): f.name for f in option_fields(cls)}
         known = ", ".join(fields) or "none"
         try:
             given = split_options(options)
@@ -126,7 +133,7 @@ class Pass:
     def __str__(self) -> str:
         """Pipeline text of the pass: the name, and the options that differ from their defaults."""
         options = []
-        for field in dataclasses.fields(self):
+        for field in option_fields(type(self)):
             value = getattr(self, field.name)
             default = field.default
             if default is dataclasses.MISSING and field.default_factory is not dataclasses.MISSING:

@@ -16,12 +16,14 @@ ANY = "any"
 
 @dataclass(frozen=True)
 class Element:
-    """One pass of a pipeline: where it is nested, its name, and the text between its braces."""
+    """One pass of a pipeline: where it is nested, its name, the text between its braces, and the passes that it runs
+    itself. What passes run on has a dot in its name, as ``func.func``, or is `ANY`; passes have none."""
 
     path: tuple[str, ...]
     name: str
     options: str
     column: int = 0
+    nested: tuple["Element", ...] = ()
 
     @property
     def text(self) -> str:
@@ -46,6 +48,14 @@ def _closing_brace(text: str, start: int) -> int:
     raise _error(text, start, "'{' is never closed")
 
 
+def _parse_nested(text: str, position: int, path: tuple[str, ...], out: list[Element]) -> int:
+    """Parse a list in the parentheses that open at `position`; return the position behind them."""
+    position = _parse_list(text, position + 1, path, out)
+    if not text.startswith(")", position):
+        raise _error(text, position, "expected ',' or ')'")
+    return position + 1
+
+
 def _parse_list(text: str, position: int, path: tuple[str, ...], out: list[Element]) -> int:
     """Parse a comma-separated list up to its closing parenthesis; return the position of that."""
     while True:
@@ -53,17 +63,16 @@ def _parse_list(text: str, position: int, path: tuple[str, ...], out: list[Eleme
         if not match:
             raise _error(text, position, "expected the name of a pass")
         start, position = match.start(1), match.end()
-        if text.startswith("(", position):
-            position = _parse_list(text, position + 1, (*path, match[1]), out)
-            if not text.startswith(")", position):
-                raise _error(text, position, "expected ',' or ')'")
-            position += 1
+        if text.startswith("(", position) and ("." in match[1] or match[1] == ANY):
+            position = _parse_nested(text, position, (*path, match[1]), out)
         else:
-            options = ""
+            options, nested = "", []
             if text.startswith("{", position):
                 end = _closing_brace(text, position)
                 options, position = text[position + 1 : end - 1].strip(), end
-            out.append(Element(path, match[1], options, start))
+            if text.startswith("(", position):
+                position = _parse_nested(text, position, (ROOT,), nested)
+            out.append(Element(path, match[1], options, start, tuple(nested)))
         position += len(text[position:]) - len(text[position:].lstrip())
         if not text.startswith(",", position):
             return position

@@ -5,6 +5,7 @@ PASSES: dict[str, str] = {
     "plan-movements": "mnc.mncore_backend.codegen.selection.plan_movements:PlanMovements",
     "schedule": "mnc.mncore_backend.codegen.schedule:Schedule",
     "select-instructions": "mnc.mncore_backend.codegen.selection.select:SelectInstructions",
+    "shortest": "mnc.mncore_backend.shortest.shortest:Shortest",
     "spill-buffers": "mnc.mncore_backend.codegen.residency.spill_buffers:SpillBuffers",
     "verify-schedule": "mnc.mncore_backend.codegen.verify_schedule:VerifySchedule",
 }

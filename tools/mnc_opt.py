@@ -15,7 +15,8 @@ from mnc.core.explanation import explaining
 from mnc.core.instrumentation import ELIDE_LIMIT, Instrumentation, Statistics, Timing
 from mnc.core.ir_printing import PrintIR, PrintOptions
 from mnc.core.opt_driver import BYTECODE_MAGIC, OptOptions, process
-from mnc.core.pipeline import Pipeline, entry_of_flag, load_pass
+from mnc.core.pipeline import Pipeline
+from mnc.core.pipeline_entries import entry_of_flag, load_pass
 from mnc.core.pipeline_text import pretty
 from mnc.core.reproducer import read_reproducer
 from mnc.dialects.mncore.target import machine_of, name_machine, reading
@@ -137,7 +138,7 @@ def command(
             pipeline = _from_reproducer(text, input_file, pipeline, context.obj, given)
         passes = _passes(pipeline, context.obj, context.command.params)
         if dump_pipeline:
-            print(f"Pass Manager with {len(passes.entries)} passes:\n{pretty(str(passes))}", file=sys.stderr)
+            print(f"Pass Manager with {len(passes.all_entries)} passes:\n{pretty(str(passes))}", file=sys.stderr)
         reports = [*([Timing()] if timing else []), *([Statistics()] if statistics else [])]
         options = _options(input_file, passes, reports, given)
         try:
@@ -189,8 +190,8 @@ def _options(
         after=given.pop("after"), only_changed=given.pop("only_changed"), only_failed=given.pop("only_failed"),
         directory=given.pop("tree_directory"), limit=ELIDE_LIMIT if limit is None else limit,
     )  # fmt: skip
-    if unknown := printing.names - {entry.name for entry in passes.entries}:
-        hint = f"it has: {', '.join(dict.fromkeys(entry.name for entry in passes.entries)) or 'none'}"
+    if unknown := printing.names - {entry.name for entry in passes.all_entries}:
+        hint = f"it has: {', '.join(dict.fromkeys(entry.name for entry in passes.all_entries)) or 'none'}"
         raise CompileError(f"no pass '{min(unknown)}' runs, so the IR cannot be printed there", hint=hint)
     how = given.pop("verify_diagnostics")
     return OptOptions(

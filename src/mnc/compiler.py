@@ -13,6 +13,8 @@ from mnc.core.decisions import fixing
 from mnc.core.diagnostics import CompileError
 from mnc.core.explanation import explain
 from mnc.core.files import replace_file
+from mnc.core.instrumentation import Instrumentation
+from mnc.core.nesting_pass import NestingPass
 from mnc.core.pipeline import Pipeline
 from mnc.core.recording import unrecorded
 from mnc.dialects.mncore.target import machine_of, name_machine
@@ -20,7 +22,7 @@ from mnc.executable import Executable
 from mnc.layers import compiled_in_layers, nested_modules, outlined
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.mncore_backend.codegen.report.ideal import Ideal
-from mnc.mncore_backend.placement.preferences import Preference
+from mnc.mncore_backend.shortest.modules import note_preferences, preferences_of, take_over
 from mnc.mncore_backend.target import chip, named, use
 from mnc.options import Options
 from mnc.passes.autodiff.signature import Signature, find_main
@@ -28,8 +30,7 @@ from mnc.passes.graph.count_work import WORK
 from mnc.passes.graph.nan_inputs import inputs_that_may_hold_nan
 from mnc.program_parts import in_a_row, program_of
 from mnc.residency import companion_modules, note_updates
-from mnc.several_layouts import FIRST_STAGE, note_preferences, preferences_of, shortest, take_over
-from mnc.stages import STAGES, stage_pipeline
+from mnc.stages import FIRST_COMPARED, STAGES, stage_pipeline, stages_of
 
 
 def dump(module: Any, directory: Path, number: int, stage: str) -> None:
@@ -43,9 +44,26 @@ def dump(module: Any, directory: Path, number: int, stage: str) -> None:
     replace_file(directory / f"{number}-{stage}.mlir", text, "choose another directory with --dump-dir")
 
 
+class _StageDumps(Instrumentation):
+    """Writes the IR behind the last pass of each stage."""
+
+    def __init__(self, directory: Path, options: Options) -> None:
+        self._directory = directory
+        self._left = [(name, len(stage_pipeline(name, options).entries)) for name in STAGES]
+        self._done = 0
+
+    def after(self, entry: Any, module: Any) -> None:
+        if isinstance(entry, NestingPass):
+            return  # its passes are counted
+        self._done += 1
+        while self._left and self._done == self._left[0][1]:  # a stage may be empty
+            dump(module, self._directory, len(STAGES) - len(self._left) + 1, self._left[0][0])
+            self._done = 0
+            del self._left[0]
+
+
 def run_stages(module: Any, options: Options) -> None:
-    """Run the default stages on an imported module, dumping after each where asked. Where options leave open what
-    layouts prefer, `several_layouts` decides.
+    """Run the default stages on an imported module, dumping after each where asked.
 
     Raises CompileError as passes do, and for decisions among the options that no pass can follow."""
     name_machine(module, named(options.machine))
@@ -55,40 +73,34 @@ def run_stages(module: Any, options: Options) -> None:
 
 
 def _run_stages(module: Any, options: Options) -> None:
-    dump_dir = Path(options.dump_dir) if options.dump_dir is not None else None
-    if dump_dir is not None:
-        dump(module, dump_dir, 0, "import")
-    for number, stage in enumerate(STAGES, 1):
-        if stage == FIRST_STAGE and dump_dir is None and (preferences := _in_layers(module, options)) is not None:
-            note_preferences(module, preferences)
+    observers: tuple[Instrumentation, ...] = ()
+    if options.dump_dir is not None:
+        observers = (_StageDumps(Path(options.dump_dir), options),)
+        dump(module, Path(options.dump_dir), 0, "import")
+    stages = stages_of(options)
+    for name, pipeline in stages.items():
+        if name.startswith(FIRST_COMPARED) and not observers and _in_layers(module, options):
             return
-        if stage == FIRST_STAGE and options.prefer is None:
-            with events.span("stage", f"{stage} and later"):
-                best = shortest(module, options)
-            options = replace(options, prefer=best.preferences)
-            if dump_dir is None:
-                take_over(module, best.module)
-                break
-        with events.span("stage", stage):
-            stage_pipeline(stage, options).run(module)
-        if dump_dir is not None:
-            dump(module, dump_dir, number, stage)
-    note_preferences(module, options.prefer or ())
+        with events.span("stage", name):
+            pipeline.run(module, observers)
+    if options.prefer is not None:
+        note_preferences(module, options.prefer)
 
 
-def _in_layers(module: Any, options: Options) -> tuple[Preference, ...] | None:
+def _in_layers(module: Any, options: Options) -> bool:
     """Compile a model of equal layers in parts, if it is one and the parts can be; otherwise leave it as it is."""
     split = outlined(module, options)
     if split is None:
-        return None
+        return False
     try:
         with events.span("stage", "layers"):
             made, preferences = compiled_in_layers(split, options)
     except CompileError as error:
         explain("outline-layers", module.operation, error.message)
-        return None
+        return False
     take_over(module, made)
-    return preferences
+    note_preferences(module, preferences)
+    return True
 
 
 def _ideal(module: Any) -> Ideal | None:

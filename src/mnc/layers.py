@@ -11,12 +11,13 @@ from mnc.dialects.mncore.trips import TABLES
 from mnc.lowering.linalg_to_spmd.homes import HOMES
 from mnc.lowering.linalg_to_spmd.outline_layers import AFTER, BEFORE, LAYER
 from mnc.mncore_backend.codegen.program_ir import Kept, read_kept
-from mnc.mncore_backend.placement.preferences import Preference
+from mnc.mncore_backend.shortest.modules import copy_module, preferences_of
 from mnc.options import Options
-from mnc.several_layouts import FIRST_STAGE, copy_module, shortest
-from mnc.stages import STAGES, Pipeline, stage_pipeline
+from mnc.stages import Pipeline, stages_of
 
 NAME, VALUE = "onnx.name", "value"
+BEFORE_LAYERS = "graph", "linalg"
+"""Stages that the whole model has gone through."""
 
 
 def outlined(module: Any, options: Options) -> Any | None:
@@ -44,7 +45,7 @@ def nested_modules(module: Any) -> dict[str, Any]:
     return found
 
 
-def compiled_in_layers(module: Any, options: Options) -> tuple[Any, tuple[Preference, ...]]:
+def compiled_in_layers(module: Any, options: Options) -> tuple[Any, tuple[str, ...]]:
     """What `outlined` made, with every part scheduled, and the preferences that the layer was compiled with.
 
     Raises CompileError as the stages do, and where parts cannot hand over what they should."""
@@ -64,15 +65,12 @@ def compiled_in_layers(module: Any, options: Options) -> tuple[Any, tuple[Prefer
     return module, preferences
 
 
-def _scheduled(module: Any, options: Options) -> tuple[Any, tuple[Preference, ...]]:
+def _scheduled(module: Any, options: Options) -> tuple[Any, tuple[str, ...]]:
     """A module after all stages, with the preferences that are asked for, or those that make it shortest."""
-    if options.prefer is None:
-        best = shortest(module, options)
-        return best.module, best.preferences
-    names = list(STAGES)
-    for name in names[names.index(FIRST_STAGE) :]:
-        stage_pipeline(name, options).run(module)
-    return module, options.prefer
+    for name, pipeline in stages_of(options).items():
+        if name not in BEFORE_LAYERS:
+            pipeline.run(module)
+    return module, preferences_of(module) if options.prefer is None else options.prefer
 
 
 def _home(entry: Kept) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from mnc.lowering.linalg_to_spmd.pose_placement import Poser
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.mncore_backend.placement.candidates.problem import half_memory
 from mnc.mncore_backend.placement.problem import Problem
+from mnc.mncore_backend.shortest.trials import DECISION
 from mnc.options import Options
-from mnc.several_layouts import DECISION, FIRST_STAGE
-from mnc.stages import STAGES, Pipeline, stage_pipeline
+from mnc.stages import FIRST_COMPARED, STAGES, Pipeline, stage_pipeline
 
 
 def problem_of_model(model: Any, options: Options, shapes: Mapping[str, Any] | None = None) -> Problem:
@@ -27,9 +27,9 @@ def problem_of_model(model: Any, options: Options, shapes: Mapping[str, Any] | N
         CompileError: the model cannot be compiled so far.
     """
     module = import_model(model, make_context(), shapes={**options.shapes, **(shapes or {})})
-    for stage in list(STAGES)[: list(STAGES).index(FIRST_STAGE)]:
+    for stage in list(STAGES)[: list(STAGES).index(FIRST_COMPARED)]:
         stage_pipeline(stage, options).run(module)
-    entries = stage_pipeline(FIRST_STAGE, options).entries
+    entries = stage_pipeline(FIRST_COMPARED, options).entries
     before = [entry.name for entry in entries].index(DECISION)
     Pipeline(tuple(entries[:before])).run(module)
     with module.context, ir.Location.unknown():

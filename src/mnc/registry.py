@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from mnc.core.context import make_context
 from mnc.core.pass_base import Pass
-from mnc.core.pipeline import Pipeline, load_pass
+from mnc.core.pipeline import Pipeline
+from mnc.core.pipeline_entries import load_pass
 
 _FOLDERS = ("mnc.passes", "mnc.lowering", "mnc.mncore_backend")
 

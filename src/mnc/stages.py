@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from mnc.core import pipeline as core_pipeline
 from mnc.core.pipeline_text import ROOT
+from mnc.mncore_backend.shortest.shortest import Shortest
 from mnc.options import Options
 from mnc.registry import pass_table
 
@@ -62,6 +63,8 @@ values in DRAM where local memory is full."""
 MACHINE = ("select-instructions", "allocate-buffers", "schedule", "verify-schedule")
 """Instructions, addresses, steps; then the text is checked by code that shares nothing with the scheduler."""
 
+FIRST_COMPARED = "spmd"
+"""The first stage for which programs are made in several ways."""
 STAGES = {"graph": GRAPH, "linalg": LINALG, "spmd": SPMD, "affine": AFFINE, "machine": MACHINE}
 
 
@@ -99,7 +102,19 @@ def _parsed(elements: str) -> Pipeline:
     return Pipeline.parse(f"builtin.module({elements})") if elements else Pipeline()
 
 
+def stages_of(options: Options | None = None) -> dict[str, Pipeline]:
+    """The pipelines that run one after the other, by name. From `FIRST_COMPARED` on the stages are one, if it is open
+    what layouts prefer: they are inside of `shortest`."""
+    chosen = options or Options()
+    made = {name: stage_pipeline(name, chosen) for name in STAGES}
+    if chosen.prefer is not None:
+        return made
+    names = list(STAGES)
+    inside = [made.pop(name) for name in names[names.index(FIRST_COMPARED) :]]
+    compared = Shortest(passes=tuple(entry for own in inside for entry in own.entries))
+    return {**made, f"{FIRST_COMPARED} and later": Pipeline((compared,))}
+
+
 def default_pipeline(options: Options | None = None) -> Pipeline:
     """All stages: from the imported graph to scheduled statements."""
-    chosen = options or Options()
-    return Pipeline(tuple(entry for name in STAGES for entry in stage_pipeline(name, chosen).entries))
+    return Pipeline(tuple(entry for own in stages_of(options).values() for entry in own.entries))

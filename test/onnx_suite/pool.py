@@ -15,7 +15,7 @@ _CONTEXT = multiprocessing.get_context("fork")
 def preload() -> None:
     """Import everything that a case needs, so that all workers run the same code from the start."""
     import mnc.mncore_backend.emulator  # noqa: F401
-    from mnc.core.pipeline import load_pass
+    from mnc.core.pipeline_entries import load_pass
     from mnc.lowering.graph_to_linalg.convert import handlers
     from mnc.registry import pass_table
 

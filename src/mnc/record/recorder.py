@@ -6,6 +6,7 @@ from typing import Any
 from mnc.core.bindings import ir
 from mnc.core.explanation import Explanation
 from mnc.core.instrumentation import Instrumentation
+from mnc.core.nesting_pass import NestingPass
 from mnc.core.recording import current_recording
 from mnc.record.snapshots import fused_nodes, kernels_of, layouts_of
 
@@ -41,8 +42,8 @@ class Recorder(Instrumentation):
 
     def before(self, entry: Any, module: ir.Module) -> None:
         active = current_recording()
-        if active is None:
-            return
+        if active is None or isinstance(entry, NestingPass):
+            return  # passes inside of others are noted one by one
         if entry.name == "select-instructions":
             active.current.notes[KERNELS] = kernels_of(module)
         self._before = count_operations(module)
@@ -51,7 +52,7 @@ class Recorder(Instrumentation):
     def after(self, entry: Any, module: ir.Module) -> None:
         seconds = time.perf_counter() - self._start
         active = current_recording()
-        if active is None:
+        if active is None or isinstance(entry, NestingPass):
             return
         attempt = active.current
         after = count_operations(module)

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 from typing import Any, get_args
 
-from mnc.mncore_backend.placement.candidates.policy import Preference
+from mnc.mncore_backend.placement.preferences import TOGETHER, Preference
 from mnc.options import Options
-from mnc.several_layouts import TOGETHER
 from mnc.tuning.trial import Trial, run_trial
 
 Look = Callable[[Options], Trial | None]

@@ -6,7 +6,7 @@ import pytest
 from mnc.core.bindings import ir
 from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError
-from mnc.core.pipeline import UpstreamPass, entry_of_flag
+from mnc.core.pipeline_entries import UpstreamPass, entry_of_flag
 from mnc.core.pipeline_text import pretty
 from mnc.core.reproducer import read_reproducer, write_reproducer_file
 from mnc.registry import pass_table

@@ -1,6 +1,7 @@
 """Pipeline text, options, editing, failures."""
 
 import sys
+import time
 import types
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError, InternalError, node_name
 from mnc.core.explanation import explaining
 from mnc.core.instrumentation import Timing
+from mnc.core.nesting_pass import NestingPass, run_nested
 from mnc.core.pass_base import Pass
 from mnc.core.pipeline import Pipeline
 from mnc.core.rewrite import Pattern, apply_greedily, refuse
@@ -54,10 +56,25 @@ class Probe(Pass):
         apply_greedily(module, [DoubleNegation()])
 
 
+@dataclass(frozen=True)
+class Twice(NestingPass):
+    """Tries its passes on a copy, then runs them for good."""
+
+    name: ClassVar[str] = "twice"
+    tries: int = 1
+
+    def run(self, module: ir.Module) -> None:
+        for _ in range(self.tries):
+            run_nested(self.passes, ir.Module.parse(str(module), module.context))
+        run_nested(self.passes, module, is_observed=True)
+
+
 _module = types.ModuleType("probe_passes")
 _module.Probe = Probe  # pyright: ignore
+_module.Twice = Twice  # pyright: ignore
 sys.modules["probe_passes"] = _module
-TABLE = {"probe": "probe_passes:Probe"}
+TABLE = {"probe": "probe_passes:Probe", "twice": "probe_passes:Twice"}
+NESTED = "builtin.module(cse,twice{tries=2}(probe,func.func(canonicalize),twice(probe{sizes=1,2})),inline)"
 TEXT = "builtin.module(probe{sizes=1,2 mode=exact},func.func(cse,canonicalize{max-iterations=3}),cse)"
 INPUT = """func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "graph.relu"(%x) : (tensor<2xf32>) -> tensor<2xf32>
@@ -105,6 +122,12 @@ def test_text_round_trip() -> None:
         ("builtin.module(probe{mode=slow})", "1:16", "'slow' is not one of fast, exact"),
         ("builtin.module(func.func(probe))", "1:26", "runs on builtin.module"),
         ("builtin.module(probe{)", "1:21", "'{' is never closed"),
+        ("builtin.module(probe(cse))", "1:16", "pass 'probe' runs no passes of its own"),
+        ("builtin.module(canonicalize(cse))", "1:16", "pass 'canonicalize' runs no passes of its own"),
+        ("builtin.module(twice(prob))", "1:22", "there is no pass 'prob'"),
+        ("builtin.module(twice{time=1}(probe))", "1:16", "there is no option 'time'"),
+        ("builtin.module(twice(probe)", "1:28", "expected ',' or ')'"),
+        ("builtin.module(twice())", "1:22", "expected the name of a pass"),
     ],
 )
 def test_malformed_text(text: str, place: str, message: str) -> None:
@@ -125,6 +148,65 @@ def test_editing_makes_new_pipelines() -> None:
         pipeline.remove("prob")
     with pytest.raises(CompileError, match="2 passes named 'probe'"):
         pipeline.insert_after("cse", Probe()).remove("probe")
+
+
+def test_passes_inside_of_passes_survive_printing_and_parsing() -> None:
+    pipeline = Pipeline.parse(NESTED, TABLE)
+    assert str(pipeline) == NESTED and Pipeline.parse(str(pipeline), TABLE) == pipeline
+    names = [entry.name for entry in pipeline.all_entries]
+    assert names == ["cse", "twice", "probe", "canonicalize", "twice", "probe", "inline"]
+    assert Twice().passes == () and str(Twice()) == "twice"
+
+
+def test_passes_inside_of_passes_are_edited_like_others() -> None:
+    pipeline = Pipeline.parse(NESTED, TABLE)
+    inner = "twice{tries=2}(probe,func.func(canonicalize),twice(probe{sizes=1,2}))"
+    assert str(pipeline.remove("canonicalize")) == NESTED.replace("func.func(canonicalize),", "")
+    assert str(pipeline.insert_before("canonicalize", Probe(fail=True))) == NESTED.replace(
+        "func.func(", "probe{fail=true},func.func("
+    )
+    assert str(pipeline.insert_after("canonicalize", Probe(), Probe())) == NESTED.replace(
+        "ize),twice", "ize),probe,probe,twice"
+    )
+    assert str(pipeline.replace("inline", Twice())) == NESTED.replace("inline", "twice")
+    assert str(pipeline.remove("inline")) == f"builtin.module(cse,{inner})" and str(pipeline) == NESTED
+    with pytest.raises(CompileError, match="2 passes named 'probe'"):
+        pipeline.remove("probe")
+
+
+def test_observers_see_the_run_that_counts(tmp_path: Path) -> None:
+    pipeline = Pipeline.parse(NESTED, TABLE).dump_after("canonicalize", tmp_path / "ir.mlir")
+    timing = Timing()
+    pipeline.run(_input(), (timing,))
+    assert "graph.relu" in (tmp_path / "ir.mlir").read_text()
+    names = [name.partition("{")[0].partition("(")[0] for name, _ in timing.seconds]
+    assert names == ["cse", "probe", "canonicalize", "probe", "twice", "twice", "inline"]
+
+
+def test_time_of_passes_inside_counts_once() -> None:
+    @dataclass(frozen=True)
+    class Sleep(Pass):
+        name: ClassVar[str] = "sleep"
+
+        def run(self, module: ir.Module) -> None:
+            time.sleep(0.05)
+
+    timing = Timing()
+    Pipeline((Twice(tries=0, passes=(Sleep(), Sleep())),)).run(_input(), (timing,))
+    assert [seconds >= 0.05 for _, seconds in timing.seconds] == [True, True, False]
+
+
+def test_a_failure_inside_is_recorded_once_by_itself(tmp_path: Path) -> None:
+    pipeline = Pipeline((Probe(), Twice(passes=(Probe(), Probe(fail=True)))))
+    with pytest.raises(InternalError) as caught:
+        pipeline.run(_input(), reproducer_directory=tmp_path)
+    (file,) = tmp_path.iterdir()
+    assert caught.value.reproducer == file and caught.value.failing_pass == "probe{fail=true}"
+    assert "builtin.module(probe,probe{fail=true})" in file.read_text()
+    (tmp_path / "own").mkdir()
+    with pytest.raises(InternalError):
+        pipeline.run(_input(), reproducer_directory=tmp_path / "own", reproducer_file=tmp_path / "asked.mlir")
+    assert str(pipeline) in (tmp_path / "asked.mlir").read_text() and not list((tmp_path / "own").iterdir())
 
 
 def test_dump_after_writes_the_ir(tmp_path: Path) -> None:

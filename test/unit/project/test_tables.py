@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from mnc.core.pipeline import load_pass
+from mnc.core.pipeline_entries import load_pass
 from mnc.dialects import DIALECTS
 from mnc.registry import merge_tables, pass_table
 from mnc.tools.mnc import COMMANDS

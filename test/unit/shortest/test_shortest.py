@@ -1,6 +1,7 @@
 """Small programs are compiled with several preferences about layouts; the shortest is kept."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -17,20 +18,12 @@ from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
 from mnc.mncore_backend.codegen.schedule import Schedule
+from mnc.mncore_backend.shortest.modules import copy_module, largest_tensor, preferences_of
+from mnc.mncore_backend.shortest.shortest import Shortest, tiny
+from mnc.mncore_backend.shortest.trials import PREFERENCES, PRICE, Compiled, Trials
 from mnc.options import Options, Preference
 from mnc.report import report
-from mnc.several_layouts import (
-    PREFERENCES,
-    PRICE,
-    Compiled,
-    _Search,
-    copy_module,
-    largest_tensor,
-    preferences_of,
-    shortest,
-    tiny,
-)
-from mnc.stages import stage_pipeline
+from mnc.stages import default_pipeline, stage_pipeline
 from mnc.tools.commands.shared import parse_layouts
 from mnc.training.models import perceptron
 from mnc.training.step import training_step
@@ -59,6 +52,12 @@ def before_layouts(rows: int, options: Options) -> object:
     for stage in ("graph", "linalg"):
         stage_pipeline(stage, options).run(module)
     return module
+
+
+def shortest(**options: int) -> Shortest:
+    """The pass as it stands in the default pipeline, with other options."""
+    (found,) = (entry for entry in default_pipeline().entries if isinstance(entry, Shortest))
+    return replace(found, **options)
 
 
 def cycles(model: onnx.ModelProto, prefer: tuple[Preference, ...] | None) -> int:
@@ -96,43 +95,40 @@ def test_the_same_program_each_time() -> None:
 
 
 def test_tiny_tensors_lie_otherwise_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = _Search.compiled
+    compiled = Trials.compiled
 
-    def without_room(self: _Search, preferences: Collection[Preference], best: Compiled | None = None) -> Compiled:
+    def without_room(self: Trials, preferences: Collection[Preference], best: Compiled | None = None) -> Compiled:
         if "alike" in preferences:
             raise CapacityError((Memory.LM0,), 4096, 2048, [])
         return compiled(self, preferences, best)
 
-    monkeypatch.setattr(_Search, "compiled", without_room)
-    assert "alike" not in shortest(before_layouts(SHORT, Options()), Options()).preferences
+    monkeypatch.setattr(Trials, "compiled", without_room)
+    assert "alike" not in shortest().best(before_layouts(SHORT, Options())).preferences
 
 
 def test_what_is_asked_for_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mnc.compiler.shortest", lambda *_: pytest.fail("searched"))
+    monkeypatch.setattr(Shortest, "run", lambda *_: pytest.fail("searched"))
     assert mnc.compile(chain(LONG), Options(prefer=("still",))).preferences == ("still",)
     assert mnc.compile(chain(LONG), Options(prefer=())).preferences == ()
 
 
 @pytest.mark.parametrize(("rows", "settled"), [(SHORT, ["alike"]), (LONG, [])])
-def test_tiny_tensors_settle_one_preference(rows: int, settled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiny_tensors_settle_one_preference(rows: int, settled: list[str]) -> None:
     module = before_layouts(rows, Options())
     assert (largest_tensor(module) <= tiny()) == bool(settled)
-    monkeypatch.setattr("mnc.several_layouts.LEAST_CYCLES", 10**9)  # no search
-    assert list(shortest(module, Options()).preferences) == settled
+    assert list(shortest(least_cycles=10**9).best(module).preferences) == settled  # no search
 
 
 def test_of_long_programs_only_one_other_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Preference, ...]] = []
-    compiled = _Search.compiled
+    compiled = Trials.compiled
 
-    def noted(self: _Search, preferences: Collection[Preference], best: Compiled | None = None) -> Compiled:
+    def noted(self: Trials, preferences: Collection[Preference], best: Compiled | None = None) -> Compiled:
         asked.append(tuple(preferences))
         return compiled(self, preferences, best)
 
-    monkeypatch.setattr("mnc.several_layouts.MOST_STATEMENTS", 10)
-    monkeypatch.setattr("mnc.several_layouts.MOST_COMPARED", 10)
-    monkeypatch.setattr(_Search, "compiled", noted)
-    mnc.compile(chain(LONG))
+    monkeypatch.setattr(Trials, "compiled", noted)
+    shortest(few_statements=10, most_statements=10).best(before_layouts(LONG, Options()))
     assert len(asked) == 2
     assert asked[1] == ("alike",)
 
@@ -142,25 +138,24 @@ def test_busy_programs_of_small_tensors_are_placed_together_too(
     busy: int, tried: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[Preference, ...]] = []
-    compiled = _Search.compiled
+    compiled = Trials.compiled
 
-    def noted(self: _Search, preferences: Collection[Preference], best: Compiled | None = None) -> Compiled:
+    def noted(self: Trials, preferences: Collection[Preference], best: Compiled | None = None) -> Compiled:
         asked.append(tuple(preferences))
         return compiled(self, preferences, best)
 
-    monkeypatch.setattr("mnc.several_layouts.BUSY_CYCLES", busy)
-    monkeypatch.setattr(_Search, "compiled", noted)
-    mnc.compile(chain(SHORT))
+    monkeypatch.setattr(Trials, "compiled", noted)
+    shortest(busy_cycles=busy).best(before_layouts(SHORT, Options()))
     assert (("together",) in asked) == tried
 
 
 def test_equal_layouts_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever they were found to cost."""
     scheduled: list[str] = []
-    run, with_layouts = Schedule.run, _Search._with_layouts
+    run, with_layouts = Schedule.run, Trials._with_layouts
     monkeypatch.setattr(Schedule, "run", lambda self, module: (scheduled.append(""), run(self, module)))
 
-    def priced_anew(self: _Search, ordered: tuple[Preference, ...]) -> ir.Module:
+    def priced_anew(self: Trials, ordered: tuple[Preference, ...]) -> ir.Module:
         if ordered not in self.decided:
             module = copy_module(with_layouts(self, ()))
             with module.context:
@@ -168,19 +163,19 @@ def test_equal_layouts_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> Non
             self.decided[ordered], self.steps[ordered] = module, float(len(self.steps))
         return self.decided[ordered]
 
-    monkeypatch.setattr(_Search, "_with_layouts", priced_anew)
+    monkeypatch.setattr(Trials, "_with_layouts", priced_anew)
     assert mnc.compile(chain(LONG)).preferences == () and len(scheduled) == 1
 
 
 def test_preferences_without_room_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = _Search.compiled
+    compiled = Trials.compiled
 
-    def cramped(self: _Search, preferences: set[Preference], *best: Compiled) -> object:
+    def cramped(self: Trials, preferences: set[Preference], *best: Compiled) -> object:
         if preferences:
             raise CompileError("no room")
         return compiled(self, preferences, *best)
 
-    monkeypatch.setattr(_Search, "compiled", cramped)
+    monkeypatch.setattr(Trials, "compiled", cramped)
     assert mnc.compile(chain(LONG)).preferences == ()
 
 

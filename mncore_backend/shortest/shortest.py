@@ -1,0 +1,194 @@
+"""shortest: a program is compiled with several preferences about layouts, and the shortest is kept.
+
+before:  linalg on tensors
+after:   what the passes inside make of it, as shortest{...}(drop-empty,...,assign-layouts,...,verify-schedule), with
+         the options of `assign-layouts`, `tile-regions` and `spill-buffers` that led to the fewest cycles
+
+Prices of layouts are rough, schedules are exact. Preferences are changed one after the other, on top of the changes
+that have made the program shorter so far; layouts that were compiled before are not compiled again. Where tensors are
+tiny, one preference is known to be right, and most programs are compiled once.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, ClassVar
+
+from mnc.core.diagnostics import CompileError
+from mnc.core.nesting_pass import NestingPass, inherited, run_nested
+from mnc.core.recording import choose_attempt, compared, unrecorded
+from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
+from mnc.mncore_backend.codegen.scheduling import TooLongError
+from mnc.mncore_backend.placement.preferences import NEXT, TOGETHER, Preference
+from mnc.mncore_backend.shortest.modules import largest_tensor, note_preferences, take_over
+from mnc.mncore_backend.shortest.trials import (
+    DECISION,
+    PREFERENCES,
+    SCHEDULE,
+    Compiled,
+    Passes,
+    Trials,
+    in_order,
+    place_of,
+    with_options,
+)
+from mnc.mncore_backend.target import LONG_BYTES, WORD_BYTES, chip
+
+ALIKE: Preference = "alike"
+STARTS: tuple[tuple[Preference, ...], ...] = (), ("tensor-parallel",), ("cyclic",), ("tensor-parallel", "cyclic")
+"""Preferences of which the cheapest by its price is compiled, where operations are placed one after the other."""
+REGIONS = "tile-regions"
+CLOSE = 1.1
+"""Factor of the cycles of the best program up to which rules are tried on top of one that is placed one by one."""
+DEARER = 1.8
+"""Factor of the price of what is placed together at which the same with another preference is not compiled: both prices
+come from one search."""
+
+
+def tiny() -> int:
+    """Elements of a tensor that gives the PEs of one L2B two long words. To split less than that over L2Bs saves a step
+    or two of work, and what has to be exchanged later passes PDM."""
+    return 2 * chip().pes // chip().l2bs * LONG_BYTES // WORD_BYTES
+
+
+def small() -> int:
+    """Elements of a tensor up to which operations are placed one after the other: what such programs wait for decides
+    about them, and their preferences are tried out."""
+    return 8 * tiny()
+
+
+@dataclass(frozen=True)
+class Shortest(NestingPass):
+    """Run passes with several preferences about layouts, and keep the program that takes the fewest cycles.
+
+    `assign-layouts` and `schedule` have to be among the passes. Programs of more than ``few_statements`` without
+    preferences are compiled once: several compilations would take too long. Up to ``most_statements`` a program is
+    compiled twice, with all operations placed together, and one by one. Programs below ``least_cycles`` are compiled
+    once: they load, work and store, and hardly wait otherwise. Programs of small tensors that take ``busy_cycles`` do
+    not only wait: they are compiled with all operations placed together, too.
+
+    ``regions``: percent of all local memory that an operation may take before its chain is done part by part; less than
+    `tile-regions` says is tried where one operation, as it is laid out, finds no room in a PE. ``rooms``: percent of
+    local memory that values take at once, at most what `spill-buffers` says; less is tried where kernels find no room
+    beside them.
+    """
+
+    name: ClassVar[str] = "shortest"
+    few_statements: int = 3000
+    most_statements: int = 10_000
+    least_cycles: int = 1000
+    busy_cycles: int = 2500
+    regions: tuple[int, ...] = (36, 24, 16)
+    rooms: tuple[int, ...] = (100, 88, 75, 62, 50)
+
+    def run(self, module: Any) -> None:
+        """Replace the module by its shortest program, and note on it what was preferred. Raises CompileError as the
+        passes do with the preferences that are tried first."""
+        names = [entry.name for entry in self.passes]
+        for needed in (DECISION, SCHEDULE):
+            if needed not in names:
+                message = f"shortest has no pass '{needed}' inside, without which there is nothing to compare"
+                raise CompileError(message, hint=f"write shortest({DECISION},...,{SCHEDULE}), as in docs/pipeline.md")
+        best = self.best(module)
+        if inherited().observers:
+            with unrecorded():  # as it was recorded before
+                run_nested(best.passes, module, is_observed=True)
+        else:
+            take_over(module, best.module)
+        note_preferences(module, best.preferences)
+
+    def best(self, module: Any) -> Compiled:
+        """The program of a module that takes the fewest cycles, then steps, of all that is tried; the module itself
+        stays as it is. Raises CompileError as `run`."""
+        settled: set[Preference] = {ALIKE} if largest_tensor(module) <= tiny() else set()
+        trials, best = self._with_regions(module, settled)
+        if TOGETHER not in best.preferences:
+            best = self._one_by_one(trials, best, settled)
+        elif best.text.count("\n") <= self.most_statements:
+            best = self._together(trials, best, settled)
+        choose_attempt(", ".join(best.preferences))
+        return best
+
+    def _one_by_one(self, trials: Trials, best: Compiled, settled: Collection[Preference]) -> Compiled:
+        """The best program where the first places one operation after the other."""
+        best = self._with_rules(trials, best, settled)
+        if best.text.count("\n") > self.few_statements and ALIKE not in settled:
+            best = _shorter(trials, best, {ALIKE})  # long with small tensors: steps of a recurrence wait for exchanges
+        if best.length[0] >= self.busy_cycles and best.text.count("\n") <= self.most_statements:
+            best = _shorter(trials, best, {TOGETHER})
+        return best
+
+    def _together(self, trials: Trials, best: Compiled, settled: Collection[Preference]) -> Compiled:
+        """The best program where the first places all operations together."""
+        if best.text.count("\n") <= self.few_statements:
+            best = _shorter(trials, best, {TOGETHER, ALIKE})
+        for other in NEXT:
+            best = _shorter(trials, best, {TOGETHER, other})
+        try:
+            one_by_one = trials.compiled(min(STARTS, key=trials.price), best)
+        except (CapacityError, TooLongError):
+            return best
+        if one_by_one.length[0] > CLOSE * best.length[0]:
+            return best
+        return min(best, self._with_rules(trials, one_by_one, settled), key=lambda own: own.length)
+
+    def _with_rules(self, trials: Trials, best: Compiled, settled: Collection[Preference]) -> Compiled:
+        """A program whose operations are placed one after the other, with the rules that make it shorter."""
+        if best.text.count("\n") > self.few_statements or best.length[0] < self.least_cycles:
+            return best
+        for preference in PREFERENCES:
+            if preference not in (*settled, TOGETHER, *NEXT):
+                best = _shorter(trials, best, {*best.preferences, preference})
+        return best
+
+    def _with_regions(self, module: Any, settled: Collection[Preference]) -> tuple[Trials, Compiled]:
+        """Trials and their first program, with parts of large tensors as large as there is room for."""
+        parted = list(self._parted())
+        for passes in parted:
+            trials = Trials(module, passes, self.rooms or (100,))
+            try:
+                return trials, _first(trials, chain([settled] if settled else [], _starts(trials)))
+            except CapacityError:
+                if passes is parted[-1]:
+                    raise
+        raise AssertionError("there is one way at least")
+
+    def _parted(self) -> Iterator[Passes]:
+        """The passes, with parts of large tensors that become smaller and smaller."""
+        yield self.passes
+        if (place := place_of(self.passes, REGIONS)) < len(self.passes):
+            for percent in self.regions:
+                if percent < self.passes[place].percent:
+                    yield with_options(self.passes, REGIONS, percent=percent)
+
+
+def _starts(trials: Trials) -> Iterator[Collection[Preference]]:
+    """Preferences of which the first with which there is room is compiled first; long programs are compiled only so."""
+    if largest_tensor(trials.module) > small():
+        yield (TOGETHER,)
+    yield from sorted(STARTS, key=trials.price)
+
+
+def _first(trials: Trials, starts: Iterable[Collection[Preference]]) -> Compiled:
+    """The program with the first of these preferences with which there is room for it. Raises CapacityError."""
+    refusal: CapacityError | None = None
+    for preferences in starts:
+        try:
+            return trials.compiled(preferences)
+        except CapacityError as error:
+            refusal = refusal or error
+    assert refusal is not None  # the first has led to a program or to a refusal
+    raise refusal
+
+
+def _shorter(trials: Trials, best: Compiled, preferences: Collection[Preference]) -> Compiled:
+    """The better of a program and the one with other preferences."""
+    price, least = trials.price(preferences), trials.price(best.preferences)
+    if TOGETHER in best.preferences and price > DEARER * least:
+        compared(in_order(preferences), "dear", reason=f"its price is {price:,.0f}, that of the best {least:,.0f}")
+        return best
+    try:
+        other = trials.compiled(preferences, best)
+    except CompileError:  # there is no room for tensors that lie so, or it takes too long
+        return best
+    return other if other.length < best.length else best
