@@ -15,7 +15,7 @@ from mnc.dialects.mncore.trips import SLICE, TRIPS, keep_trips, read_slice, slic
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.trips import Each, Slice, Trips
 from mnc.mncore_backend.movement import DramImage
-from mnc.mncore_backend.program import Buffer, MachineOp, Origin, Program, kernel_of_origin
+from mnc.mncore_backend.program import AnyOperand, Buffer, MachineOp, Origin, Program, kernel_of_origin
 from mnc.mncore_backend.program.text import parse_operation, print_operation
 
 _I64 = "i64"
@@ -111,6 +111,24 @@ def _origin(text: str) -> str:
     return Origin(node_name(text) or "", int(found[1]) if found else None)
 
 
+class _Reader:
+    """Reads instructions. Operands that are written alike are one object, and the text of a location, which takes long
+    to make, is not asked for again where the next operation has the same."""
+
+    def __init__(self, buffers: dict[str, Buffer]) -> None:
+        self._buffers = buffers
+        self._operands: dict[str, AnyOperand] = {}
+        self._location: Any = None
+        self._origin = ""
+
+    def read(self, op: Any) -> MachineOp:
+        """The operation that an ``mncore.instruction`` holds."""
+        location = op.location
+        if self._location is None or location != self._location:
+            self._location, self._origin = location, _origin(str(location))
+        return parse_operation(_string(op, "text"), self._buffers, self._origin, self._operands)
+
+
 def replace_function(function: Any, selection: Any) -> None:
     """Put buffers, images and instructions of a selection in the place of a function's body. The selection is used up:
     each image is let go of as soon as the module has it, since there may be gigabytes of them."""
@@ -173,17 +191,14 @@ def read_buffer(op: Any) -> Buffer:
     return buffer
 
 
-def _read_instruction(op: Any, unit: Unit) -> MachineOp:
-    return parse_operation(_string(op, "text"), unit.buffers, _origin(str(op.location)))
-
-
 def read_unit(module: Any) -> Unit:
     """Buffers, instructions and statements of a module, whatever stage it is at; raises CompileError for others."""
     unit = Unit()
+    reader = _Reader(unit.buffers)
     for function in module.body.operations:
         for op in function.operation.regions[0].blocks[0].operations:
             try:
-                _read(op.operation, unit)
+                _read(op.operation, unit, reader)
             except (LookupError, TypeError, ValueError, InternalError) as error:
                 reason = f"there is no {error}" if isinstance(error, KeyError) else getattr(error, "message", error)
                 hint = "text is as select-instructions writes it, and names a buffer that stands above it"
@@ -191,14 +206,15 @@ def read_unit(module: Any) -> Unit:
     return unit
 
 
-def _read(operation: Any, unit: Unit) -> None:
-    if operation.name == "mncore.buffer":
+def _read(operation: Any, unit: Unit, reader: _Reader) -> None:
+    name = operation.name
+    if name == "mncore.buffer":
         buffer = read_buffer(operation)
         unit.program.buffers.append(buffer)
         unit.buffers[buffer.name] = buffer
-    elif operation.name == "mncore.instruction":
-        unit.program.operations.append(_read_instruction(operation, unit))
-    elif operation.name == "mncore.statement":
+    elif name == "mncore.instruction":
+        unit.program.operations.append(reader.read(operation))
+    elif name == "mncore.statement":
         unit.statements.append((_string(operation, "text"), node_name(operation.location) or ""))
 
 

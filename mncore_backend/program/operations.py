@@ -124,16 +124,26 @@ class MachineOp:
     def is_transfer(self) -> bool:
         return self.opcode.startswith("mv")
 
-    def resolve(self) -> Expression:
-        """The expression with plain operands (PE work only)."""
-        return Expression(
-            self.opcode,
-            tuple(o.resolve() if isinstance(o, BufferOperand) else o for o in self.sources),
-            tuple(o.resolve() if isinstance(o, BufferOperand) else o for o in self.destinations),
-            self.modifier,
-            self.zero_flush,
-            self.literal,
-        )
+    def resolve(self, known: dict[BufferOperand, Operand] | None = None) -> Expression:
+        """The expression with plain operands (PE work only). `known`: operands resolved before, which the operations of
+        a program share as long as no buffer moves."""
+        if known is None:
+            known = {}
+        sources, destinations = _resolved(self.sources, known), _resolved(self.destinations, known)
+        return Expression(self.opcode, sources, destinations, self.modifier, self.zero_flush, self.literal)
+
+
+def _resolved(operands: tuple[AnyOperand, ...], known: dict[BufferOperand, Operand]) -> tuple[Operand, ...]:
+    found: list[Operand] = []
+    for operand in operands:
+        if isinstance(operand, BufferOperand):
+            plain = known.get(operand)
+            if plain is None:
+                plain = known[operand] = operand.resolve()
+            found.append(plain)
+        else:
+            found.append(operand)
+    return tuple(found)
 
 
 @dataclass(eq=False, slots=True)

@@ -77,7 +77,14 @@ def _plain(text: str) -> Operand:
     raise InternalError(f"cannot read the operand {text}")
 
 
-def _parse(text: str, buffers: Mapping[str, Buffer]) -> AnyOperand:
+def _parse(text: str, buffers: Mapping[str, Buffer], known: dict[str, AnyOperand]) -> AnyOperand:
+    found = known.get(text)
+    if found is None:
+        found = known[text] = _read(text, buffers)
+    return found
+
+
+def _read(text: str, buffers: Mapping[str, Buffer]) -> AnyOperand:
     match = _BUFFER.fullmatch(text)
     if match is None:
         return _plain(text)
@@ -85,7 +92,7 @@ def _parse(text: str, buffers: Mapping[str, Buffer]) -> AnyOperand:
     group = only_group if only_group is not None else group
     return BufferOperand(
         buffers[name],
-        tuple(int(offset) for offset in offsets.split(",")),
+        tuple(map(int, offsets.split(","))),
         _WORDS[width],
         negate=bool(sign),
         suffix=suffix,
@@ -96,8 +103,13 @@ def _parse(text: str, buffers: Mapping[str, Buffer]) -> AnyOperand:
     )
 
 
-def parse_operation(text: str, buffers: Mapping[str, Buffer], location: str = "") -> MachineOp:
-    """Inverse of `print_operation`; raises InternalError for anything else."""
+def parse_operation(
+    text: str, buffers: Mapping[str, Buffer], location: str = "", known: dict[str, AnyOperand] | None = None
+) -> MachineOp:
+    """Inverse of `print_operation`; raises InternalError for anything else. `known`: operands that have been read
+    before, by their text, which operations of one program share."""
+    if known is None:
+        known = {}
     opcode, arrow, last = text.rpartition(" | ->")
     if not arrow:
         raise InternalError("expected OPCODE | OPERANDS | -> RESULTS")
@@ -115,7 +127,7 @@ def parse_operation(text: str, buffers: Mapping[str, Buffer], location: str = ""
         elif match := _LITERAL.fullmatch(part):
             op.literal = Literal(match[1], match[2])
         else:
-            sources.append(_parse(part, buffers))
+            sources.append(_parse(part, buffers, known))
     op.sources = tuple(sources)
-    op.destinations = tuple(_parse(part, buffers) for part in last.split())
+    op.destinations = tuple([_parse(part, buffers, known) for part in last.split()])
     return op

@@ -38,11 +38,12 @@ class Stream:
     def __init__(self, operations: Sequence[MachineOp]) -> None:
         self._operations = operations
         self._dependences = Dependences(moving_memories(operations))
+        self._resolved: dict[BufferOperand, Operand] = {}
         self.chains = {i: c for c in find_chains(operations) for row in c.rows for i in row}
 
     def read(self, index: int) -> tuple[Node, Before]:
         """See `Source`."""
-        node, touches = _make_node(index, self._operations[index])
+        node, touches = _make_node(index, self._operations[index], self._resolved)
         found = self._dependences.add(node, touches)
         return node, [(before, distance, found.sooner[before]) for before, distance in found.steps.items()]
 
@@ -112,13 +113,15 @@ def moving_memories(operations: Sequence[MachineOp]) -> frozenset[Memory]:
     )
 
 
-def _make_node(index: int, op: MachineOp) -> tuple[Node, tuple[Touch, ...]]:
+def _make_node(
+    index: int, op: MachineOp, known: dict[BufferOperand, Operand]
+) -> tuple[Node, tuple[Touch, ...]]:
     if op.is_transfer:
         transfer = transfer_of(op)
         return Node(index, op, transfer=transfer, timing=timing_of(transfer)), transfer_touches(transfer)
     info = OPCODES.get(op.opcode)
     if info is None or info.unit in _CONTROL:
         raise InternalError(f"operation {index}: {op.opcode} is not for generators to emit")
-    expression = op.resolve()
+    expression = op.resolve(known)
     needs, touches = describe(expression)
     return Node(index, op, expression, needs=needs), narrowed(touches, op)
