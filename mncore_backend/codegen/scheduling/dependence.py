@@ -8,7 +8,7 @@ later writer imply the one from the earlier.
 from collections.abc import Iterable
 
 from mnc.mncore_backend.assembly.accesses import Agent
-from mnc.mncore_backend.assembly.hazards import required_distance, reuse_distance
+from mnc.mncore_backend.assembly.hazards import farthest_distances, required_distance, reuse_distance
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.scheduling.forwarding import latch_for
 from mnc.mncore_backend.codegen.scheduling.graph import Node
@@ -38,9 +38,23 @@ class Found:
             self.sooner[node] = least
 
 
-def _read_distance(writer: Touch, reader: Touch) -> int:
-    hazard = required_distance(writer.access, reader.access)
-    return max(1, hazard.emit) if hazard is not None else 1
+class _Tracker:
+    """Distances within one memory."""
+
+    def __init__(self) -> None:
+        self._fixed: dict[tuple[Agent, Agent], int] = {}  # from a write to a read; 0 where addresses decide
+
+    def _read_distance(self, writer: Touch, reader: Touch) -> int:
+        key = writer.access.agent, reader.access.agent
+        distance = self._fixed.get(key)
+        if distance is None:
+            apart, overlapping = farthest_distances(writer.access, reader.access)
+            distance = max(1, apart) if apart == overlapping and writer.memory is not Memory.MASK else 0
+            self._fixed[key] = distance
+        if distance:
+            return distance
+        hazard = required_distance(writer.access, reader.access)
+        return max(1, hazard.emit) if hazard is not None else 1
 
 
 def _write_distance(first: Touch, second: Touch) -> int:
@@ -65,10 +79,11 @@ def _note_reader(readers: dict[int, Chain], units: Iterable[int], entry: Entry, 
         readers[u] = longer
 
 
-class _Plain:
+class _Plain(_Tracker):
     """A memory of which every PE or MAB has one copy that all instructions use alike."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.writer: dict[int, Entry] = {}
         self.readers: dict[int, Chain] = {}
 
@@ -77,14 +92,16 @@ class _Plain:
         writer, readers = self.writer, self.readers
         before: dict[int, Entry] = {}
         last: Entry | None = None
-        for u in touch.units:
-            own = writer.get(u)
-            if own is not last and own is not None:
-                before[id(own)] = last = own
+        for own in map(writer.get, touch.units):
+            if own is not last:
+                last = own
+                if own is not None:
+                    before[id(own)] = own
         if not touch.write:
             for other, earlier in before.values():
                 if other is not node:
-                    found.add(other, _read_distance(earlier, touch), self._forward(before, node, other, touch))
+                    sooner = self._forward(node, other, touch) if len(before) == 1 else None
+                    found.add(other, self._read_distance(earlier, touch), sooner)
             _note_reader(readers, touch.units, entry, 1)
             return
         for other, earlier in before.values():
@@ -98,9 +115,9 @@ class _Plain:
                 followed = chain
                 _follow_readers(chain, node, touch, found)
 
-    def _forward(self, before: dict[int, Entry], node: Node, other: Node, touch: Touch) -> int | None:
+    def _forward(self, node: Node, other: Node, touch: Touch) -> int | None:
         """1 if a latch can deliver all that is read, None otherwise."""
-        if len(before) > 1 or touch.memory not in _FORWARDED or any(u not in self.writer for u in touch.units):
+        if touch.memory not in _FORWARDED or not all(map(self.writer.__contains__, touch.units)):
             return None
         latch = latch_for(other, node, touch.memory)
         if latch is None:
@@ -122,18 +139,21 @@ def _in_order(readers: Chain) -> list[tuple[Entry, int]]:
 
 def _follow_readers(readers: Chain, node: Node, touch: Touch, found: Found) -> None:
     """Let a node that writes follow those who read before."""
-    for (other, earlier), _ in _in_order(readers):
-        if other is not node and found.steps.get(other, 0) < 1:
+    steps = found.steps
+    while readers is not None:
+        (other, earlier), _, readers = readers
+        if other is not node and steps.get(other, 0) < 1:
             found.add(other, reuse_distance(earlier.access, touch.access))
 
 
 Writers = tuple[tuple[Entry, int], ...]
 
 
-class _Instanced:
+class _Instanced(_Tracker):
     """A memory of which instructions may use some instances only."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.writers: dict[int, Writers] = {}
         self.readers: dict[int, Chain] = {}
 
@@ -141,16 +161,17 @@ class _Instanced:
         entry, mine = (node, touch), touch.instances
         before: dict[int, Entry] = {}
         last: Writers = ()
-        for u in touch.units:
-            writers = self.writers.get(u, ())
-            if writers is not last:
+        for writers in map(self.writers.get, touch.units):
+            if writers is not last and writers is not None:
                 last = writers
-                before.update((id(earlier), earlier) for earlier, instances in writers if instances & mine)
+                for earlier, instances in writers:
+                    if instances & mine:
+                        before[id(earlier)] = earlier
         if touch.write:
             self._overwrite(touch.units, entry, mine, found)
         else:
             _note_reader(self.readers, touch.units, entry, mine)
-        distance = _write_distance if touch.write else _read_distance
+        distance = _write_distance if touch.write else self._read_distance
         for other, earlier in before.values():
             if other is not node:
                 found.add(other, distance(earlier, touch))
@@ -189,26 +210,23 @@ class Dependences:
 
     def __init__(self, moving: frozenset[Memory] = frozenset()) -> None:
         """`moving`: local memories whose base register the program writes; their addresses are unknown."""
-        self._moving = moving
+        self._anywhere = frozenset(memory for memory, base in BASE_REGISTER.items() if base in moving)
+        self._constant = frozenset({Memory.BAR0, Memory.BAR1} - moving)
         self._memories: dict[Memory, _Plain | _Instanced] = {}
-
-    def _memory(self, memory: Memory) -> "_Plain | _Instanced":
-        found = self._memories.get(memory)
-        if found is None:
-            found = _Instanced() if memory in INSTANCED else _Plain()
-            self._memories[memory] = found
-        return found
 
     def add(self, node: Node, touches: Iterable[Touch]) -> Found:
         """Operations that `node` depends on, with the steps that must lie from each to `node` (0: the same step will
-        do). For an MV that is depended on, completion counts and the number means nothing."""
+        do), given what it touches, reads first. For an MV that is depended on, completion counts and the number means
+        nothing."""
         found = Found()
-        for touch in sorted(touches, key=lambda t: t.write):
-            if touch.memory is Memory.TURNAROUND:
-                continue  # whoever reads it is tied to whoever wrote it
-            if touch.memory in BASE_REGISTER and BASE_REGISTER[touch.memory] in self._moving:
-                touch = Touch(touch.access, touch.memory, touch.write, (0,), touch.instances)
-            elif touch.memory in (Memory.BAR0, Memory.BAR1) and touch.memory not in self._moving:
+        for touch in touches:
+            memory = touch.memory
+            if memory in self._constant:
                 continue
-            self._memory(touch.memory).add(node, touch, found)
+            if memory in self._anywhere:
+                touch = Touch(touch.access, memory, touch.write, (0,), touch.instances)
+            tracker = self._memories.get(memory)
+            if tracker is None:
+                tracker = self._memories[memory] = _Instanced() if memory in INSTANCED else _Plain()
+            tracker.add(node, touch, found)
         return found

@@ -78,11 +78,15 @@ class Bundle:
     @property
     def earliest(self) -> int:
         """First step at which the first row may be placed."""
+        if len(self.rows) == 1 == len(self.rows[0]):
+            return self.rows[0][0].earliest
         return max(node.earliest - self.offsets[node.row] for row in self.rows for node in row)
 
     @property
     def sooner(self) -> int:
         """The same, if results may be taken from latches."""
+        if len(self.rows) == 1 == len(self.rows[0]):
+            return self.rows[0][0].sooner
         return max(node.sooner - self.offsets[node.row] for row in self.rows for node in row)
 
     def complete(self) -> None:

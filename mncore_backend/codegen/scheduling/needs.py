@@ -6,7 +6,7 @@ such sets may share one. All rules of parallel issue are here and nowhere else i
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import lru_cache
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.accesses import Access, Agent, Cycles, accesses, issue_group
@@ -26,7 +26,6 @@ _BANKS = (Memory.MATRIX_X, Memory.MATRIX_Y)
 NOWHERE: Cycles = ((), (), (), ())
 AGENT_BIT = {agent: 1 << i for i, agent in enumerate(Agent)}
 Region = tuple[object, ...]
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +69,16 @@ def _mask_key(mask: Mask) -> tuple[int, bool]:
     return entry, mask.two_long
 
 
-def _single(values: set[Value], expression: Expression, what: str) -> Value:
-    if len(values) > 1:
-        raise InternalError(f"one {expression.opcode} {what}: {sorted(map(str, values))}")
-    return next(iter(values))
+def _single_mask(masks: set[tuple[int, bool]], expression: Expression) -> tuple[int, bool]:
+    if len(masks) > 1:
+        raise InternalError(f"one {expression.opcode} uses two masks: {sorted(map(str, masks))}")
+    return next(iter(masks))
+
+
+@lru_cache
+def _upper_needs(units: int, agents: int) -> Needs:
+    """Those of a transfer that no PE takes part in: one record for all that are alike."""
+    return Needs(units, agents=agents)
 
 
 def needs_of(expression: Expression) -> Needs:
@@ -84,29 +89,32 @@ def needs_of(expression: Expression) -> Needs:
 def needs_with(expression: Expression, touched: Iterable[Access]) -> Needs:
     """The same, given what the expression touches."""
     info = OPCODES[expression.opcode]
-    reads: dict[Memory, set[Region]] = {}
-    writes: dict[Memory, list[Region]] = {}
+    reads: dict[Memory, Region] = {}
+    writes: dict[Memory, Region] = {}
     banks = agents = 0
     for access in touched:
-        if access.memory in _READ_PORTS and not access.write:
-            reads.setdefault(access.memory, set()).add(access.region)
-        elif access.memory in _WRITE_PORTS and access.write:
-            writes.setdefault(access.memory, []).append(access.region)
-        elif access.memory in _BANKS:
-            banks |= 1 << _BANKS.index(access.memory)
+        memory = access.memory
+        if access.write:
+            if memory in _WRITE_PORTS:
+                if memory in writes:
+                    raise InternalError(f"one {expression.opcode} has two destinations in {memory.name}")
+                writes[memory] = access.region
+        elif memory in _READ_PORTS and reads.setdefault(memory, access.region) != access.region:
+            raise InternalError(f"one {expression.opcode} reads {memory.name} at two places")
+        if memory in _BANKS:
+            banks |= 1 << _BANKS.index(memory)
         agents |= AGENT_BIT[access.agent]
-    for memory, regions in writes.items():
-        if len(regions) > 1:
-            raise InternalError(f"one {expression.opcode} has two destinations in {memory.name}")
     masks = {_mask_key(o.mask) for o in expression.destinations if o.mask is not None}
     if expression.zero_flush is not None:
         masks.add(_mask_key(expression.zero_flush))
     unit = issue_group(expression)
+    if unit is Unit.L2BM and not masks:
+        return _upper_needs(UNIT_BIT[unit], agents)
     result = Needs(
         UNIT_BIT[unit],
-        tuple((m, _single(r, expression, f"reads {m.name} at two places")) for m, r in reads.items()),
-        tuple((m, r[0]) for m, r in writes.items()),
-        _single(masks, expression, "uses two masks") if masks else None,
+        tuple(reads.items()),
+        tuple(writes.items()),
+        _single_mask(masks, expression) if masks else None,
         info.precision if UNIT_BIT[unit] & _MAU_BITS else "",
         banks,
         expression.sources[1] if info.operation in ("vfma", "vmul") else None,
@@ -124,12 +132,13 @@ def needs_with(expression: Expression, touched: Iterable[Access]) -> Needs:
 
 def _self_consistent(needs: Needs) -> bool:
     """Reads and writes of one LM in a step have the same addresses; no immediate with LM0 (SDM 3.6.3)."""
-    writes = dict(needs.writes)
-    for memory, region in needs.reads:
-        if memory in LOCAL and writes.get(memory, region) != region:
-            return False
-    uses_lm0 = Memory.LM0 in writes or any(m is Memory.LM0 for m, _ in needs.reads)
-    return not (needs.immediate and uses_lm0)
+    both = needs.local_reads & needs.local_writes
+    if both:
+        writes = dict(needs.writes)
+        for memory, region in needs.reads:
+            if memory in LOCAL and writes.get(memory, region) != region:
+                return False
+    return not (needs.immediate and (needs.local_reads | needs.local_writes) & LOCAL_BIT[Memory.LM0])
 
 
 def merged(a: Needs, b: Needs) -> Needs | None:
@@ -229,6 +238,6 @@ def forbidden_around(agents: int) -> tuple[tuple[int, int], ...]:
 
 def far_enough(earlier: Needs, later: Needs, distance: int) -> bool:
     """Port rules allow `later` to be issued `distance` (>= 1) steps after `earlier`."""
-    if forbidden_before(later.agents, distance) & earlier.agents:
+    if later.agents > 1 < earlier.agents and forbidden_before(later.agents, distance) & earlier.agents:
         return False
     return distance >= local_distance() or not earlier.local_writes & later.local_reads

@@ -41,9 +41,10 @@ class StepTable:
         offset = step - self.first
         if offset < 0:
             return self._past[offset]
-        while len(self._records) <= offset:
-            self._records.append(StepRecord())
-        return self._records[offset]
+        records = self._records
+        while len(records) <= offset:
+            records.append(StepRecord())
+        return records[offset]
 
     def finish_first(self) -> StepRecord:
         """Take out the first step."""
@@ -70,9 +71,10 @@ class StepTable:
 
     def _row_fits(self, needs: Needs, step: int) -> bool:
         record = self[step]
-        if record.hold or needs.units & record.needs.units:
+        here = record.needs
+        if record.hold or needs.units & here.units:
             return False
-        return self._far_from_others(needs, step) and _joined(record.needs, needs) is not None
+        return self._far_from_others(needs, step) and (here is EMPTY or _joined(here, needs) is not None)
 
     def _far_from_others(self, needs: Needs, step: int) -> bool:
         """Distances of the ports to the steps around (transfer paths and local memories)."""
@@ -80,12 +82,13 @@ class StepTable:
             for offset, forbidden in forbidden_around(needs.agents):
                 if forbidden & self[step + offset].needs.agents:
                     return False
-        reads, writes = needs.local_reads, needs.local_writes
-        if reads | writes:
+        if reads := needs.local_reads:
             for distance in range(1, self._local_distance):
-                if reads and reads & self[step - distance].needs.local_writes:
+                if reads & self[step - distance].needs.local_writes:
                     return False
-                if writes and writes & self[step + distance].needs.local_reads:
+        if writes := needs.local_writes:
+            for distance in range(1, self._local_distance):
+                if writes & self[step + distance].needs.local_reads:
                     return False
         return True
 
@@ -132,6 +135,8 @@ def _joined(here: Needs, other: Needs) -> Needs | None:
 def side_by_side(first: Bundle, second: Bundle, distance: int) -> bool:
     """Whether the port rules allow that `second` starts `distance` steps after `first`. Rows that would share a step
     are not looked at: if they exclude each other, the one comes a step later."""
+    if distance > 0 and len(first.needs) == 1 == len(second.needs):
+        return far_enough(first.needs[0], second.needs[0], distance)
     for needs, offset in zip(first.needs, first.offsets, strict=True):
         for others, other_offset in zip(second.needs, second.offsets, strict=True):
             gap = distance + other_offset - offset

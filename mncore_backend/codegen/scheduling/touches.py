@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
-from mnc.mncore_backend.assembly.accesses import Access, accesses
+from mnc.mncore_backend.assembly.accesses import ALL_CYCLES, Access, accesses
 from mnc.mncore_backend.assembly.mv_accesses import transfer_accesses
-from mnc.mncore_backend.assembly.records import LATCHES, Expression, Memory, Transfer
+from mnc.mncore_backend.assembly.records import Expression, Memory, Transfer
+from mnc.mncore_backend.codegen.scheduling.chains import TIES
 from mnc.mncore_backend.codegen.scheduling.needs import Needs, needs_with
 from mnc.mncore_backend.program import BufferOperand, MachineOp
 from mnc.mncore_backend.target import cached_per_machine, chip
@@ -31,11 +33,23 @@ class Touch:
 
 def _units(access: Access, ranges: Iterable[tuple[int, int]]) -> tuple[int, ...]:
     size = UNIT.get(access.memory, 1)
-    return tuple(dict.fromkeys(u for a, b in ranges for u in range(a // size, -(-b // size))))
+    if not access.exact:
+        return _wide_units(size, tuple(dict.fromkeys(ranges)))
+    if size == 1:
+        return tuple(dict.fromkeys([u for a, b in ranges for u in range(a, b)]))
+    return tuple(dict.fromkeys([u for a, b in ranges for u in range(a // size, -(-b // size))]))
+
+
+@lru_cache(1 << 10)
+def _wide_units(size: int, ranges: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
+    """Units of an access that may be anywhere in these ranges, which many operations share."""
+    return tuple(dict.fromkeys([u for a, b in ranges for u in range(a // size, -(-b // size))]))
 
 
 def _active(access: Access) -> Iterable[tuple[int, int]]:
-    return (r for c, cycle in enumerate(access.cycles) if access.active >> c & 1 for r in cycle)
+    if access.active == ALL_CYCLES:
+        return [r for cycle in access.cycles for r in cycle]
+    return [r for c, cycle in enumerate(access.cycles) if access.active >> c & 1 for r in cycle]
 
 
 _REMEMBERED = 1 << 16
@@ -69,14 +83,20 @@ def _touch(access: Access) -> Touch:
 
 @cached_per_machine(1 << 15)
 def describe(expression: Expression) -> tuple[Needs, tuple[Touch, ...]]:
-    """Issue requirements and touches of an expression; latches are left to the chains."""
+    """Issue requirements and touches of an expression, reads first. What ties operations together is left to the
+    chains."""
     touched = accesses(expression)
-    return needs_with(expression, touched), tuple([_touch(a) for a in touched if a.memory not in LATCHES])
+    found = [_touch(a) for a in touched if a.memory not in TIES]
+    return needs_with(expression, touched), _reads_first(found)
 
 
 def transfer_touches(transfer: Transfer) -> tuple[Touch, ...]:
-    """Touches of an MV."""
-    return tuple(_touch(a) for a in transfer_accesses(transfer))
+    """Touches of an MV, reads first."""
+    return _reads_first([_touch(a) for a in transfer_accesses(transfer)])
+
+
+def _reads_first(touches: list[Touch]) -> tuple[Touch, ...]:
+    return (*[touch for touch in touches if not touch.write], *[touch for touch in touches if touch.write])
 
 
 def narrowed(touches: tuple[Touch, ...], op: MachineOp) -> tuple[Touch, ...]:

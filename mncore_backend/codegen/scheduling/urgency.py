@@ -24,13 +24,12 @@ def compute_priorities(
     the steps of an `earlier` schedule, by index, whoever came last there is placed first."""
     for number, bundle in enumerate(bundles):
         bundle.number = number
-    edges = [_edges(bundle) for bundle in bundles]
     before: list[list[int]] = [[] for _ in bundles]
-    for i, own in enumerate(edges):
-        for j, _ in own:
-            before[j].append(i)
-    depths = _depths(edges, before) if deep else list(range(len(bundles), 0, -1))
-    missing = [len(own) for own in edges]
+    for i, bundle in enumerate(bundles):
+        for target in _following(bundle):
+            before[target.number].append(i)
+    depths = _depths(bundles, before) if deep else list(range(len(bundles), 0, -1))
+    missing = [len(bundle.following) for bundle in bundles]
     bounds = [_least(bundle) for bundle in bundles]
     ready: list[tuple[int, int, int]] = []  # (steps from the end at least, or how late before, depth, number)
     for i, count in enumerate(missing):
@@ -45,12 +44,13 @@ def compute_priorities(
         for j in before[i]:
             missing[j] -= 1
             if not missing[j]:
-                bounds[j] = max([bounds[j], *[bundles[k].priority + steps for k, steps in edges[j]]])
+                behind = [target.priority + steps for target, steps in bundles[j].following.items()]
+                bounds[j] = max(bounds[j], *behind)
                 heappush(ready, (bounds[j] if earlier is None else -earlier[bundles[j].index], -depths[j], j))
 
 
-def _edges(bundle: Bundle) -> list[tuple[int, int]]:
-    """Numbers of the successors, with the steps from the first row of the bundle to theirs at least."""
+def _following(bundle: Bundle) -> dict[Bundle, int]:
+    """The bundles that follow, with the steps from the first row of the bundle to theirs at least."""
     rows = bundle.rows
     if len(rows) == 1 == len(rows[0]):
         count = len(rows[0][0].successors)
@@ -59,7 +59,7 @@ def _edges(bundle: Bundle) -> list[tuple[int, int]]:
     if count != bundle.followed:
         _follow(bundle)
         bundle.followed = count
-    return [(target.number, steps) for target, steps in bundle.following.items()]
+    return bundle.following
 
 
 def _follow(bundle: Bundle) -> None:
@@ -84,15 +84,16 @@ def _least(bundle: Bundle) -> int:
     return bundle.offsets[-1] if timing is None else timing.duration
 
 
-def _depths(edges: list[list[tuple[int, int]]], before: list[list[int]]) -> list[int]:
+def _depths(bundles: Sequence[Bundle], before: list[list[int]]) -> list[int]:
     """Longest path from the start to each bundle, units not regarded."""
-    depths = [0] * len(edges)
+    depths = [0] * len(bundles)
     missing = [len(own) for own in before]
     ready = [i for i, count in enumerate(missing) if not count]
     while ready:
         i = ready.pop()
         depth = depths[i]
-        for j, steps in edges[i]:
+        for target, steps in bundles[i].following.items():
+            j = target.number
             if depth + steps > depths[j]:
                 depths[j] = depth + steps
             missing[j] -= 1

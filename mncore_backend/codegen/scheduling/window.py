@@ -62,7 +62,16 @@ class Window:
         self._next += 1
         bundle = self._join(node)
         for other, distance, sooner in before:
-            self._connect(other, node, distance, sooner)
+            if other.bundle is bundle:
+                bundle.internal.append((other, node, distance))
+            elif other.step < 0:
+                other.successors.append((node, distance, sooner))
+                bundle.pending += 1
+            elif other.transfer is not None:
+                bundle.transfers.append(other)
+            else:
+                node.earliest = max(node.earliest, other.step + distance)
+                node.sooner = max(node.sooner, other.step + sooner)
         bundle.missing -= 1
         return bundle
 
@@ -83,17 +92,3 @@ class Window:
         if bundle.missing == 1:
             del self._open[first]
         return bundle
-
-    @staticmethod
-    def _connect(before: Node, node: Node, distance: int, sooner: int) -> None:
-        bundle = node.bundle
-        if before.bundle is bundle:
-            bundle.internal.append((before, node, distance))
-        elif before.step < 0:
-            before.successors.append((node, distance, sooner))
-            bundle.pending += 1
-        elif before.transfer is not None:
-            bundle.transfers.append(before)
-        else:
-            node.earliest = max(node.earliest, before.step + distance)
-            node.sooner = max(node.sooner, before.step + sooner)
