@@ -1,8 +1,9 @@
 """From resolved machine operations to the statements of a program: dependences, issue rules, list scheduling."""
 
+from mnc.mncore_backend.codegen.scheduling.options import Schedule, ScheduleOptions, TooLongError
 from mnc.mncore_backend.codegen.scheduling.orders import best_schedule
 from mnc.mncore_backend.codegen.scheduling.parts import scheduled_lines
-from mnc.mncore_backend.codegen.scheduling.scheduler import Schedule, ScheduleOptions, TooLongError, schedule
+from mnc.mncore_backend.codegen.scheduling.scheduler import schedule
 from mnc.mncore_backend.codegen.scheduling.sequential import sequential
 from mnc.mncore_backend.codegen.scheduling.transfers import TransferOrder
 

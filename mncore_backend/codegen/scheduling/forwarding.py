@@ -12,6 +12,8 @@ from mnc.mncore_backend.assembly.accesses import issue_group, produced_latch
 from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand
 from mnc.mncore_backend.codegen.scheduling.graph import Node
+from mnc.mncore_backend.codegen.scheduling.needs import Needs, needs_of
+from mnc.mncore_backend.target import cached_per_machine
 
 _READERS = (Unit.ALU, Unit.MAU, Unit.MWRITE, Unit.L1BM)
 LONG = 2  # words
@@ -63,9 +65,10 @@ def _ignores_upper_long(expression: Expression) -> bool:
     return unit is Unit.MAU or all(o.width <= LONG and o.memory is not Memory.T for o in expression.destinations)
 
 
-def forwarded(expression: Expression, latches: dict[Memory, Memory]) -> Expression:
-    """The expression with operands of the given memories replaced by latches."""
-    sources = tuple(
-        Operand(latches[o.memory], negate=o.negate) if o.memory in latches else o for o in expression.sources
-    )
-    return replace(expression, sources=sources)
+@cached_per_machine(1 << 14)
+def forwarded(expression: Expression, latches: tuple[tuple[Memory, Memory], ...]) -> tuple[Expression, Needs]:
+    """The expression with operands of memories replaced by latches, given as pairs, and what it then needs."""
+    given = dict(latches)
+    sources = tuple(Operand(given[o.memory], negate=o.negate) if o.memory in given else o for o in expression.sources)
+    result = replace(expression, sources=sources)
+    return result, needs_of(result)

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from itertools import combinations
 
+from mnc.mncore_backend.codegen.scheduling.options import Schedule, ScheduleOptions, TooLongError
 from mnc.mncore_backend.codegen.scheduling.reading import Reading, transfer_of
-from mnc.mncore_backend.codegen.scheduling.scheduler import Schedule, ScheduleOptions, schedule
+from mnc.mncore_backend.codegen.scheduling.scheduler import schedule
 from mnc.mncore_backend.codegen.scheduling.timeline import timing_of
 from mnc.mncore_backend.codegen.scheduling.transfers import TransferOrder
 from mnc.mncore_backend.program import Program
@@ -29,15 +30,26 @@ def best_schedule(program: Program, most: int | None = None) -> Schedule:
     orders = TransferOrder if _meet(program) else (TransferOrder.READY,)
     tried = [ScheduleOptions(order=order, deep=deep) for order in orders for deep in (True, False)]
     reading = Reading(program.operations)
-    found = [(schedule(program, limited, reading), tried[0])]
-    found += [(schedule(program, options, reading), options) for options in tried[1:]]
-    best, options = min(found, key=lambda pair: (pair[0].cycles, pair[0].steps))
+    best, options = schedule(program, limited, reading), tried[0]
+    for trial in tried[1:]:
+        if (other := _better(program, trial, reading, best)) is not None:
+            best, options = other, trial
     for _ in range(IMPROVED):
-        other = schedule(program, replace(options, earlier=best.places), reading)
-        if (other.cycles, other.steps) >= (best.cycles, best.steps):
+        other = _better(program, replace(options, earlier=best.places), reading, best)
+        if other is None:
             break
         best = other
     return best
+
+
+def _better(program: Program, options: ScheduleOptions, reading: Reading, best: Schedule) -> Schedule | None:
+    """The schedule with these options, given up as soon as it takes more cycles than the best; None if it is not
+    better."""
+    try:
+        found = schedule(program, replace(options, most=best.cycles), reading)
+    except TooLongError:
+        return None
+    return found if (found.cycles, found.steps) < (best.cycles, best.steps) else None
 
 
 def _meet(program: Program) -> bool:

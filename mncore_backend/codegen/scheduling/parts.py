@@ -12,9 +12,9 @@ from mnc.core.diagnostics import NODE_SEPARATOR
 from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.assembly.records import Memory, RepeatedNop
 from mnc.mncore_backend.codegen.scheduling.chains import TIES, produced_latch
+from mnc.mncore_backend.codegen.scheduling.options import Schedule
 from mnc.mncore_backend.codegen.scheduling.orders import best_schedule
 from mnc.mncore_backend.codegen.scheduling.reading import moving_memories
-from mnc.mncore_backend.codegen.scheduling.scheduler import Schedule
 from mnc.mncore_backend.program import BufferOperand, MachineOp, Program
 from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 

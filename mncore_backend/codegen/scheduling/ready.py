@@ -24,6 +24,7 @@ class ReadyQueues:
         self.stalled_moves: dict[int, Bundle] = {}  # MVs among them, by their indices
         self.units: dict[int, list[Entry]] = {}
         self.transfers: list[Entry] = []
+        self.changes = 0  # of `transfers`, so far
         self.forwarded: dict[int, list[Entry]] = {}  # as `units`, for this step only: with operands from latches
 
     def add(self, bundle: Bundle, step: int, now: int) -> None:
@@ -44,6 +45,7 @@ class ReadyQueues:
 
     def remove_transfer(self, bundle: Bundle) -> None:
         """An MV of `transfers` is issued."""
+        self.changes += 1
         self.transfers = [entry for entry in self.transfers if entry[2] is not bundle]
 
     def push(self, bundle: Bundle) -> None:
@@ -55,6 +57,7 @@ class ReadyQueues:
         self._push(self.forwarded, bundle)
 
     def _push_transfer(self, bundle: Bundle) -> None:
+        self.changes += 1
         # In program order what is loaded first is used first.
         insort(self.transfers, (-bundle.priority if self._by_urgency else 0, bundle.index, bundle))
 
@@ -90,6 +93,7 @@ class ReadyQueues:
         for queue in self.units.values():
             queue[:] = [(-b.priority, i, b) for _, i, b in queue]
             heapify(queue)
+        self.changes += 1
         transfers = [bundle for _, _, bundle in self.transfers]
         self.transfers.clear()
         for bundle in transfers:

@@ -7,17 +7,17 @@ needs their result carries the wait; other work is preferred while a transfer is
 there is none left.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from heapq import heappop
 from typing import NoReturn
 
-from mnc.core.diagnostics import CompileError, InternalError
+from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.accesses import Agent
-from mnc.mncore_backend.assembly.records import Expression, Memory, Statement
+from mnc.mncore_backend.assembly.records import Expression, Memory
 from mnc.mncore_backend.codegen.scheduling.forwarding import forwarded
 from mnc.mncore_backend.codegen.scheduling.graph import Bundle, Node
-from mnc.mncore_backend.codegen.scheduling.needs import AGENT_BIT, Needs, needs_of, reach
+from mnc.mncore_backend.codegen.scheduling.needs import AGENT_BIT, Needs, reach
+from mnc.mncore_backend.codegen.scheduling.options import Schedule, ScheduleOptions, TooLongError
 from mnc.mncore_backend.codegen.scheduling.reading import Reading, Stream
 from mnc.mncore_backend.codegen.scheduling.ready import ReadyQueues
 from mnc.mncore_backend.codegen.scheduling.statements import StatementWriter
@@ -28,60 +28,20 @@ from mnc.mncore_backend.codegen.scheduling.window import Window
 from mnc.mncore_backend.program import Program
 from mnc.mncore_backend.target import chip
 
-WINDOW = 2000
 KEPT_IN_MIND = 2
 """How many urgent bundles that do not fit yet hold back less urgent ones."""
 MARGIN = 16
 """Steps by which those must be less urgent: holding back what is nearly as urgent gains nothing."""
-"""Steps by which an MV is issued before its memories are free. Sooner gains nothing, as latencies overlap, and whoever
-is more urgent could not go before it any more."""
 LOOKED_AT = 32
 """How many MVs that are ready are looked at per step."""
 FAR = 1 << 60
+DEFAULT = ScheduleOptions()
 TRIES = 12
 """How many bundles of one unit are looked at per step before the unit stays idle."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """Statements of a program; `locations[i]` are the locations of the operations that statement i works for. `steps`
-    and `cycles` are what the timeline predicts; `places` the steps of operations (of a chain, of its first)."""
-
-    statements: list[Statement]
-    locations: list[frozenset[str]]
-    steps: int
-    cycles: int
-    places: Mapping[int, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleOptions:
-    """Parameters of `schedule`.
-
-    window          how many operations compete for a step
-    wait_at_end     the program ends only when its last transfer has finished
-    forwarding      operands may be taken from latches where that makes an operation ready earlier
-    order           of MVs
-    deep            of what may come equally late, the longest way from the start counts as the latest
-    earlier         places of an earlier schedule, which this one is to improve
-    most            cycles that the schedule may take; None: any number
-    """
-
-    window: int = WINDOW
-    wait_at_end: bool = True
-    forwarding: bool = True
-    order: TransferOrder = TransferOrder.READY
-    deep: bool = True
-    earlier: Mapping[int, int] | None = None
-    most: int | None = None
-
-
-class TooLongError(CompileError):
-    """A schedule takes more cycles than it may."""
-
-
 def schedule(
-    program: Program, options: ScheduleOptions = ScheduleOptions(), reading: Reading | None = None
+    program: Program, options: ScheduleOptions = DEFAULT, reading: Reading | None = None
 ) -> Schedule:
     """Statements that compute what the operations of `program` compute when executed one after the other. `reading` is
     the program read before, for who schedules it several times.
@@ -110,7 +70,9 @@ class _ListScheduler:
     transfers: Transfers = field(init=False)
     writer: StatementWriter = field(init=False)
     places: dict[int, int] = field(default_factory=dict)
+    reach: int = field(default_factory=reach)
     step: int = 0
+    quiet: tuple[int, int] = (-1, 0)  # no MV is issued before this time if the ready ones have changed so often
     clear_for: int = 0  # the priority of an MV that only transfers L1BM->L2BM keep from being issued
 
     def __post_init__(self) -> None:
@@ -170,11 +132,10 @@ class _ListScheduler:
         for node in bundle.nodes:
             step = self.step + bundle.offsets[node.row]
             if node.earliest > step:
-                latches = {memory: latch for producer, memory, latch in node.forwards if producer.step == step - 1}
+                latches = tuple([(memory, latch) for made, memory, latch in node.forwards if made.step == step - 1])
                 assert node.expression is not None and node.needs is not None
                 before.append((node, node.expression, node.needs))
-                node.expression = forwarded(node.expression, latches)
-                node.needs = needs_of(node.expression)
+                node.expression, node.needs = forwarded(node.expression, latches)
         self.taken[bundle] = (before, bundle.needs)
         bundle.needs = bundle.needs_of_rows()
         self.queues.push_forwarded(bundle)
@@ -241,7 +202,7 @@ class _ListScheduler:
 
     def _soon_due(self) -> list[tuple[Bundle, int]]:
         """The most urgent transfers inside the chip that will be ready within the reach of the port rules."""
-        due = [b for b in self.queues.due_before(self.step + reach()) if b.needs and b.needs[0].agents > 1]
+        due = [b for b in self.queues.due_before(self.step + self.reach) if b.needs and b.needs[0].agents > 1]
         due.sort(key=lambda b: -b.priority)
         return [(b, b.earliest - self.step) for b in due[:KEPT_IN_MIND] if self.table.fits(b, b.earliest)]
 
@@ -249,14 +210,14 @@ class _ListScheduler:
         """Note an urgent bundle that a step soon will take, unless operations of the same kind keep it out again: an
         L1BM->PE transfer never comes to its turn behind a stream of PE->L1BM transfers."""
         if len(kept_out) < 2 * KEPT_IN_MIND and bundle not in self.taken:
-            distance = next((d for d in range(1, reach()) if self.table.fits(bundle, self.step + d)), None)
+            distance = next((d for d in range(1, self.reach) if self.table.fits(bundle, self.step + d)), None)
             if distance is not None:
                 kept_out.append((bundle, distance))
 
     @staticmethod
     def _delays(bundle: Bundle, kept_out: list[tuple[Bundle, int]]) -> bool:
         """Whether a more urgent bundle would have to wait longer if this one were placed now."""
-        return any(
+        return bool(kept_out) and any(
             other.priority > bundle.priority + MARGIN and not side_by_side(bundle, other, distance)
             for other, distance in kept_out
         )
@@ -303,7 +264,11 @@ class _ListScheduler:
         """Issue the first MV whose data phase can begin soon, or before `until` (issue then stalls for its interval).
         True if one was issued. Who could go but for its memories keeps them free for itself: others go before it only
         if they are done in time."""
-        latest = self.timeline.now + 2 * chip().mv_issue_interval_steps if until is None else until
+        if until is None and self.quiet[0] == self.queues.changes and self.timeline.now < self.quiet[1]:
+            return False
+        ahead = 2 * chip().mv_issue_interval_steps  # sooner gains nothing, and holds up who is more urgent
+        latest = self.timeline.now + ahead if until is None else until
+        quiet = FAR if self.options.order is TransferOrder.READY else 0
         reserved: dict[Port, int] = {}
         known: set[TransferTiming] = set()  # of those whose ports are reserved
         for _, _, bundle in self.queues.transfers[:LOOKED_AT] if self._may_issue(record, until) else ():
@@ -317,10 +282,13 @@ class _ListScheduler:
                 for port in () if node.timing in known else node.timing.ports:
                     reserved[port] = min(start, reserved.get(port, start))
                 known.add(node.timing)
+                quiet = min(quiet, start - ahead if start > latest else start)
                 continue
             if self._far_from_upward(node):
                 return self._issue(bundle, record)
-            self.clear_for = max(self.clear_for, bundle.priority)
+            self.clear_for, quiet = max(self.clear_for, bundle.priority), 0
+        if known and until is None:
+            self.quiet = self.queues.changes, quiet
         return False
 
     def _issue(self, bundle: Bundle, record: StepRecord) -> bool:

@@ -3,8 +3,8 @@ reference that every schedule is compared with."""
 
 from mnc.mncore_backend.assembly.records import Expression, RepeatedNop, Statement, Step
 from mnc.mncore_backend.codegen.scheduling.chains import find_chains
+from mnc.mncore_backend.codegen.scheduling.options import Schedule
 from mnc.mncore_backend.codegen.scheduling.reading import transfer_of
-from mnc.mncore_backend.codegen.scheduling.scheduler import Schedule
 from mnc.mncore_backend.codegen.scheduling.statements import NOP
 from mnc.mncore_backend.codegen.scheduling.timeline import Timeline, timing_of
 from mnc.mncore_backend.program import Program

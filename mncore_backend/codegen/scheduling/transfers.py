@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 from enum import Enum
+from functools import lru_cache
 
 from mnc.mncore_backend.codegen.scheduling.graph import Bundle, Node
 from mnc.mncore_backend.codegen.scheduling.steps import StepRecord
-from mnc.mncore_backend.codegen.scheduling.timeline import Timeline
+from mnc.mncore_backend.codegen.scheduling.timeline import Timeline, TransferTiming
 from mnc.mncore_backend.target import TAGS
 
 SPARE_TAGS = 16
@@ -23,11 +24,10 @@ class TransferOrder(Enum):
     URGENT = "urgent"
 
 
-def share_memory(one: Bundle, other: Bundle) -> bool:
-    """Whether two MVs, not issued yet, read or write the same instance of a memory."""
-    timings = [bundle.rows[0][0].timing for bundle in (one, other)]
-    assert timings[0] is not None and timings[1] is not None
-    return not set(timings[0].ports).isdisjoint(timings[1].ports)
+@lru_cache(1 << 12)
+def share_memory(one: TransferTiming, other: TransferTiming) -> bool:
+    """Whether two MVs read or write the same instance of a memory."""
+    return not set(one.ports).isdisjoint(other.ports)
 
 
 class Transfers:
@@ -82,10 +82,10 @@ class Transfers:
         """Whether an MV that could be issued now lets another one go first that will be able to later. If they share a
         memory one delays the other by its data phase; the order is taken in which both, with what follows them, are
         done sooner."""
-        if not share_memory(bundle, other):
-            return False
         own, following = bundle.rows[0][0].timing, other.rows[0][0].timing
         assert own is not None and following is not None
+        if not share_memory(own, following):
+            return False
         now, arrival = self.timeline.now, self.arrival(other)
         at_once = max(now + bundle.priority, max(arrival, now + own.data_steps) + other.priority)
         behind = max(arrival + other.priority, arrival + following.data_steps + bundle.priority)

@@ -1,5 +1,6 @@
 """Random programs: a schedule is legal, computes what the operations say, and takes the time that was predicted."""
 
+from dataclasses import replace
 from random import Random
 from time import process_time
 
@@ -12,8 +13,18 @@ from mnc.mncore_backend.assembly.records import Literal, Memory, Operand
 from mnc.mncore_backend.checker import check_program
 from mnc.mncore_backend.codegen.allocation import allocate
 from mnc.mncore_backend.codegen.report.cost import cost_of
-from mnc.mncore_backend.codegen.scheduling import ScheduleOptions, TransferOrder, schedule, sequential
+from mnc.mncore_backend.codegen.scheduling import (
+    Schedule,
+    ScheduleOptions,
+    TransferOrder,
+    best_schedule,
+    orders,
+    schedule,
+    scheduler,
+    sequential,
+)
 from mnc.mncore_backend.codegen.scheduling.reading import Reading
+from mnc.mncore_backend.codegen.scheduling.ready import ReadyQueues
 from mnc.mncore_backend.program import Builder, Program, local
 
 from .programs import ProgramMaker
@@ -62,6 +73,45 @@ def test_a_program_that_is_read_once_is_scheduled_as_if_read_each_time(
     for order in orders:
         options = ScheduleOptions(window=window, order=order)
         assert schedule(program, options, reading) == schedule(program, options)
+
+
+class Restless(ReadyQueues):
+    """Says that the MVs that are ready have changed whenever it is asked."""
+
+    @property
+    def changes(self) -> int:
+        self._asked = getattr(self, "_asked", 0) + 1
+        return self._asked
+
+    @changes.setter
+    def changes(self, value: int) -> None:
+        pass
+
+
+@QUICK
+@given(st.integers(0, 1 << 32), st.integers(1, 150), st.sampled_from([4, 40, 2000]), ORDERS)
+def test_transfers_that_are_not_looked_at_again_could_not_have_been_issued(
+    seed: int, count: int, window: int, order: TransferOrder
+) -> None:
+    program, options = made(seed, count).program, ScheduleOptions(window=window, order=order)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scheduler, "ReadyQueues", Restless)
+        expected = schedule(program, options)
+    assert schedule(program, options) == expected
+
+
+@QUICK
+@given(st.integers(0, 1 << 32), st.integers(1, 150))
+def test_giving_up_loses_no_better_schedule(seed: int, count: int) -> None:
+    program = made(seed, count).program
+
+    def unlimited(program: Program, options: ScheduleOptions, reading: Reading) -> Schedule:
+        return schedule(program, replace(options, most=None), reading)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(orders, "schedule", unlimited)
+        expected = best_schedule(program)
+    assert best_schedule(program) == expected
 
 
 @QUICK
