@@ -37,7 +37,8 @@ def rare_collection() -> Iterator[None]:
 @contextmanager
 def no_collection() -> Iterator[None]:
     """No search for garbage inside, where many objects are made, hardly any of them is garbage, and none of it lies in
-    cycles."""
+    cycles. Whatever is still there at the end is searched: as a decorator it ends when the function's own objects are
+    gone."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
