@@ -189,7 +189,7 @@ def _operators(version: int) -> list[type[OpRun]]:
         corrected += [_along_rows(operator) for operator in (Softmax, DirectLogSoftmax, Hardmax)]
     if version >= PADS_ARE_AN_INPUT:
         corrected.append(CuttingPad)
-    return corrected
+    return list({operator.__name__: operator for operator in corrected}.values())  # ONNX takes the first of a name
 
 
 def evaluator(model: onnx.ModelProto, faster: Sequence[type[OpRun]] = ()) -> ReferenceEvaluator:

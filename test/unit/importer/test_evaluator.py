@@ -46,6 +46,12 @@ def softmax(opset: int, axis: int | None) -> tuple[onnx.NodeProto, int, dict[str
     return node, opset, feeds, (matrix / matrix.sum(axis=1, keepdims=True)).reshape(2, 3, 4)
 
 
+def log_softmax(opset: int, axis: int | None) -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
+    node, _, feeds, want = softmax(opset, axis)
+    node.op_type = "LogSoftmax"
+    return node, opset, feeds, np.log(want)
+
+
 def transposed_convolution() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
     feeds = random(x=(1, 4, 3), w=(4, 3, 2), b=(6,))
     want = np.zeros((1, 6, 6), np.float32) + feeds["b"].reshape(1, 6, 1)
@@ -102,6 +108,8 @@ CASES: dict[str, Any] = {
     "softmax of a matrix of rows": softmax(11, -1),
     "softmax of one row": softmax(9, 0),
     "softmax along one dimension": softmax(13, 1),
+    "logarithm of softmax of everything behind": log_softmax(11, None),
+    "logarithm of softmax along one dimension": log_softmax(13, 1),
     "grouped transposed convolution": transposed_convolution(),
 }
 
