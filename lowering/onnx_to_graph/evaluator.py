@@ -9,6 +9,7 @@
 - LpNormalization: the reference forgets the absolute value for p=1, and divides by 0.
 - Mean: the reference adds in place, which a first operand that is broadcast does not allow.
 - OneHot: the reference raises for a depth that is a tensor of one element, as PyTorch exports it.
+- DequantizeLinear before operator set 19, Scatter: see `reference_early_versions`.
 - Pad: the reference raises for negative pads, which cut.
 - RNN, GRU, LSTM: see `reference_recurrent`.
 - Upsample, GridSample: see `reference_resampling`.
@@ -31,6 +32,7 @@ from onnx.reference.ops.op_log_softmax import LogSoftmax
 from onnx.reference.ops.op_one_hot import OneHot
 from onnx.reference.ops.op_softmax import Softmax
 
+from mnc.lowering.onnx_to_graph.reference_early_versions import DequantizeLinear, Scatter
 from mnc.lowering.onnx_to_graph.reference_pooling import AveragePool, GlobalMaxPool, LpPool, MaxPool
 from mnc.lowering.onnx_to_graph.reference_recurrent import GRU, LSTM, RNN
 from mnc.lowering.onnx_to_graph.reference_resampling import GridSample, Upsample
@@ -42,6 +44,8 @@ ALONG_ONE_DIMENSION = 13
 """Operator set from which softmax and its kin work along one dimension."""
 PADS_ARE_AN_INPUT = 11
 """Operator set from which the pads of Pad are an operand."""
+SMALL_FLOATS = 19
+"""Operator set from which DequantizeLinear takes floats of 8 bits, and the reference has it."""
 TRAINING_MODE = 14
 """Operator set from which an attribute says whether batch normalization trains."""
 
@@ -167,6 +171,7 @@ CuttingPad.__name__ = "Pad"
 _CORRECTED: list[type[OpRun]] = [
     GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax, AbsoluteLpNormalization,
     BroadcastMean, FlatOneHot, MaxPool, AveragePool, LpPool, GlobalMaxPool, RNN, GRU, LSTM, Upsample, GridSample,
+    Scatter,
 ]  # fmt: skip
 
 
@@ -187,6 +192,8 @@ def _operators(version: int) -> list[type[OpRun]]:
         corrected.append(InferredBatchNormalization)
     if version < ALONG_ONE_DIMENSION:
         corrected += [_along_rows(operator) for operator in (Softmax, DirectLogSoftmax, Hardmax)]
+    if version < SMALL_FLOATS:
+        corrected.append(DequantizeLinear)
     if version >= PADS_ARE_AN_INPUT:
         corrected.append(CuttingPad)
     return list({operator.__name__: operator for operator in corrected}.values())  # ONNX takes the first of a name

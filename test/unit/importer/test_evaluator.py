@@ -84,6 +84,24 @@ def one_hot() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
     return helper.make_node("OneHot", ["i", "d", "v"], ["y"]), 13, feeds, want
 
 
+def dequantized(opset: int, counts: int, axis: int | None) -> tuple[Any, int, dict[str, np.ndarray], np.ndarray]:
+    x = RNG.integers(0, 256, (2, 3, 4), np.uint8)
+    scale = RNG.random(counts).astype(np.float32) + np.float32(0.1)
+    zero = RNG.integers(0, 256, counts, np.uint8)
+    node = helper.make_node("DequantizeLinear", ["x", "s", "z"], ["y"], **({} if axis is None else {"axis": axis}))
+    along = (1, -1, 1) if axis is None else [-1 if i == axis % 3 else 1 for i in range(3)]
+    want = (x.astype(np.float32) - zero.reshape(along)) * scale.reshape(along)
+    return node, opset, {"x": x, "s": scale, "z": zero}, want
+
+
+def scattered() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
+    feeds = random(x=(3, 5), u=(2, 2))
+    feeds = {"x": feeds["x"], "i": np.array([[4, 0], [1, -2]]), "u": feeds["u"]}
+    want = feeds["x"].copy()
+    want[0, 4], want[0, 0], want[1, 1], want[1, 3] = feeds["u"].reshape(-1)
+    return helper.make_node("Scatter", ["x", "i", "u"], ["y"], axis=1), 9, feeds, want
+
+
 def cubic_samples() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
     """A row of elements that goes on at both ends with its outermost ones; Keys' cubic of the four nearest."""
     row, places = np.array([1.0, -2.0, 3.0, 5.0], np.float32), np.linspace(-4.0, 8.0, 49, dtype=np.float32)
@@ -99,6 +117,11 @@ def cubic_samples() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndar
 
 
 CASES: dict[str, Any] = {
+    "numbers of one scale": dequantized(10, 1, None),
+    "numbers of a scale for each channel": dequantized(13, 3, None),
+    "numbers of a scale for each index of an axis": dequantized(18, 4, -1),
+    "numbers of today": dequantized(21, 4, 2),
+    "scattered elements": scattered(),
     "one-hot vectors": one_hot(),
     "cubic samples behind the border": cubic_samples(),
     "recurrent sequences of different lengths": recurrent(),
