@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 Arrays = dict[str, np.ndarray]
 
@@ -25,6 +25,23 @@ class SingleSpotter(TorchDispatchMode):
         values = [value for value in tree_leaves(result) if isinstance(value, torch.Tensor)]
         self.found |= any(value.dtype == torch.float32 for value in values)
         return result
+
+
+class _Widening(TorchDispatchMode):
+    """Takes float32 operands of an operation in double precision as double: those are tensors that are no parameters,
+    or that a module converted by itself, and products and convolutions refuse a mixture."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        found = {value.dtype for value in tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)}
+        if func._schema.is_mutable or not {torch.float32, torch.float64} <= found:
+            return func(*args, **kwargs)
+        args, kwargs = tree_map_only(torch.Tensor, _widened, (args, kwargs))
+        return func(*args, **kwargs)
+
+
+def _widened(value: torch.Tensor) -> torch.Tensor:
+    return value.double() if value.dtype == torch.float32 else value
 
 
 class _SingleEpsilon(TorchFunctionMode):
@@ -44,7 +61,7 @@ def default_type(dtype: torch.dtype) -> Iterator[None]:
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
-        with _SingleEpsilon():
+        with _SingleEpsilon(), _Widening():
             yield
     finally:
         torch.set_default_dtype(before)
