@@ -297,11 +297,27 @@ class Converting(nn.Module):
         return self.inner(smooth @ self.turn + sides) + sides @ self.inner.weight.t()
 
 
+class Turning(nn.Module):
+    """Angles, distances, diagonals and rotations of what it learns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.places = nn.Linear(4, 6), nn.Parameter(torch.randn(3, 6))
+
+    def forward(self, x: Any) -> Any:
+        y = self.inner(x)
+        far = torch.cdist(y, self.places) + torch.cdist(y, self.places, 1) + torch.cdist(y, self.places, torch.inf)
+        angles = torch.atan2(y, y.roll((1, 2), (0, 1))) + torch.hypot(y, y.roll(1)) + y.atan().fmod(0.3)
+        sizes = (far + 1).log2() + (0.1 * far).exp2() + far.erfc() + (far + 1).log10()
+        return sizes + angles[:, :3] + (y @ self.places.t()).diagonal(-1)[:3] + y.diagonal(1)[:3]
+
+
 def _image(*layers: Any) -> Any:
     return nn.Sequential(nn.Conv2d(1, 2, 3, padding=1, padding_mode="circular"), *layers, nn.Flatten())
 
 
 MODULES = {
+    "turning": (Turning, (6, 4)),
     "converting": (Converting, (6, 4)),
     "averaging": (Averaging, (6, 4)),
     "lstm": (lambda: Recurrent(nn.LSTM(4, 5, batch_first=True), 5), (2, 3, 4)),

@@ -11,6 +11,7 @@ from torch._decomp import core_aten_decompositions, get_decompositions
 
 from mnc.torch.decompositions import (
     contraction,
+    distance,
     embedding,
     indexing,
     loss,
@@ -26,6 +27,7 @@ Table = dict[Any, Callable[..., Any]]
 
 _OWN: Table = {
     **contraction.DECOMPOSITIONS,
+    **distance.DECOMPOSITIONS,
     **embedding.DECOMPOSITIONS,
     **indexing.DECOMPOSITIONS,
     **loss.DECOMPOSITIONS,

@@ -1,5 +1,7 @@
 """Element-wise operators that torch has no definition of, or one that guards against NaN."""
 
+import math
+
 import torch
 
 _aten = torch.ops.aten
@@ -15,8 +17,49 @@ def xlogy(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     return torch.where(self == 0, 0.0, self * torch.log(other))
 
 
+def log2(self: torch.Tensor) -> torch.Tensor:
+    """``aten.log2``."""
+    return torch.log(self) * (1 / math.log(2))
+
+
+def log10(self: torch.Tensor) -> torch.Tensor:
+    """``aten.log10``."""
+    return torch.log(self) * (1 / math.log(10))
+
+
+def exp2(self: torch.Tensor) -> torch.Tensor:
+    """``aten.exp2``."""
+    return torch.exp(self * math.log(2))
+
+
+def erfc(self: torch.Tensor) -> torch.Tensor:
+    """``aten.erfc``, to the rounding of erf."""
+    return 1 - torch.erf(self)
+
+
+def hypot(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """``aten.hypot``, where squares are no infinity."""
+    return torch.sqrt(self * self + other * other)
+
+
+def atan2(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """``aten.atan2``: the angle of (other, self), from one within an eighth of the circle; zeros have no sign."""
+    high, wide = self.abs(), other.abs()
+    longest = torch.maximum(high, wide)
+    angle = torch.atan(torch.minimum(high, wide) / torch.where(longest == 0, 1.0, longest))
+    angle = torch.where(high > wide, math.pi / 2 - angle, angle)
+    angle = torch.where(other < 0, math.pi - angle, angle)
+    return torch.where(self < 0, -angle, angle)
+
+
 DECOMPOSITIONS = {
+    _aten.atan2.default: atan2,
+    _aten.erfc.default: erfc,
+    _aten.exp2.default: exp2,
     _aten.hardshrink_backward.default: shrink_backward,
+    _aten.hypot.default: hypot,
+    _aten.log10.default: log10,
+    _aten.log2.default: log2,
     _aten.softshrink_backward.default: shrink_backward,
     _aten.xlogy.Tensor: xlogy,
 }

@@ -1,4 +1,6 @@
-"""Gradients of slices and of selected elements, as padding; assignments."""
+"""Gradients of slices and of selected elements, as padding; assignments; rotations and diagonals, as slices."""
+
+from collections.abc import Sequence
 
 import torch
 
@@ -61,8 +63,43 @@ def copy(self: torch.Tensor, src: torch.Tensor, non_blocking: bool = False) -> t
     return src.to(self.dtype).expand(self.shape)
 
 
+def roll(self: torch.Tensor, shifts: list[int], dims: Sequence[int] = ()) -> torch.Tensor:
+    """``aten.roll``: the last elements of a dimension come before the others."""
+    if not dims:
+        return roll(self.reshape(-1), shifts, [0]).reshape(self.shape) if self.dim() else self.clone()
+    for shift, dim in zip(shifts, dims, strict=True):
+        extent = self.shape[dim]
+        if cut := shift % extent if extent else 0:
+            self = torch.cat([self.narrow(dim, extent - cut, cut), self.narrow(dim, 0, extent - cut)], dim)
+    return self.clone()
+
+
+def diagonal(self: torch.Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> torch.Tensor:
+    """``aten.diagonal``: of a square, every element that is one more than a row behind the one before."""
+    matrix = self.movedim((dim1, dim2), (-2, -1))
+    below, right = max(-offset, 0), max(offset, 0)
+    count = max(min(matrix.shape[-2] - below, matrix.shape[-1] - right), 0)
+    square = matrix.narrow(-2, min(below, matrix.shape[-2]), count).narrow(-1, min(right, matrix.shape[-1]), count)
+    return square.reshape(*square.shape[:-2], count * count)[..., :: count + 1].clone()
+
+
+def diagonal_backward(
+    grad_output: torch.Tensor, input_sizes: list[int], offset: int, dim1: int, dim2: int
+) -> torch.Tensor:
+    """``aten.diagonal_backward``: behind each element a row of zeros, which makes a square; zeros around that."""
+    count = grad_output.shape[-1]
+    rows = _padded(grad_output.unsqueeze(-1), grad_output.dim(), 0, count)
+    square = rows.flatten(-2)[..., : count * count].unflatten(-1, (count, count))
+    below, right = max(-offset, 0), max(offset, 0)
+    tall = _padded(square, square.dim() - 2, below, input_sizes[dim1] - count - below)
+    return _padded(tall, tall.dim() - 1, right, input_sizes[dim2] - count - right).movedim((-2, -1), (dim1, dim2))
+
+
 DECOMPOSITIONS = {
     _aten.copy.default: copy,
+    _aten.diagonal.default: diagonal,
+    _aten.diagonal_backward.default: diagonal_backward,
+    _aten.roll.default: roll,
     _aten.slice_scatter.default: slice_scatter,
     _aten.slice_backward.default: slice_backward,
     _aten.select_backward.default: select_backward,

@@ -22,7 +22,14 @@ def _scaled_other(c: Call) -> str:
 
 
 def _add(c: Call) -> str:
+    if c.dtype == torch.bool:
+        return _logical("Or")(c)
     return c.op("Add", c.operand("self", c.dtype), _scaled_other(c))
+
+
+def _mul(c: Call) -> str:
+    """Of booleans, torch's product is And, and the sum Or."""
+    return (_logical("And") if c.dtype == torch.bool else _binary("Mul"))(c)
 
 
 def _sub(c: Call) -> str:
@@ -48,11 +55,25 @@ def _div(c: Call) -> str:
     mode = c["rounding_mode"] if "rounding_mode" in c.names else None
     if mode is None:
         return _binary("Div")(c)
-    if not c.dtype.is_floating_point:
-        raise c.error(f"integer division rounded by '{mode}' is not supported", "divide floats")
-    if mode == "floor":
-        return c.op("Floor", _binary("Div")(c))
-    raise c.error(f"division rounded by '{mode}' is not supported", "use torch.floor(a / b)")
+    value, divisor = c.operand("self", c.dtype), c.operand("other", c.dtype)
+    if not c.dtype.is_floating_point:  # ONNX divides integers toward zero, and its Mod has the sign of the divisor
+        whole = value if mode == "trunc" else c.op("Sub", value, c.op("Mod", value, divisor, fmod=0))
+        return c.op("Div", whole, divisor)
+    result = c.op("Div", value, divisor)
+    return c.op("Floor", result) if mode == "floor" else _toward_zero(c, result)
+
+
+def _toward_zero(c: Call, value: str) -> str:
+    return c.op("Mul", c.op("Sign", value), c.op("Floor", c.op("Abs", value)))
+
+
+def _trunc(c: Call) -> str:
+    return _toward_zero(c, c.operand("self", c.dtype))
+
+
+def _fmod(c: Call) -> str:
+    """With the sign of the dividend."""
+    return c.op("Mod", c.operand("self", c.dtype), c.operand("other", c.dtype), fmod=1)
 
 
 def _comparison(op_type: str, negated: bool = False) -> Callable[[Call], str]:
@@ -147,17 +168,20 @@ def _same(c: Call) -> str:
 
 OPERATORS = {
     **{name: _unary(name.capitalize()) for name in (
-        "abs", "ceil", "cos", "erf", "exp", "floor", "log", "neg", "reciprocal", "relu", "round", "sigmoid", "sign",
-        "sin", "sqrt", "tanh",
+        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "erf", "exp", "floor", "log",
+        "neg", "reciprocal", "relu", "round", "sigmoid", "sign", "sin",
+        "sqrt", "tanh",
     )},
     "expm1": _square_free("expm1"),
     "log1p": _square_free("log1p"),
     "add": _add,
     "sub": _sub,
     "rsub": _reversed_sub,
-    "mul": _binary("Mul"),
+    "mul": _mul,
     "div": _div,
+    "fmod": _fmod,
     "remainder": _remainder,
+    "trunc": _trunc,
     "maximum": _binary("Max"),
     "minimum": _binary("Min"),
     "eq": _comparison("Equal"),
