@@ -1,7 +1,6 @@
 """mnc supports: what of a model the compiler would refuse, all of it at once."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -19,10 +18,10 @@ def command(model: str, shapes: tuple[str, ...]) -> None:
     Nothing is compiled: whether tensors fit the memories shows when it is. Exit code 0: nothing is refused; 1: some is.
     """
     from mnc.core.context import make_context
+    from mnc.lowering.onnx_to_graph.onnx_file import read_proto
     from mnc.lowering.onnx_to_graph.refusals import find_refusals
 
-    if not Path(model).is_file():
-        raise CompileError(f"cannot read '{model}': there is no such file", hint="check the path")
+    read_proto(model)  # what is no model at all is no matter of support
     found = find_refusals(model, make_context(), parse_shapes(shapes))
     if found.module is not None:
         found.refused += _later_refusals(found.module)

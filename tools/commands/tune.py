@@ -1,6 +1,5 @@
 """mnc tune: search for a shorter program within a budget of time."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import click
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from mnc.core.diagnostics import CompileError
-from mnc.core.files import path_hint
 from mnc.tools.commands.shared import model_options, parse_shapes
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -48,12 +46,12 @@ def command(
     """Search for a shorter program of MODEL and write what was decided to a schedule file, which
     `mnc compile --schedule` takes. Trials are kept in the cache: a second search goes on where the first ended."""
     seconds = parse_budget(budget)
+    from mnc.lowering.onnx_to_graph.onnx_file import read_proto
     from mnc.options import Options
     from mnc.tuning.schedule_file import schedule, write_schedule
     from mnc.tuning.workers import farm, local_workers
 
-    if not os.path.isfile(model):
-        raise CompileError("cannot read the file", location=model, hint=path_hint(model))
+    read_proto(model)
     options = Options(precision, parse_shapes(shapes))
     target = output or Path(f"{model}.schedule.json")
     with farm(address) if address else local_workers(jobs) as (executor, number):

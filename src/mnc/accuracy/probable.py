@@ -153,12 +153,25 @@ def _disturbed(op: Any, operands: list[Samples], how: Rounding, rng: np.random.G
         yield values
 
 
+def _given(value: Array, holder: Any, how: Rounding, rng: np.random.Generator) -> Samples:
+    """Samples of an input or a constant. The machine rounds doubles to single when it takes them."""
+    if not is_float(holder):
+        return [value] * (SAMPLES + 1)
+    element, exact = ir.RankedTensorType(holder.type).element_type, value.astype(np.float64)
+    if str(element) != "f64":
+        return [exact] * (SAMPLES + 1)
+    with np.errstate(over="ignore"):
+        known = exact.astype(np.float32) == exact
+    rounded = np.where(known, 0.0, how.unit(element) * magnitude(exact) + how.underflow(element))
+    return [exact, *(exact + rounded * rng.standard_normal(exact.shape) for _ in range(SAMPLES))]
+
+
 def _evaluate(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Generator) -> list[Samples]:
     """Samples of every result of an operation."""
     x = [own[0] for own in operands]
     exact = evaluate_operation(op, x, wide=True)
     if not operands:
-        return [[value] * (SAMPLES + 1) for value in exact]
+        return [_given(value, result, how, rng) for value, result in zip(exact, op.operation.results, strict=True)]
     floating = [is_float(result) for result in op.operation.results]
     with np.errstate(all="ignore"):
         own = [_own_deviation(op, x, exact[0], how) if floating[0] else 0.0, *[0.0] * (len(exact) - 1)]
@@ -186,7 +199,7 @@ def deviations(
     values: dict[Any, Samples] = {}
     for argument, entry in zip(block.arguments, entries, strict=True):
         given = np.asarray(inputs[ir.StringAttr(ir.DictAttr(entry)["onnx.name"]).value])
-        values[argument] = [given.astype(np.float64) if is_float(argument) else given] * (SAMPLES + 1)
+        values[argument] = _given(given, argument, how, rng)
     last_use = {operand: view for view in block.operations for operand in view.operation.operands}
     for view in block.operations:
         operands = list(view.operation.operands)

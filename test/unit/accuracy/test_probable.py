@@ -93,6 +93,20 @@ def test_what_moves_only_is_exact_and_integers_are_too() -> None:
     assert error_bounds(best, {"x": np.eye(2, 3, dtype=np.float32)}, "single") == {"y": 0.0}
 
 
+SELECTED = "y = ReduceMax <keepdims = 0> (x)", "c = Constant <value = double {-0.1}> () y = Min (c, c)"
+
+
+@pytest.mark.parametrize("body", SELECTED)
+def test_doubles_are_rounded_when_they_come(body: str) -> None:
+    """Nothing is computed with them, but the machine takes singles."""
+    graph = model("(double[3,5] x) => (double y) {" + body + " }")
+    x = RNG.standard_normal((3, 5))
+    bound, want = error_bounds(graph, {"x": x}, "single")["y"], -0.1 if "Min" in body else x.max()
+    assert abs(float(np.float32(want)) - want) < bound < 1e-5 * abs(want)
+    singles = {"x": x.astype(np.float32).astype(np.float64)}
+    assert "Min" in body or error_bounds(graph, singles, "single")["y"] == 0
+
+
 def test_neighbours_along_every_contracted_dimension_count() -> None:
     """Channels 0 to 7 share a block with a large one: their errors are those of the large one."""
     text = "(float[1,8,3,3] x, float[1,8,1,1] w) => (float[1,1,3,3] y) { y = Conv (x, w) }"

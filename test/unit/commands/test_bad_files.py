@@ -42,8 +42,16 @@ def test_bytes_that_are_no_text(shell: Shell) -> None:
 
 
 def test_a_model_that_is_not_there(shell: Shell) -> None:
-    for command in (("supports",), ("compile",), ("check",)):
-        assert_refused(shell("mnc", *command, "lost.onnx"), "lost.onnx", "hint")
+    for command in ("supports", "compile", "check", "tune"):
+        assert_refused(shell("mnc", command, "lost.onnx"), "lost.onnx", "No such file", "hint")
+
+
+@pytest.mark.parametrize("command", ["supports", "compile", "tune"])
+def test_what_is_no_model(shell: Shell, command: str) -> None:
+    (shell.directory / "folder").mkdir()
+    assert_refused(shell("mnc", command, "folder"), "folder", "Is a directory", "hint")
+    (shell.directory / "short.onnx").write_bytes(tiny().SerializeToString()[:-5])
+    assert_refused(shell("mnc", command, "short.onnx"), "short.onnx", "truncated", "hint")
 
 
 def test_a_model_is_not_explained_before_it_is_compiled(shell: Shell) -> None:
