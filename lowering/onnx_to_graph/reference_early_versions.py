@@ -25,8 +25,8 @@ class Scatter(OpRun):
     """A copy of the data with the updates at the indices along an axis."""
 
     def _run(self, data: np.ndarray, indices: np.ndarray, updates: np.ndarray, axis: int = 0) -> Any:
-        places = list(np.indices(indices.shape, sparse=True))
+        places: list[np.ndarray] = list(np.indices(indices.shape, sparse=True))
         places[axis] = indices
-        result = data.copy()
+        result: Any = data.copy()
         result[tuple(places)] = updates
         return (result,)

@@ -88,7 +88,8 @@ def dequantized(opset: int, counts: int, axis: int | None) -> tuple[Any, int, di
     x = RNG.integers(0, 256, (2, 3, 4), np.uint8)
     scale = RNG.random(counts).astype(np.float32) + np.float32(0.1)
     zero = RNG.integers(0, 256, counts, np.uint8)
-    node = helper.make_node("DequantizeLinear", ["x", "s", "z"], ["y"], **({} if axis is None else {"axis": axis}))
+    given: dict[str, Any] = {} if axis is None else {"axis": axis}
+    node = helper.make_node("DequantizeLinear", ["x", "s", "z"], ["y"], **given)
     along = (1, -1, 1) if axis is None else [-1 if i == axis % 3 else 1 for i in range(3)]
     want = (x.astype(np.float32) - zero.reshape(along)) * scale.reshape(along)
     return node, opset, {"x": x, "s": scale, "z": zero}, want
