@@ -66,7 +66,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "core", PLAIN_CORE, "dialects", "dialects.graph", "dialects.mncore", "passes.graph", *EVERY_LEAF
     ),
     BACKEND: (
-        "core", PLAIN_CORE, "dialects", "dialects.graph", "dialects.mncore", "lowering", *EVERY_LEAF
+        "core", PLAIN_CORE, COLLECTION, "dialects", "dialects.graph", "dialects.mncore", "lowering", *EVERY_LEAF
     ),
 }  # fmt: skip
 """Part of the package -> parts it may import besides itself; the longest matching name counts. What is absent is the
