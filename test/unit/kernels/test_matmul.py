@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.kernels.matmul import MatmulSpec, emit_matmul, emit_transpose, sums_fit
-from mnc.mncore_backend.kernels.matmul.chunks import choose_chunks
+from mnc.mncore_backend.kernels.matmul.chunks import choose_chunks, choose_cutting
+from mnc.mncore_backend.kernels.matmul.spec import accumulator_longs, vector_longs
 
 from .harness import Bench
 
@@ -181,6 +182,16 @@ def test_chunks_cover_the_product_and_fit(rows: int, n_blocks: int) -> None:
         assert 4 * chunk.groups * len(chunk.n_blocks) <= spec.accumulators
         assert 8 * chunk.groups <= spec.vectors
     assert (covered == 1).all()
+
+
+@pytest.mark.parametrize(("rows", "n_blocks", "chunks"), [(47, 7, 2), (64, 8, 4), (16, 16, 2), (8, 32, 2)])
+def test_rows_are_cut_into_few_chunks(rows: int, n_blocks: int, chunks: int) -> None:
+    """Of cuttings that keep the MAU busy as long, that which converts matrices least often: a matrix serves all rows of
+    a chunk."""
+    cut = choose_cutting(rows, n_blocks, single=False, accumulators=accumulator_longs(), vectors=vector_longs())
+    assert cut.chunks == chunks
+    assert cut.products == max(2, -(-rows // 4)) * n_blocks
+    assert cut.of_matrix + cut.of_rows <= cut.products + cut.chunks * cut.groups
 
 
 def test_mismatched_shapes_are_refused() -> None:
