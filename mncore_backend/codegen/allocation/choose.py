@@ -19,6 +19,7 @@ from mnc.mncore_backend.target import chip
 _BUCKETS = 512  # resolution of the load profile over the program
 _PREFER_REGISTERS = 0.5  # a buffer that may live in LM or GRF goes to LM when GRF is fuller than LM by this much
 _MEETING = 0.4  # how much fuller a memory may be from which nothing is read while a buffer arrives
+_SHARING = 4.0  # the same for sums and the matrices of their products, which wait for each other in that memory
 _FULL = 0.8  # fullness from which only that counts
 _SEARCH_LIMIT = 20_000
 
@@ -45,7 +46,10 @@ class _Load:
     def cost_beside(self, life: Life, memory: Memory, chosen: Mapping[Life, Memory]) -> float:
         """The same, and how much of what is read while the buffer arrives is in that memory."""
         cost = self.cost(life, memory)
-        if memory not in LOCAL_MEMORY or cost > _FULL:
+        if memory not in LOCAL_MEMORY or cost > 1:
+            return cost
+        cost += _SHARING * sum(share for other, share in life.shares.items() if chosen.get(other) is memory)
+        if cost > _FULL:
             return cost
         return cost + _MEETING * sum(share for other, share in life.meets.items() if chosen.get(other) is memory)
 
@@ -85,7 +89,7 @@ def choose_memories(lives: list[Life], *, tight: bool = False) -> dict[Life, Mem
 
 
 def _components(lives: list[Life]) -> list[list[Life]]:
-    """Buffers connected by conflicts, large components first."""
+    """Buffers connected by conflicts: those with sums of products first, then large ones."""
     left = dict.fromkeys(lives)
     found = []
     while left:
@@ -97,7 +101,7 @@ def _components(lives: list[Life]) -> list[list[Life]]:
                     del left[other]
                     queue.append(other)
         found.append(queue)
-    return sorted(found, key=lambda c: -sum(life.buffer.size for life in c))
+    return sorted(found, key=lambda c: (not any(l.is_sum for l in c), -sum(life.buffer.size for life in c)))
 
 
 def _colour(component: list[Life], chosen: dict[Life, Memory], load: _Load, *, tight: bool) -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.isa import OPCODES, Unit
-from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.codegen.allocation.ports import conflicts, operands_of, restricted, rows_of
 from mnc.mncore_backend.codegen.scheduling.chains import Chain, find_chains
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, MachineOp, Program
+from mnc.mncore_backend.program import LOCAL_MEMORY, AnyOperand, Buffer, BufferOperand, MachineOp, Program
 
 
 @dataclass(eq=False, slots=True)
@@ -20,6 +20,8 @@ class Life:
     away    buffers that must not be in the same LM (a step that reads an LM writes it at the same addresses only)
     meets   buffers that had better not be: the one arrives when the other is likely to be read, and how much of what is
             read then it is
+    shares  the same for sums of a product and the matrices of it: the part of the products that read or write the sums
+    is_sum  products read or write it as sums
     """
 
     buffer: Buffer
@@ -29,6 +31,8 @@ class Life:
     apart: dict["Life", int] = field(default_factory=dict)
     away: dict["Life", int] = field(default_factory=dict)
     meets: dict["Life", float] = field(default_factory=dict)
+    shares: dict["Life", float] = field(default_factory=dict)
+    is_sum: bool = False
 
     def overlaps(self, other: "Life") -> bool:
         """Both hold something at the same time. In PE memory a buffer last read by the operation that first writes
@@ -72,6 +76,7 @@ def lives_of(program: Program, *, pinned_first: bool) -> list[Life]:
         result.sort(key=lambda l: not l.buffer.pinned)
     _find_conflicts(program, chains, lives)
     _find_meetings(program, lives)
+    _find_sums(program, lives)
     return result
 
 
@@ -96,6 +101,38 @@ def _find_meetings(program: Program, lives: dict[Buffer, Life]) -> None:
         for other, count in near.items():
             share = count / near.total()
             life.meets[other] = other.meets[life] = max(share, life.meets.get(other, 0.0))
+
+
+def _find_sums(program: Program, lives: dict[Buffer, Life]) -> None:
+    """Fill `shares`: while products read or write sums in a local memory, no matrix can be read from it, and banks hold
+    only one ahead."""
+    matrix: Life | None = None
+    converted: Life | None = None
+    products: Counter[Life] = Counter()
+    common: Counter[tuple[Life, Life]] = Counter()
+    for op in program.operations:
+        unit = None if op.is_transfer else OPCODES[op.opcode].unit
+        if unit is Unit.ALU:
+            converted = _local(op.sources, lives)
+        elif unit is Unit.MWRITE:
+            matrix = _local(op.sources, lives) or converted
+        elif matrix is not None and any(_is_bank(source) for source in op.sources):
+            products[matrix] += 1
+            sums = {_local(op.sources, lives), _local(op.destinations, lives)} - {None, matrix}
+            common.update((own, matrix) for own in sums if own is not None)
+    for (sums, other), count in common.items():
+        sums.shares[other] = other.shares[sums] = count / products[other]
+        sums.is_sum = True
+
+
+def _local(operands: Iterable[AnyOperand], lives: dict[Buffer, Life]) -> Life | None:
+    """The buffer among some operands that lives in a local memory."""
+    found = (o.buffer for o in operands if isinstance(o, BufferOperand) and o.buffer.choices == LOCAL_MEMORY)
+    return next((lives[buffer] for buffer in found), None)
+
+
+def _is_bank(operand: AnyOperand) -> bool:
+    return isinstance(operand, Operand) and operand.memory in (Memory.MATRIX_X, Memory.MATRIX_Y)
 
 
 def _choices(buffer: Buffer) -> tuple[Memory, ...]:
