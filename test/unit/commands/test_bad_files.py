@@ -104,13 +104,21 @@ def test_a_module_of_an_earlier_stage_is_no_program(shell: Shell, action: str, s
     assert_refused(shell("mnc-translate", action, "in.mlir", "-o", "out"), "in.mlir", "hint")
 
 
-def test_a_pipeline_cut_short_gives_no_empty_program() -> None:
+@pytest.mark.parametrize("end", ["graph-to-linalg", "drop-empty", "distribute", "select-instructions"])
+def test_a_pipeline_cut_short_gives_no_empty_program(end: str) -> None:
+    """Without the search around the passes that it repeats."""
     whole = mnc.default_pipeline()
-    for end in ("graph-to-linalg", "distribute", "select-instructions"):
-        names = [entry.name for entry in whole.entries]
-        pipeline = replace(whole, entries=whole.entries[: names.index(end)])
-        with pytest.raises(CompileError, match="earlier stage"):
-            mnc.compile(tiny(), pipeline=pipeline)
+    passes = (*whole.entries[:-1], *whole.entries[-1].passes)
+    cut = passes[: [entry.name for entry in passes].index(end)]
+    with pytest.raises(CompileError, match="earlier stage"):
+        mnc.compile(tiny(), pipeline=replace(whole, entries=cut))
+
+
+def test_a_search_cut_short_has_nothing_to_compare() -> None:
+    whole = mnc.default_pipeline()
+    search = replace(whole.entries[-1], passes=whole.entries[-1].passes[:-2])
+    with pytest.raises(CompileError, match="shortest has no pass 'schedule' inside"):
+        mnc.compile(tiny(), pipeline=replace(whole, entries=(*whole.entries[:-1], search)))
 
 
 ASSEMBLY = {
