@@ -4,6 +4,7 @@ import json
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -108,7 +109,8 @@ def test_a_module_of_an_earlier_stage_is_no_program(shell: Shell, action: str, s
 def test_a_pipeline_cut_short_gives_no_empty_program(end: str) -> None:
     """Without the search around the passes that it repeats."""
     whole = mnc.default_pipeline()
-    passes = (*whole.entries[:-1], *whole.entries[-1].passes)
+    search: Any = whole.entries[-1]
+    passes = (*whole.entries[:-1], *search.passes)
     cut = passes[: [entry.name for entry in passes].index(end)]
     with pytest.raises(CompileError, match="earlier stage"):
         mnc.compile(tiny(), pipeline=replace(whole, entries=cut))
@@ -116,7 +118,8 @@ def test_a_pipeline_cut_short_gives_no_empty_program(end: str) -> None:
 
 def test_a_search_cut_short_has_nothing_to_compare() -> None:
     whole = mnc.default_pipeline()
-    search = replace(whole.entries[-1], passes=whole.entries[-1].passes[:-2])
+    search: Any = whole.entries[-1]
+    search = replace(search, passes=search.passes[:-2])
     with pytest.raises(CompileError, match="shortest has no pass 'schedule' inside"):
         mnc.compile(tiny(), pipeline=replace(whole, entries=(*whole.entries[:-1], search)))
 
