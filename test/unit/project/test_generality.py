@@ -68,6 +68,10 @@ ALLOWED = {
     ("mncore_backend.kernels.vector.place", 10): "instructions of a body that keep the ports of a GRF busy",
     ("mncore_backend.movement.relayout", 40): "layouts that the search of a movement looks at",
     ("mncore_backend.codegen.scheduling.scheduler", 12): "schedules to try",
+    ("mncore_backend.shortest.shortest", 24): "percent of local memory that a chain of operations may take",
+    ("mncore_backend.shortest.shortest", 50): "percent of local memory that values may take",
+    ("mncore_backend.shortest.shortest", 1000): "cycles below which a program is compiled once",
+    ("mncore_backend.shortest.trials", 12): "percent of local memory by which what is needed may be reckoned too large",
 }
 """Numbers that are also extents of test models, powers of two aside: (module, number) -> what it is."""
 
