@@ -10,7 +10,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.movement.room import half_of_l1bm, half_of_l2bm, room, scratch
 from mnc.mncore_backend.movement.scope import LEVELS, Need, distinct
-from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, Family, pe_families
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, SHARE_UNIT, Family, pe_families
 from mnc.mncore_backend.target import PES_PER_MAB, chip
 
 
@@ -25,11 +25,24 @@ class Crossing:
     mabs_alike: bool  # the source is replicated over all MABs
     rotate: bool  # exchange between the PEs of a MAB by rotations
     row: int = 0  # addresses of a MAB where the need is by granules: then theirs are MAB * row + address
+    in_turn: bool = False  # l2bmd collects from all L1Bs at once; otherwise those of `blocks` give one after the other
 
     @property
     def native(self) -> int:
         """Long words of L1BM per source address."""
         return PES_PER_MAB * (1 if self.mabs_alike else chip().mabs_per_l1b)
+
+    @property
+    def may_take_turns(self) -> bool:
+        """An l2bmd takes from all L1Bs at once, four times as much as the instructions that take from one. But then a
+        unit of L2BM holds a little of every L1B. Where each MAB takes its own from a row of L1BM, whole rows have to
+        come from one L1B."""
+        return self.family not in (None, pe_families().distinct) and len(self.blocks) * SHARE_UNIT > MV_UNIT
+
+    @property
+    def givers(self) -> int:
+        """L1Bs of which an L2BM holds what they give."""
+        return chip().l1bs_per_l2b if self.in_turn else max(1, len(self.blocks))
 
     @property
     def granule(self) -> int:
@@ -75,7 +88,7 @@ class Crossing:
         if self.family is None:
             return self.room
         native = max(self.native, MV_UNIT // CYCLES)
-        wide = native * (chip().l1bs_per_l2b if self.l1bs_differ else max(1, len(self.blocks)))
+        wide = native * (chip().l1bs_per_l2b if self.l1bs_differ else self.givers)
         return max(1, min(half_of_l1bm() // native, room(Memory.L2BM, 1, 4) // wide))
 
 

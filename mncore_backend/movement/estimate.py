@@ -1,7 +1,7 @@
 """What a movement costs: the plan is emitted into a program that nobody runs, and its operations are counted. Many of
 them need not even be written: how many there will be is known before."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -138,11 +138,24 @@ class _Counted(UpTo):
             raise TooMany
 
 
+_Holder = Buffer | Memory
+"""What keeps values between operations: a buffer or a bank of the matrix unit."""
+_BANKS = Memory.MATRIX_X, Memory.MATRIX_Y
+
+
+def _holders(operands: Sequence[AnyOperand]) -> list[_Holder]:
+    return [
+        o.buffer if isinstance(o, BufferOperand) else o.memory
+        for o in operands
+        if isinstance(o, BufferOperand) or o.memory in _BANKS
+    ]
+
+
 def count(operations: list[MachineOp]) -> Cost:
     """Cost of machine operations."""
     steps = cycles = mvs = longs = l2bm = l1bm = 0
     busy: dict[Side, int] = {}
-    passed: dict[Buffer, tuple[int, int]] = {}  # MVs that what a buffer holds has passed, and their data phases
+    passed: dict[_Holder, tuple[int, int]] = {}  # MVs that what a buffer holds has passed, and their data phases
     for op in operations:
         transfer = op.is_transfer
         phase = _phase(op.opcode, op.size, _end(op.sources[0]), _end(op.destinations[0])) if transfer else _NO_PHASE
@@ -162,15 +175,14 @@ def count(operations: list[MachineOp]) -> Cost:
     return Cost(steps, cycles, mvs, longs, max(busy.values(), default=0), *waits, l2bm, l1bm)
 
 
-def _pass_on(passed: dict[Buffer, tuple[int, int]], op: MachineOp, data: int | None) -> None:
+def _pass_on(passed: dict[_Holder, tuple[int, int]], op: MachineOp, data: int | None) -> None:
     """What an operation reads has passed some MVs, and what it writes the same, and the one with a data phase of so
     many steps that it is itself."""
-    most = max([passed.get(o.buffer, (0, 0)) for o in op.sources if isinstance(o, BufferOperand)], default=(0, 0))
+    most = max([passed.get(holder, (0, 0)) for holder in _holders(op.sources)], default=(0, 0))
     if data is not None:
         most = most[0] + 1, most[1] + data
-    for o in op.destinations if most[0] else ():
-        if isinstance(o, BufferOperand):
-            passed[o.buffer] = max(passed.get(o.buffer, (0, 0)), most)
+    for holder in _holders(op.destinations) if most[0] else ():
+        passed[holder] = max(passed.get(holder, (0, 0)), most)
 
 
 Side = tuple[Memory, int, bool]

@@ -2,6 +2,7 @@
 
 Where the address that a PE needs is a sum of bits of its coordinates (L2B, L1B, MAB, PE) times weights and of something
 that is the same in all PEs, T holds the first sum and LM0 is read through it (SDM 3.6.1.6): no index table, no trip.
+A weight is a sum of powers of two: rows of 13 long words lie 8 + 4 + 1 apart.
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ from mnc.mncore_backend.program import COORDINATE, REGISTER_FILE, Buffer, Buffer
 from mnc.mncore_backend.target import chip
 
 Term = tuple[Axis, int, int]
-"""Consecutive bits of a coordinate (as a mask), and the power of two that moves them to their place in the sum."""
+"""Bits of a coordinate (as a mask), and the power of two that moves them to their place in the sum."""
 
 
 def own_part(source: Layout, target: Layout, index_map: Index | None = None) -> list[Emit]:
@@ -77,7 +78,7 @@ def _split(longs: NDArray[np.int64] | None) -> tuple[list[int], list[Term]] | No
         return None
     common = longs[0, 0, 0, 0]
     own = np.where(longs >= 0, longs - common, -1).max(axis=-1)
-    terms: list[Term] = []
+    terms: dict[tuple[Axis, int], int] = {}  # masks
     total = np.zeros(chip().shape, np.int64)
     for position, axis in enumerate(LEVELS):
         for bit in range(chip().axis_size[axis].bit_length() - 1):
@@ -85,16 +86,19 @@ def _split(longs: NDArray[np.int64] | None) -> tuple[list[int], list[Term]] | No
             weight = int(own[place])
             if weight <= 0:
                 continue
-            if weight & (weight - 1):
-                return None
             total += (np.indices(chip().shape)[position] >> bit & 1) * weight
-            scale = weight.bit_length() - 1 - bit
-            if terms and terms[-1][0] is axis and terms[-1][2] == scale:
-                terms[-1] = (axis, terms[-1][1] | 1 << bit, scale)
-            else:
-                terms.append((axis, 1 << bit, scale))
+            for power in _powers(weight):
+                scale = power - bit
+                terms[axis, scale] = terms.get((axis, scale), 0) | 1 << bit
     fits = (longs < 0) | (longs == common + total[..., None])
-    return (common.tolist(), terms) if terms and fits.all() else None
+    if not terms or not fits.all():
+        return None
+    return common.tolist(), [(axis, mask, scale) for (axis, scale), mask in terms.items()]
+
+
+def _powers(weight: int) -> list[int]:
+    """Exponents of the powers of two that add up to a weight."""
+    return [power for power in range(weight.bit_length()) if weight >> power & 1]
 
 
 def _emit_sum(builder: Builder, terms: list[Term]) -> None:

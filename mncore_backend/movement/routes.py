@@ -11,7 +11,7 @@ from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.movement.compose import ANY
 from mnc.mncore_backend.movement.crossing import Crossing
 from mnc.mncore_backend.movement.scope import LEVELS, Index, Need
-from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, distinct_unit
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, SHARE_UNIT, distinct_unit
 from mnc.mncore_backend.target import PES_PER_MAB, chip
 
 IN_L1BM = 2  # steps for a unit of L1BM on its way into the PEs, beside the one that brings it there
@@ -87,12 +87,12 @@ class Route:
         self.units: list[list[int]] = []
         self.shares: list[list[int]] = []
         if not way.lefts:
-            self.position, self.arriving = place, self.size * max(1, len(way.blocks))
+            self.position, self.arriving = place, self.size * way.givers
             if way.blocks:
                 self._share()
             return
         unit = way.unit
-        width = self.size * max(1, len(way.blocks)) // unit  # units of one L2B
+        width = self.size * way.givers // unit  # units of one L2B
         key = _rank(way.lefts, wanted.at(Axis.L2B)) * width + place // unit
         own = wanted.own(Axis.L2B)
         held = np.zeros((chip().axis_size[Axis.L2B], len(way.lefts) * width), np.bool_)
@@ -141,7 +141,15 @@ class Route:
         native = self.wanted.number.astype(np.int64) * self.way.native + self.wanted.at(Axis.PE)
         if not self.way.mabs_alike:
             native = native + PES_PER_MAB * self.wanted.at(Axis.MAB)
-        return native + self.size * _rank(self.way.blocks, self.wanted.at(Axis.L1B)) if self.way.blocks else native
+        if not self.way.blocks:
+            return native
+        rank = _rank(self.way.blocks, self.wanted.at(Axis.L1B))
+        if not self.way.in_turn:
+            return native + self.size * rank
+        step, place = np.divmod(native, SHARE_UNIT)
+        cycle, place = np.divmod(place, SHARE_UNIT // CYCLES)
+        l1b = np.array(self.way.blocks)[rank]
+        return (step * CYCLES + cycle) * (distinct_unit() // CYCLES) + l1b * (SHARE_UNIT // CYCLES) + place
 
 
 def _rank(representatives: list[int], coordinates: Index) -> Index:

@@ -6,7 +6,7 @@ are taken in chunks that fit the staging memories; each chunk arrives in portion
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.movement.compose import fill, slack
 from mnc.mncore_backend.movement.crossing import Crossing
+from mnc.mncore_backend.movement.estimate import count
 from mnc.mncore_backend.movement.local import LONG, access, copy
 from mnc.mncore_backend.movement.paths import Path
 from mnc.mncore_backend.movement.routes import ABSENT, Readers, Route, Wanted
@@ -27,8 +28,8 @@ from mnc.mncore_backend.movement.staging import (
     exchange,
     staging,
 )
-from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, pe_families, pe_steps
-from mnc.mncore_backend.program import Buffer, Builder, upper
+from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, SHARE_UNIT, distinct_unit, pe_families, pe_steps
+from mnc.mncore_backend.program import Buffer, Builder, Program, upper
 from mnc.mncore_backend.target import chip
 
 
@@ -47,6 +48,26 @@ def portions(builder: Builder, way: Crossing, need: Need, source: Buffer, scratc
     addresses = np.where(need.wanted, need.at(Axis.ADDRESS), ABSENT)
     used = _in_order_of_use(addresses, way.row)
     readers = Readers(addresses)
+    ways = (way, replace(way, in_turn=True)) if way.may_take_turns else (way,)
+    if len(ways) > 1:
+        some = used[: min(other.chunk() for other in ways)]
+        way = min(ways, key=lambda other: _steps(builder, other, need, readers, some, source, scratch))
+    yield from _portions(builder, way, need, readers, used, source, scratch)
+
+
+def _steps(
+    builder: Builder, way: Crossing, need: Need, readers: Readers, used: Index, source: Buffer, scratch: Buffer
+) -> int:
+    """Steps that it takes to bring what is wanted of some source addresses."""
+    trial = Builder(Program(), builder.location, builder.keep)
+    for _ in _portions(trial, way, need, readers, used, source, scratch):
+        pass
+    return count(trial.program.operations).total_steps
+
+
+def _portions(
+    builder: Builder, way: Crossing, need: Need, readers: Readers, used: Index, source: Buffer, scratch: Buffer
+) -> Iterator[Portion]:
     first, size = 0, way.chunk()
     while first < len(used):
         chunk = [int(a) for a in used[first : first + size]]
@@ -79,12 +100,12 @@ def _in_order_of_use(addresses: Index, row: int) -> Index:
 def _arrivals(builder: Builder, route: Route, source: Buffer, scratch: Buffer, chunk: list[int]) -> Iterator[Portion]:
     way = route.way
     l1bm, total = _collect(builder, route, source, chunk)
-    for inside, places, first, count in _deliveries(route, total):
-        _deliver(builder, way, l1bm, first, count, scratch)
+    for inside, places, first, longs in _deliveries(route, total):
+        _deliver(builder, way, l1bm, first, longs, scratch)
         arrived = places - first
         if way.family is pe_families().every:  # the second long words of a 2-long l1bmp follow those of all four cycles
             arrived = arrived // 8 * 8 + 2 * (arrived % 4) + arrived // 4 % 2
-        yield _finish(builder, way, route.wanted.only(inside), arrived, count, scratch)
+        yield _finish(builder, way, route.wanted.only(inside), arrived, longs, scratch)
 
 
 def _deliveries(route: Route, total: int) -> Iterator[tuple[NDArray[np.bool_], Index, int, int]]:
@@ -135,14 +156,12 @@ def _exchange(builder: Builder, route: Route, up: Buffer) -> tuple[Buffer, int]:
     """Through L2BM: all L1Bs (or the own one) of the own L2B, or the wanted units of all L2Bs, in every L1BM."""
     way, size = route.way, route.size
     kept_distinct, all_l1bs = way.l1bs_differ, chip().l1bs_per_l2b - 1
-    ascent = Path(pe_families().distinct, None if kept_distinct else tuple(way.blocks or [0]), all_l1bs)
+    at_once = kept_distinct or way.in_turn
+    ascent = Path(pe_families().distinct, None if at_once else tuple(way.blocks or [0]), all_l1bs)
     wide = size * ascent.widening
     l2bm = staging(builder, Memory.L2BM, wide, "gather")
     if route.shares:
-        wanted = sorted({unit for own in route.shares for unit in own})
-        for block, row in (divmod(MV_UNIT * unit, size) for unit in wanted):
-            origin, place = upper(up, row), upper(l2bm, block * size + row)
-            builder.emit("l2bm", [origin], [place], modifier=f"@{way.blocks[block]}")
+        _bring_shares(builder, route, up, l2bm)
         extent = _extent(route, route.arriving)
         down = staging(builder, Memory.L1BM, extent, "gathered")
         _hand_out(builder, l2bm, down, route.shares, extent)
@@ -158,6 +177,18 @@ def _exchange(builder: Builder, route: Route, up: Buffer) -> tuple[Buffer, int]:
     down = staging(builder, Memory.L1BM, extent, "gathered")
     emit_l2bm_down(builder, descent, l2bm, down, total, extent)
     return down, total
+
+
+def _bring_shares(builder: Builder, route: Route, up: Buffer, l2bm: Buffer) -> None:
+    """L1BM -> L2BM: what holds the units that some L1B wants."""
+    way, wanted = route.way, {unit for own in route.shares for unit in own}
+    if way.in_turn:
+        for step in sorted({MV_UNIT * unit // distinct_unit() for unit in wanted}):
+            builder.emit("l2bmd", [upper(up, step * SHARE_UNIT)], [upper(l2bm, step * distinct_unit())])
+        return
+    for block, row in (divmod(MV_UNIT * unit, route.size) for unit in sorted(wanted)):
+        origin, place = upper(up, row), upper(l2bm, block * route.size + row)
+        builder.emit("l2bm", [origin], [place], modifier=f"@{way.blocks[block]}")
 
 
 def _hand_out(builder: Builder, l2bm: Buffer, l1bm: Buffer, shares: list[list[int]], extent: int) -> None:
