@@ -6,6 +6,7 @@ are taken in chunks that fit the staging memories; each chunk arrives in portion
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.movement.compose import fill, slack
 from mnc.mncore_backend.movement.crossing import Crossing
-from mnc.mncore_backend.movement.estimate import count
+from mnc.mncore_backend.movement.estimate import TooMany, UpTo, count, most_steps
 from mnc.mncore_backend.movement.local import LONG, access, copy
 from mnc.mncore_backend.movement.paths import Path
 from mnc.mncore_backend.movement.routes import ABSENT, Readers, Route, Wanted
@@ -48,26 +49,37 @@ def portions(builder: Builder, way: Crossing, need: Need, source: Buffer, scratc
     addresses = np.where(need.wanted, need.at(Axis.ADDRESS), ABSENT)
     used = _in_order_of_use(addresses, way.row)
     readers = Readers(addresses)
-    ways = (way, replace(way, in_turn=True)) if way.may_take_turns else (way,)
-    if len(ways) > 1:
-        some = used[: min(other.chunk() for other in ways)]
-        way = min(ways, key=lambda other: _steps(builder, other, need, readers, some, source, scratch))
+    if way.may_take_turns:
+        way = _shorter(builder, way, need, readers, used, source, scratch)
     yield from _portions(builder, way, need, readers, used, source, scratch)
 
 
-def _steps(
+def _shorter(
     builder: Builder, way: Crossing, need: Need, readers: Readers, used: Index, source: Buffer, scratch: Buffer
-) -> int:
-    """Steps that it takes to bring what is wanted of some source addresses."""
-    trial = Builder(Program(), builder.location, builder.keep)
-    for _ in _portions(trial, way, need, readers, used, source, scratch):
-        pass
-    return count(trial.program.operations).total_steps
+) -> Crossing:
+    """L1Bs give one after the other or in turn, whichever brings the first chunk in fewer steps. Raises TooMany where
+    both take more than anybody wants to know of."""
+    ways = way, replace(way, in_turn=True)
+    some = used[: min(other.chunk() for other in ways)]
+    best: tuple[int, Crossing] | None = None
+    limit = most_steps(builder)
+    for other in ways:
+        trial = Builder(Program(operations=UpTo(limit)), builder.location, builder.keep)
+        with suppress(TooMany):
+            for _ in _portions(trial, other, need, readers, some, source, scratch):
+                pass
+            steps = count(trial.program.operations).total_steps
+            if best is None or steps < best[0]:
+                best, limit = (steps, other), min(limit, steps)
+    if best is None:
+        raise TooMany
+    return best[1]
 
 
 def _portions(
     builder: Builder, way: Crossing, need: Need, readers: Readers, used: Index, source: Buffer, scratch: Buffer
 ) -> Iterator[Portion]:
+    """The same for some source addresses, by the way that is given."""
     first, size = 0, way.chunk()
     while first < len(used):
         chunk = [int(a) for a in used[first : first + size]]

@@ -1,14 +1,15 @@
 """Estimates are counts of what is emitted, and agree with what the emulator counts."""
 
 import numpy as np
+import pytest
 
-from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.codegen.allocation import allocate
 from mnc.mncore_backend.codegen.scheduling import schedule
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.layout import parse
 from mnc.mncore_backend.movement import estimate, plan_load, plan_store
-from mnc.mncore_backend.program import Builder, Program, upper
+from mnc.mncore_backend.program import Builder, Program, local, upper
 from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
 LAYOUT = parse("((8_L2B:1, 16:2, 8_L1B:1), (2:1, 4_PE:1, 2_W:1))")
@@ -73,3 +74,24 @@ def test_transfers_of_different_groups_overlap() -> None:
     apart, queued = (estimate(lambda builder, g=g: moved(builder, g)) for g in (-1, 0))
     assert apart.total_steps == chip().mv_latency_steps + apart.mv_cycles // CYCLES_PER_STEP // chip().groups
     assert queued.total_steps == chip().mv_latency_steps + queued.mv_cycles // CYCLES_PER_STEP
+
+
+@pytest.mark.parametrize("bank", [Memory.MATRIX_X, Memory.MATRIX_Y])
+def test_values_wait_for_transfers_through_matrix_banks(bank: Memory) -> None:
+    """What an MV brought and the matrix unit has turned round waits for it, and so does the MV that takes it away."""
+
+    def there_and_back(builder: Builder) -> None:
+        ends = Memory.PDM, Memory.L2BM, Memory.L1BM, Memory.LM0
+        pdm, l2bm, l1bm, before = (builder.program.buffer(m.value, 256, (m,), alignment=256) for m in ends)
+        others = Memory.LM1, Memory.L1BM, Memory.L2BM
+        after, up, out = (builder.program.buffer(m.value, 256, (m,), alignment=256) for m in others)
+        builder.emit("mvp", [upper(pdm)], [upper(l2bm, l2b=0)], size=64)
+        builder.emit("l2bmb", [upper(l2bm)], [upper(l1bm)])
+        builder.emit("l1bmm", [upper(l1bm)], [local(before, [0])])
+        builder.emit("gmwrite", [local(before, [0])], [Operand(bank)])
+        builder.emit("gmread", [Operand(bank)], [local(after, [0])])
+        builder.emit("l1bmd", [local(after, [0])], [upper(up)])
+        builder.emit("l2bmd", [upper(up)], [upper(out)])
+        builder.emit("mvp", [upper(out, l2b=0)], [upper(pdm)], size=64)
+
+    assert estimate(there_and_back).in_turn == 2

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from layout.strategies import layouts
 
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.scheduling.chains import memory_of
 from mnc.mncore_backend.layout import Layout, pack, parse, place
 from mnc.mncore_backend.movement.estimate import TooMany, UpTo, count
 from mnc.mncore_backend.movement.gather import plan_gather
@@ -168,6 +169,17 @@ def test_halos_across_the_chip_leave_their_tiles_where_they_are() -> None:
     target = parse("((8_L2B:1, 8_L1B:1, 16_MAB:1), (8:4), (4:1, 4_PE:1, 2_W:1))")
     program = check_gather(source, target, halo(source, target, 1024, 6), emulated=True)
     assert len(program.operations) < 400  # 1,028 if all words travel as far as any does
+
+
+@pytest.mark.parametrize("emulated", [False, True])
+def test_what_all_l1bs_want_is_collected_from_all_at_once(emulated: bool) -> None:
+    """Four L1Bs of each L2B hold parts: an l2bmd takes a part of each in one step, an l2bm that of one."""
+    shape = (24, 31)
+    source = parse("((3:1, 8_L2B:1), (4_L1B:2, 4_PE:1, 2_W:1))", shape)
+    target = parse("((4_L2B:2, 4_PE:1, 2_W:1), (16_MAB:1, 2:1))", shape)
+    program = check_gather(source, target, np.arange(24 * 31), emulated)
+    up = [op.opcode for op in program.operations if memory_of(op.destinations[0]) is Memory.L2BM]
+    assert "l2bmd" in up and "l2bm" not in up
 
 
 def test_l1bs_take_what_they_want_of_their_l2b() -> None:
