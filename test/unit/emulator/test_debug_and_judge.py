@@ -1,11 +1,11 @@
 """Debug statements, recorded dumps, and the judge (SDM 3.4.3, 3.4.4)."""
 
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from project.work import work
 
 from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.assembly.parser import parse_program
@@ -164,15 +164,13 @@ def test_judge_command(tmp_path: Path):
     assert "case.vsm:4: element 0: expected 1, found 0 (0x0000000000000000)" in bad.output
 
 
-def test_megabytes_of_debug_lines_are_fast():
-    """20,000 lines in under 2 s on an idle machine; the bound here leaves room for a busy one."""
+def test_megabytes_of_debug_lines_take_few_calls_each():
     lines = [
         f"d set $lm{8 * (i // 512)}n0c0b{i // 64 % 8}m{i // 4 % 16}p{i % 4} 4 " + f"{i:016x}" * 4 for i in range(10000)
     ]
     lines += [
         f"d getd $lm{8 * (i // 512)}n0c0b{i // 64 % 8}m{i // 4 % 16}p{i % 4} 1 # expect=[0x{i:x}]" for i in range(10000)
     ]
-    start = time.process_time()
-    verdict = judge(parse_testcase("\n".join(lines)), [])
+    verdict, calls = work(lambda: judge(parse_testcase("\n".join(lines)), []))
     assert verdict.passed
-    assert time.process_time() - start < 4
+    assert calls < 200 * len(lines)

@@ -1,12 +1,12 @@
 """Prices against what the planner emits, over random movements of another seed than those of the fit."""
 
 from itertools import islice
-from time import process_time
 from typing import Any
 
 import numpy as np
 import pytest
 from project.tree import script
+from project.work import work
 
 from mnc.mncore_backend import pricing
 from mnc.mncore_backend.layout import Axis, parse
@@ -68,11 +68,9 @@ def test_a_sum_over_axes_is_one_over_all_their_replicas() -> None:
     assert pricing.reduction(result, [Axis.L1B, Axis.MAB]) == pricing.reduction(result, {Axis.L1B: 1, Axis.MAB: 15})
 
 
-def test_prices_are_found_fast() -> None:
-    """Below 50 microseconds each, layouts not seen before included."""
+def test_a_price_takes_few_calls() -> None:
+    """Layouts not seen before included."""
     drawn = list(islice(samples.random_samples("relayout", SEED + 1), 200))
     facts.cache_clear()
-    begin = process_time()
-    for own in drawn:
-        price("relayout", crossing(facts(own.source), facts(own.target)))
-    assert process_time() - begin < 4 * len(drawn) * 50e-6  # other machines are slower
+    _, calls = work(lambda: [price("relayout", crossing(facts(own.source), facts(own.target))) for own in drawn])
+    assert calls < 400 * len(drawn)
