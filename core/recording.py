@@ -150,9 +150,9 @@ def share_attempts() -> None:
 
 
 def choose_attempt(label: str) -> None:
-    """The last attempt of this label has made the program."""
+    """The last attempt of this label has made the program, and what follows goes on with it."""
     if (active := _RECORDING.get()) is not None:
-        active.chosen = active.last(label)
+        active.chosen = active.current = active.last(label)
 
 
 def position() -> tuple[int, int]:

@@ -1,7 +1,9 @@
 """From hardware operations to text, and running the text. Imports nothing: its leaves are used by lower layers."""
 
 PASSES: dict[str, str] = {
+    "add-companions": "mnc.mncore_backend.codegen.add_companions:AddCompanions",
     "allocate-buffers": "mnc.mncore_backend.codegen.allocate_buffers:AllocateBuffers",
+    "compile-layers": "mnc.mncore_backend.layers.compile_layers:CompileLayers",
     "plan-movements": "mnc.mncore_backend.codegen.selection.plan_movements:PlanMovements",
     "schedule": "mnc.mncore_backend.codegen.schedule:Schedule",
     "select-instructions": "mnc.mncore_backend.codegen.selection.select:SelectInstructions",

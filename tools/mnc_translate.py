@@ -7,16 +7,21 @@ import click
 from mnc.core.command_line import errors_to_exit_codes, read_text, write_text
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.tools.commands.machine_option import machine_option
-from mnc.tools.commands.shared import parse_shapes
+from mnc.tools.commands.shared import parse_shapes, parse_updates
+
+PROGRAMS = ("main", "initialise", "read_back")
+"""What a scheduled module may hold."""
 
 
-def _import_onnx(path: str, shapes: dict[str, tuple[int, ...]], limit: int | None, debug_info: bool) -> str:
+def _import_onnx(
+    path: str, shapes: dict[str, tuple[int, ...]], updates: dict[str, str], limit: int | None, debug_info: bool
+) -> str:
     from mnc.core.context import make_context
     from mnc.dialects.mncore.target import name_machine
     from mnc.lowering.onnx_to_graph import import_model
     from mnc.mncore_backend.target import chip
 
-    module = import_model(path, make_context(), shapes)
+    module = import_model(path, make_context(), shapes, updates=updates)
     name_machine(module, chip())
     text: Any = module.operation.get_asm(
         large_elements_limit=limit, large_resource_limit=limit, enable_debug_info=debug_info
@@ -24,18 +29,18 @@ def _import_onnx(path: str, shapes: dict[str, tuple[int, ...]], limit: int | Non
     return text.rstrip("\n") + "\n"
 
 
-def _emit_vsm(path: str) -> str:
+def _emit_vsm(path: str, program: str) -> str:
     from mnc.core.bindings import ir
     from mnc.core.context import make_context
     from mnc.core.opt_driver import errors_in, parse_module
     from mnc.dialects.mncore.target import reading
-    from mnc.mncore_backend.codegen.emit import emit_module
+    from mnc.program_parts import program_text
 
     context, text = make_context(), read_text(path)
     with reading(text):
         module: ir.Module = parse_module(text, context, path)
         with errors_in(path):
-            return emit_module(module)
+            return program_text(module, program)
 
 
 def _emit_cpp(path: str) -> str:
@@ -60,6 +65,10 @@ def _emit_cpp(path: str) -> str:
 @click.option("--emit-cpp", "action", flag_value="cpp", help="Read loops on buffers, print model.cpp.")
 @click.option("-o", "output", default="-", help="Output file; default standard output.")
 @click.option("--shape", "shapes", multiple=True, help="Shape of a model input: x=1,64. May be repeated.")
+@click.option("--update", "updates", multiple=True, metavar="INPUT=OUTPUT",
+              help="With --import-onnx: this output is the value of this input in the next run.")  # fmt: skip
+@click.option("--program", type=click.Choice(PROGRAMS), default=PROGRAMS[0], show_default=True,
+              help="With --emit-vsm: the program itself, or one that fills or reads what it keeps.")  # fmt: skip
 @click.option("--large-elements-limit", type=int, help="Elide constants with more elements than this.")
 @click.option("--mlir-print-debuginfo", "debug_info", is_flag=True, help="Print locations.")
 @machine_option
@@ -68,14 +77,17 @@ def command(
     action: str | None,
     output: str,
     shapes: tuple[str, ...],
+    updates: tuple[str, ...],
+    program: str,
     large_elements_limit: int | None,
     debug_info: bool,
 ) -> None:
     """Translate INPUT_FILE between formats; exactly one direction must be chosen."""
     if action == "import":
-        text = _import_onnx(input_file, parse_shapes(shapes), large_elements_limit, debug_info)
+        noted = parse_updates(updates)
+        text = _import_onnx(input_file, parse_shapes(shapes), noted, large_elements_limit, debug_info)
     elif action == "emit":
-        text = _emit_vsm(input_file)
+        text = _emit_vsm(input_file, program)
     elif action == "cpp":
         text = _emit_cpp(input_file)
     else:

@@ -18,7 +18,15 @@ from mnc.core.pass_base import Pass
 from mnc.core.recording import TRACES, current_recording, note, wants_trace
 from mnc.dialects.mncore.attributes import shape_text
 from mnc.lowering.linalg_to_spmd.homes import Homes
-from mnc.lowering.linalg_to_spmd.layout_attributes import MATRIX, OPERANDS, PARTIAL, PRECISION, PRICE, RESULT
+from mnc.lowering.linalg_to_spmd.layout_attributes import (
+    MATRIX,
+    OPERANDS,
+    PARTIAL,
+    PRECISION,
+    PRICE,
+    RESULT,
+    note_preferences,
+)
 from mnc.lowering.linalg_to_spmd.pose_placement import Poser
 from mnc.lowering.linalg_to_spmd.recorded import decide_plan, pinned_plans, record_plans
 from mnc.lowering.linalg_to_spmd.streaming import PARTS
@@ -73,8 +81,8 @@ class AssignLayouts(Pass):
     """Decide where every tensor lives on the chip and annotate the linalg operations with it.
 
     Constant factors that take more than ``whole`` long words of a PE (0: half of a local memory) come in parts of
-    half of it. ``prefer`` names
-    what counts beyond prices, see `mncore_backend/placement/candidates/policy.py`.
+    half of it. ``prefer`` names what counts beyond prices, see `mncore_backend/placement/candidates/policy.py`; it is
+    noted on the module.
     """
 
     name = "assign-layouts"
@@ -89,6 +97,8 @@ class AssignLayouts(Pass):
             for function in module.body.operations:
                 if function.operation.name == "func.func":
                     self._assign(function.operation)
+        if self.prefer:
+            note_preferences(module, self.prefer)
 
     def _assign(self, function: Any) -> None:
         homes = Homes({}) if self.resident == "nothing" else Homes.of_function(function)

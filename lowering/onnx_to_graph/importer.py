@@ -24,6 +24,7 @@ from mnc.lowering.onnx_to_graph.support import (
     operator_version,
 )
 from mnc.lowering.onnx_to_graph.unsupported_hints import unsupported_hint
+from mnc.lowering.onnx_to_graph.updates import note_updates
 
 ENTRY = "main"
 
@@ -34,6 +35,7 @@ def import_model(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     file_name: str | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
+    updates: Mapping[str, str] | None = None,
 ) -> ir.Module:
     """Import an ONNX model.
 
@@ -43,6 +45,7 @@ def import_model(
         shapes: shapes of inputs that have dynamic extents.
         constants: values of inputs that are fixed when compiling; these are no arguments any more.
         file_name: how messages and locations call the model; default the path.
+        updates: input -> output that is its value in the next run; noted on the arguments as ``mnc.updated``.
 
     Returns:
         A module with ``func.func @main``; its arguments and results carry ``onnx.name``, and so do
@@ -50,11 +53,14 @@ def import_model(
         node. Operations that only computed shapes are left out.
 
     Raises:
-        CompileError: the file or model is unusable, has dynamic extents, or needs what is not supported.
+        CompileError: the file or model is unusable, has dynamic extents, or needs what is not supported; or it has no
+            such inputs and outputs as `updates` names.
     """
     model = load_model(path_or_model, shapes, file_name, constants, expand_functions)
     with context or make_context(), onnx_location(model.graph.name or ENTRY, model.file_name):
-        return GraphImporter(model).run()
+        module = GraphImporter(model).run()
+        note_updates(module.body.operations[0].operation, updates or {})
+        return module
 
 
 class GraphImporter:

@@ -253,7 +253,8 @@ class Kept:
 
 def read_kept(module: Any) -> list[Kept]:
     """Buffers whose content outlives a run of the program, in the order of the program."""
-    operations = [op.operation for f in module.body.operations for op in f.operation.regions[0].blocks[0].operations]
+    blocks = [block for f in module.body.operations for region in f.operation.regions for block in region.blocks]
+    operations = [op.operation for block in blocks for op in block.operations]
     kept = [operation for operation in operations if operation.name == "mncore.kept"]
     if not kept:
         return []

@@ -15,12 +15,14 @@ from itertools import chain
 from typing import Any, ClassVar
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.modules import take_over
 from mnc.core.nesting_pass import NestingPass, inherited, run_nested
 from mnc.core.recording import choose_attempt, compared, unrecorded
+from mnc.lowering.linalg_to_spmd.layout_attributes import note_preferences
 from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
 from mnc.mncore_backend.codegen.scheduling import TooLongError
 from mnc.mncore_backend.placement.preferences import NEXT, TOGETHER, Preference
-from mnc.mncore_backend.shortest.modules import largest_tensor, note_preferences, take_over
+from mnc.mncore_backend.shortest.largest_tensor import largest_tensor
 from mnc.mncore_backend.shortest.trials import (
     DECISION,
     PREFERENCES,

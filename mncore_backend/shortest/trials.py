@@ -11,6 +11,7 @@ from typing import Any
 from mnc.core import events
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
+from mnc.core.modules import copy_module
 from mnc.core.nesting_pass import run_nested
 from mnc.core.recording import begin_attempt, compared, position, resume_attempt, rewind, share_attempts
 from mnc.lowering.linalg_to_spmd.layout_attributes import PRICE
@@ -19,7 +20,6 @@ from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
 from mnc.mncore_backend.codegen.emit import emit_module
 from mnc.mncore_backend.codegen.report.cost import cost_of
 from mnc.mncore_backend.placement.preferences import Preference
-from mnc.mncore_backend.shortest.modules import copy_module
 
 PREFERENCES: tuple[Preference, ...] = typing.get_args(Preference)
 """In the order in which they are changed: the first gains most."""

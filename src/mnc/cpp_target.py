@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from mnc.compiler import dump
 from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.core.files import whole_file
@@ -22,6 +21,7 @@ from mnc.lowering.cpp import CppParameter, CppSource, print_cpp
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.options import Options
 from mnc.registry import pass_table
+from mnc.stage_dumps import dump
 from mnc.stages import stage_pipeline
 
 CPP = (

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mnc.core.bindings import ir
 from mnc.core.context import make_context
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.pose_placement import Poser
@@ -12,7 +11,7 @@ from mnc.mncore_backend.placement.candidates.problem import half_memory
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.shortest.trials import DECISION
 from mnc.options import Options
-from mnc.stages import FIRST_COMPARED, STAGES, Pipeline, stage_pipeline
+from mnc.stages import FIRST_REPEATED, STAGES, Pipeline, stage_pipeline
 
 
 def problem_of_model(model: Any, options: Options, shapes: Mapping[str, Any] | None = None) -> Problem:
@@ -27,11 +26,11 @@ def problem_of_model(model: Any, options: Options, shapes: Mapping[str, Any] | N
         CompileError: the model cannot be compiled so far.
     """
     module = import_model(model, make_context(), shapes={**options.shapes, **(shapes or {})})
-    for stage in list(STAGES)[: list(STAGES).index(FIRST_COMPARED)]:
+    for stage in list(STAGES)[: list(STAGES).index(FIRST_REPEATED)]:
         stage_pipeline(stage, options).run(module)
-    entries = stage_pipeline(FIRST_COMPARED, options).entries
+    entries = stage_pipeline(FIRST_REPEATED, options).entries
     before = [entry.name for entry in entries].index(DECISION)
     Pipeline(tuple(entries[:before])).run(module)
-    with module.context, ir.Location.unknown():
+    with module.context:
         (function,) = (op.operation for op in module.body.operations if op.operation.name == "func.func")
         return Poser(options.precision, Homes({})).pose(function, half_memory())

@@ -1,19 +1,79 @@
-"""Scheduled modules -> programs: one, one of several layers, or several in a row."""
+"""Scheduled modules -> programs: one, one of several layers, or several in a row; and what belongs to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mnc.core.bindings import ir
-from mnc.core.diagnostics import NODE_SEPARATOR
+from mnc.core.context import error_at
+from mnc.core.diagnostics import NODE_SEPARATOR, CompileError
+from mnc.core.modules import parts_of
+from mnc.dialects.mncore.target import machine_of
 from mnc.dialects.mncore.trips import NODES, WEIGHTS
 from mnc.executable import Executable, HostTensor
+from mnc.lowering.linalg_to_spmd.layout_attributes import preferences_of
 from mnc.lowering.linalg_to_spmd.numbered_weights import NumberedWeights
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.codegen.emit import emit_unit, line_nodes
-from mnc.mncore_backend.codegen.program_ir import Image, read_attribute, read_images, read_trips, read_unit
+from mnc.mncore_backend.codegen.add_companions import INITIALISE, MAIN, READ_BACK
+from mnc.mncore_backend.codegen.emit import emit_module, emit_unit, line_nodes
+from mnc.mncore_backend.codegen.program_ir import (
+    Image,
+    read_attribute,
+    read_images,
+    read_kept,
+    read_trips,
+    read_unit,
+)
+from mnc.mncore_backend.codegen.report.ideal import Ideal
 from mnc.mncore_backend.codegen.trips import Trips, check_dram, gap, shifted
-from mnc.mncore_backend.target import chip
+from mnc.mncore_backend.target import chip, use
+from mnc.passes.graph.count_work import WORK
+
+COMPANIONS = INITIALISE, READ_BACK
+
+
+def to_executable(module: Any) -> Executable:
+    """Program text and host tensors of a module that went through all stages; with the programs that fill and empty
+    what it keeps in local memory. Raises CompileError for modules of earlier stages."""
+    with use(machine_of(module) or chip()):
+        parts = parts_of(module)
+        companions = {name: _program(parts.pop(name)) for name in COMPANIONS if name in parts}
+        if not parts and read_kept(module):
+            hint = "put add-companions behind verify-schedule, as in docs/pipeline.md"
+            raise error_at(module.operation, "keeps values in local memory, and nothing fills it", hint=hint)
+        noted: dict[str, Any] = {**companions, "preferences": preferences_of(module), "ideal": _ideal(module)}
+        return replace(_program(module, list(parts.values())), **noted)
+
+
+def program_text(module: Any, name: str = MAIN) -> str:
+    """The text of a scheduled module: of the program itself, with all parts that it is made of, or of a companion.
+
+    Raises:
+        CompileError: there is no such companion, or the module is of an earlier stage.
+    """
+    with use(machine_of(module) or chip()):
+        parts = parts_of(module)
+        companions = {own: parts.pop(own) for own in COMPANIONS if own in parts}
+        if name in companions:
+            return emit_module(companions[name])
+        if name != MAIN:
+            message = f"the module has no program '{name}'"
+            raise CompileError(message, hint="only what stays in local memory between runs needs one")
+        return _program(module, list(parts.values())).text if parts else emit_module(module)
+
+
+def _program(module: Any, parts: Sequence[Any] = ()) -> Executable:
+    """The program of a module, or of the parts inside of it, which run one after the other."""
+    found = [program_of(part) for part in parts or [module]]
+    return found[0].program if len(found) == 1 else in_a_row(found)
+
+
+def _ideal(module: Any) -> Ideal | None:
+    """The work of the model that `count-work` noted."""
+    if WORK not in module.operation.attributes:
+        return None
+    noted = ir.DictAttr(module.operation.attributes[WORK])
+    return Ideal(**{name: noted[name].value for name in ("multiply_adds", "compute_cycles", "dram_long_words")})
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from mnc.core import pipeline as core_pipeline
 from mnc.core.pipeline_text import ROOT
+from mnc.mncore_backend.layers.compile_layers import CompileLayers
 from mnc.mncore_backend.shortest.shortest import Shortest
 from mnc.options import Options
 from mnc.registry import pass_table
@@ -63,9 +64,14 @@ values in DRAM where local memory is full."""
 MACHINE = ("select-instructions", "allocate-buffers", "schedule", "verify-schedule")
 """Instructions, addresses, steps; then the text is checked by code that shares nothing with the scheduler."""
 
-FIRST_COMPARED = "spmd"
-"""The first stage for which programs are made in several ways."""
-STAGES = {"graph": GRAPH, "linalg": LINALG, "spmd": SPMD, "affine": AFFINE, "machine": MACHINE}
+COMPANIONS = ("add-companions",)
+"""What goes with the program: those that fill and read what it keeps in local memory."""
+
+FIRST_REPEATED, LAST_REPEATED = "spmd", "machine"
+"""The stages between are one: they run on every part of a model of equal layers, and in several ways."""
+STAGES = {
+    "graph": GRAPH, "linalg": LINALG, "spmd": SPMD, "affine": AFFINE, "machine": MACHINE, "companions": COMPANIONS
+}  # fmt: skip
 
 
 class Pipeline(core_pipeline.Pipeline):
@@ -102,17 +108,27 @@ def _parsed(elements: str) -> Pipeline:
     return Pipeline.parse(f"builtin.module({elements})") if elements else Pipeline()
 
 
-def stages_of(options: Options | None = None) -> dict[str, Pipeline]:
-    """The pipelines that run one after the other, by name. From `FIRST_COMPARED` on the stages are one, if it is open
-    what layouts prefer: they are inside of `shortest`."""
-    chosen = options or Options()
-    made = {name: stage_pipeline(name, chosen) for name in STAGES}
-    if chosen.prefer is not None:
-        return made
+def repeated() -> list[str]:
+    """Names of the stages from `FIRST_REPEATED` to `LAST_REPEATED`."""
     names = list(STAGES)
-    inside = [made.pop(name) for name in names[names.index(FIRST_COMPARED) :]]
-    compared = Shortest(passes=tuple(entry for own in inside for entry in own.entries))
-    return {**made, f"{FIRST_COMPARED} and later": Pipeline((compared,))}
+    return names[names.index(FIRST_REPEATED) : names.index(LAST_REPEATED) + 1]
+
+
+def stages_of(options: Options | None = None) -> dict[str, Pipeline]:
+    """The pipelines that run one after the other, by name. The repeated stages are inside of `compile-layers`, and
+    there inside of `shortest` if it is open what layouts prefer."""
+    chosen = options or Options()
+    inside = tuple(entry for name in repeated() for entry in stage_pipeline(name, chosen).entries)
+    if chosen.prefer is None:
+        inside = (Shortest(passes=inside),)
+    made: dict[str, Pipeline] = {}
+    for name in STAGES:
+        if name == FIRST_REPEATED:
+            layers = CompileLayers(resident=chosen.resident, passes=inside)
+            made[f"{FIRST_REPEATED} to {LAST_REPEATED}"] = Pipeline((layers,))
+        elif name not in repeated():
+            made[name] = stage_pipeline(name, chosen)
+    return made
 
 
 def default_pipeline(options: Options | None = None) -> Pipeline:

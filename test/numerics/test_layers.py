@@ -6,9 +6,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import mnc
-from mnc import layers
 from mnc.accuracy.probable import error_bounds
-from mnc.lowering.linalg_to_spmd.outline_layers import OutlineLayers
 from mnc.mncore_backend.codegen.trips import gap
 from mnc.reference import evaluate
 
@@ -86,17 +84,15 @@ def two_carried() -> onnx.ModelProto:
     return w.model({"a": [9, 16], "b": [9, 16]}, w.node("Mul", a, b), [9, 16])
 
 
+def in_layers(options: mnc.Options) -> str:
+    """The default pipeline, which looks for layers in short programs, too."""
+    return str(mnc.default_pipeline(options)).replace("compile-layers(", "compile-layers{steps=0 percent=30}(")
+
+
 @pytest.mark.parametrize("make", [perceptron, masked_attention, residual_blocks, two_carried])
-def test_layers(make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(OutlineLayers, "steps", 0)
-    monkeypatch.setattr(OutlineLayers, "percent", 30)
-    monkeypatch.setattr(OutlineLayers.__init__, "__defaults__", (0, 30))
-    done, original = [], layers.compiled_in_layers
-    monkeypatch.setattr("mnc.compiler.compiled_in_layers", lambda *given: done.append(original(*given)) or done[-1])
-    monkeypatch.setenv("MNC_NO_CACHE", "1")
+def test_layers(make) -> None:
     built = make()
-    program = mnc.compile(built, mnc.Options(prefer=()))
-    assert done
+    program = mnc.compile(built, pipeline=in_layers(mnc.Options(prefer=())))
     assert f"nop/{gap()}" in program.text.splitlines()
     inputs = program.random_inputs(seed=5)
     got, want = program.run(inputs), evaluate(built, ["y"], inputs)

@@ -4,7 +4,6 @@ import json
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -12,6 +11,7 @@ import pytest
 
 import mnc
 from mnc.core.diagnostics import CompileError
+from mnc.core.nesting_pass import NestingPass
 
 from .model_files import tiny
 from .running import Shell
@@ -107,21 +107,25 @@ def test_a_module_of_an_earlier_stage_is_no_program(shell: Shell, action: str, s
 
 @pytest.mark.parametrize("end", ["graph-to-linalg", "drop-empty", "distribute", "select-instructions"])
 def test_a_pipeline_cut_short_gives_no_empty_program(end: str) -> None:
-    """Without the search around the passes that it repeats."""
+    """Without the passes around those that they repeat."""
     whole = mnc.default_pipeline()
-    search: Any = whole.entries[-1]
-    passes = (*whole.entries[:-1], *search.passes)
-    cut = passes[: [entry.name for entry in passes].index(end)]
+    passes = [entry for entry in whole.all_entries if not isinstance(entry, NestingPass)]
+    cut = tuple(passes[: [entry.name for entry in passes].index(end)])
     with pytest.raises(CompileError, match="earlier stage"):
         mnc.compile(tiny(), pipeline=replace(whole, entries=cut))
 
 
 def test_a_search_cut_short_has_nothing_to_compare() -> None:
-    whole = mnc.default_pipeline()
-    search: Any = whole.entries[-1]
-    search = replace(search, passes=search.passes[:-2])
+    cut = mnc.default_pipeline().remove("verify-schedule").remove("schedule")
     with pytest.raises(CompileError, match="shortest has no pass 'schedule' inside"):
-        mnc.compile(tiny(), pipeline=replace(whole, entries=(*whole.entries[:-1], search)))
+        mnc.compile(tiny(), pipeline=cut)
+
+
+def test_what_nothing_fills_is_no_program() -> None:
+    cut = mnc.default_pipeline(mnc.Options(resident="state", prefer=())).remove("add-companions")
+    with pytest.raises(CompileError, match="nothing fills it") as raised:
+        mnc.compile(tiny(), pipeline=cut)
+    assert raised.value.hint and "add-companions" in raised.value.hint
 
 
 ASSEMBLY = {

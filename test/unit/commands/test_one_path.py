@@ -34,37 +34,69 @@ def chain(rows: int, columns: int = 24) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
+def layers(rows: int, columns: int, count: int) -> onnx.ModelProto:
+    """Equal layers, and what comes after them."""
+    rng = np.random.default_rng(0)
+    weights = [
+        numpy_helper.from_array(rng.standard_normal((columns, columns)).astype(np.float32) / 5, f"w{i}")
+        for i in range(count)
+    ]
+    nodes, value = [], "x"
+    for i in range(count):
+        nodes.append(helper.make_node("MatMul", [value, f"w{i}"], [f"p{i}"], name=f"product{i}"))
+        nodes.append(helper.make_node("Softmax", [f"p{i}"], [f"s{i}"], axis=0, name=f"softmax{i}"))
+        value = f"s{i}"
+    nodes.append(helper.make_node("Relu", [value], ["y"], name="last"))
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [rows, columns]) for name in "xy")
+    graph = helper.make_graph(nodes, "layers", [x], [y], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
 @pytest.mark.parametrize(
     ("model", "options"),
     [
         (chain(LONG), {}),
         (chain(SHORT), {"precision": "single", "prefer": ("still", "cyclic")}),
         (chain(LONG), {"machine": "small"}),
+        (layers(1024, 128, 12), {}),
+        (layers(1024, 128, 12), {"prefer": ("cyclic",)}),
+        (chain(SHORT), {"resident": "state", "updates": {"x": "y"}}),
     ],
-    ids=["compared", "asked", "small"],
+    ids=["compared", "asked", "small", "layers", "layers asked", "resident"],
 )
 def test_one_path(model: onnx.ModelProto, options: dict[str, Any], shell: Shell) -> None:
     path = shell.directory / "model.onnx"
     onnx.save(model, path)
-    text = mnc.compile(model, mnc.Options(**options)).text
+    program = mnc.compile(model, mnc.Options(**options))
     dumped = mnc.compile(model, mnc.Options(**options, dump_dir=shell.directory / "ir"))
-    assert dumped.text == text
-    assert {file.name for file in (shell.directory / "ir").iterdir()} == set(NAMES)
+    assert dumped.text == program.text and dumped.preferences == program.preferences
+    in_layers = len(model.graph.node) > 20
+    assert {file.name for file in (shell.directory / "ir").iterdir()} == set(IN_LAYERS if in_layers else NAMES)
 
     pipeline = str(mnc.default_pipeline(mnc.Options(**options)))
     asked = ["--machine", options["machine"]] if "machine" in options else []
-    steps = (
-        ("mnc-translate", "--import-onnx", path.name, *asked, "-o", "graph.mlir"),
-        ("mnc-opt", "graph.mlir", f"--pass-pipeline={pipeline}", "-o", "scheduled.mlir"),
-        ("mnc-translate", "--emit-vsm", "scheduled.mlir", "-o", "program.vsm"),
-    )
-    for step in steps:
-        done = shell(*step)
-        assert (done.code, done.err) == (0, "")
-    assert (shell.directory / "program.vsm").read_text() == text
+    updates = [text for pair in options.get("updates", {}).items() for text in ("--update", "=".join(pair))]
+    _done(shell, "mnc-translate", "--import-onnx", path.name, *asked, *updates, "-o", "graph.mlir")
+    _done(shell, "mnc-opt", "graph.mlir", f"--pass-pipeline={pipeline}", "-o", "scheduled.mlir")
+    companions = {"initialise": program.initialise, "read_back": program.read_back}
+    assert all(companions.values()) == ("resident" in options)
+    for name, made in {"main": program, **companions}.items():
+        if made is not None:
+            _done(shell, "mnc-translate", "--emit-vsm", "--program", name, "scheduled.mlir", "-o", "program.vsm")
+            assert (shell.directory / "program.vsm").read_text() == made.text
 
 
-NAMES = ("0-import.mlir", "1-graph.mlir", "2-linalg.mlir", "3-spmd.mlir", "4-affine.mlir", "5-machine.mlir")
+def _done(shell: Shell, *command: str) -> None:
+    done = shell(*command)
+    assert (done.code, done.err) == (0, "")
+
+
+SHARED = ("0-import.mlir", "1-graph.mlir", "2-linalg.mlir", "6-companions.mlir")
+NAMES = (*SHARED, "3-spmd.mlir", "4-affine.mlir", "5-machine.mlir")
+IN_LAYERS = (
+    *SHARED,
+    *(f"{stage}-{part}.mlir" for stage in ("3-spmd", "4-affine", "5-machine") for part in ("before", "layer", "after")),
+)
 
 
 def test_passes_inside_can_be_edited(tmp_path: Path) -> None:

@@ -14,11 +14,13 @@ from mnc.compiler import run_stages
 from mnc.core.bindings import ir
 from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError
+from mnc.core.modules import copy_module
+from mnc.lowering.linalg_to_spmd.layout_attributes import preferences_of
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
 from mnc.mncore_backend.codegen.schedule import Schedule
-from mnc.mncore_backend.shortest.modules import copy_module, largest_tensor, preferences_of
+from mnc.mncore_backend.shortest.largest_tensor import largest_tensor
 from mnc.mncore_backend.shortest.shortest import Shortest, tiny
 from mnc.mncore_backend.shortest.trials import PREFERENCES, PRICE, Compiled, Trials
 from mnc.options import Options, Preference
@@ -56,7 +58,7 @@ def before_layouts(rows: int, options: Options) -> object:
 
 def shortest(**options: int) -> Shortest:
     """The pass as it stands in the default pipeline, with other options."""
-    (found,) = (entry for entry in default_pipeline().entries if isinstance(entry, Shortest))
+    (found,) = (entry for entry in default_pipeline().all_entries if isinstance(entry, Shortest))
     return replace(found, **options)
 
 
@@ -185,7 +187,7 @@ def test_dumps_are_of_the_program_that_is_kept(tmp_path) -> None:  # pyright: ig
     assert preferences_of(module) == ("alike",)
     placed = (tmp_path / "3-spmd.mlir").read_text()
     assert "L1B" in placed and "L2B" not in placed
-    assert len(list(tmp_path.iterdir())) == 6
+    assert len(list(tmp_path.iterdir())) == 7
 
 
 def test_layouts_on_the_command_line() -> None:

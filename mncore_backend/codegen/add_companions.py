@@ -1,53 +1,68 @@
-"""What stays in local memory between runs: who updates whom, and the programs that fill and read those buffers."""
+"""add-companions: beside a program that keeps buffers in local memory, the programs that fill and read them.
 
-from collections.abc import Callable, Mapping, Sequence
+before:  func.func @main() { mncore.kept ...; mncore.statement ... }
+after:   module @main { func.func @main() { mncore.kept ...; mncore.statement ... } }
+         module @initialise { func.func @main() { mncore.statement ... } }
+         module @read_back { func.func @main() { mncore.statement ... } }
+
+`initialise` runs before the first run and fills all buffers from DRAM. `read_back` brings those to DRAM that runs
+update; where no run does, there is none.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mnc.core.bindings import func, ir
-from mnc.core.diagnostics import CompileError
+from mnc.core.context import error_at
+from mnc.core.modules import put_part, wrap
+from mnc.core.nesting_pass import run_nested
+from mnc.core.pass_base import Pass
+from mnc.core.recording import unrecorded
 from mnc.dialects.mncore import Constant, Dl, Resident, Ul
 from mnc.dialects.mncore.attributes import memory_attribute, placement_of
+from mnc.lowering.linalg_to_spmd.keep_resident import ARRANGEMENT, NAME, UPDATED, VALUE
+from mnc.mncore_backend.codegen.allocate_buffers import AllocateBuffers
 from mnc.mncore_backend.codegen.program_ir import Kept, read_kept
-from mnc.passes.autodiff.signature import Signature, find_main
+from mnc.mncore_backend.codegen.schedule import Schedule
+from mnc.mncore_backend.codegen.selection.select import SelectInstructions
+from mnc.mncore_backend.codegen.verify_schedule import VerifySchedule
 
-NAME, UPDATED, VALUE = "onnx.name", "mnc.updated", "value"
-ARRANGEMENT = ("index_map", "padding")
-
-
-def note_updates(module: Any, updates: Mapping[str, str]) -> None:
-    """Note on the arguments of the main function which result is their value in the next run.
-
-    Raises:
-        CompileError: there is no such input or output, or their types differ.
-    """
-    if not updates:
-        return
-    with module.context, ir.Location.unknown():
-        signature = Signature(find_main(module))
-        arguments = dict(zip(signature.argument_names(), signature.block.arguments, strict=True))
-        results = dict(zip(signature.result_names(), signature.results, strict=True))
-        for given, found in updates.items():
-            for name, role, known in ((given, "input", arguments), (found, "output", results)):
-                if name not in known:
-                    message = f"there is no {role} '{name}' that an update could concern"
-                    raise CompileError(message, hint=f"the {role}s are: {', '.join(sorted(known))}")
-            if arguments[given].type != results[found].type:
-                message = f"output '{found}' is {results[found].type}, but input '{given}' is {arguments[given].type}"
-                raise CompileError(message, hint="an update has the type of what it replaces")
-            signature.mark(arguments[given], mnc_updated=ir.StringAttr.get(found))
-        signature.write()
+MAIN, INITIALISE, READ_BACK = "main", "initialise", "read_back"
+"""Names of the modules."""
+COMPILED = SelectInstructions(), AllocateBuffers(), Schedule(), VerifySchedule()
+"""What makes statements of the moves of a companion."""
 
 
-def companion_modules(module: Any) -> dict[str, Any]:
-    """The programs that belong to a scheduled module that keeps buffers: `initialise` and, where runs update some of
-    them, `read_back`; ready for the machine stage."""
-    kept = read_kept(module)
-    if not kept:
-        return {}
-    read = [entry for entry in _first_of_each(kept) if UPDATED in entry.attributes]
-    made = {"initialise": _module(module, kept, kept, _fill)}
-    if read:
-        made["read_back"] = _module(module, kept, read, _empty)
+@dataclass(frozen=True)
+class AddCompanions(Pass):
+    """Add the programs that fill and read what a scheduled program keeps in local memory from run to run."""
+
+    name = "add-companions"
+
+    def run(self, module: Any) -> None:
+        """Put the program and its companions side by side; a module that keeps nothing stays as it is. Raises
+        CompileError where buffers have no addresses yet."""
+        kept = read_kept(module)
+        if not kept:
+            return
+        if any(entry.buffer.memory is None for entry in kept):
+            message = "keeps buffers that have no addresses yet"
+            raise error_at(module.operation, message, hint="run allocate-buffers and schedule first")
+        made = _companions(module, kept)
+        for companion in made.values():
+            with unrecorded():
+                run_nested(COMPILED, companion)
+        wrap(module, MAIN)
+        for name, companion in made.items():
+            put_part(module, name, companion)
+
+
+def _companions(module: Any, kept: Sequence[Kept]) -> dict[str, Any]:
+    """The companions, ready for instructions."""
+    made = {INITIALISE: _module(module, kept, kept, _fill)}
+    if read := [entry for entry in _first_of_each(kept) if UPDATED in entry.attributes]:
+        made[READ_BACK] = _module(module, kept, read, _empty)
     return made
 
 
@@ -68,7 +83,7 @@ def _dram_type(entry: Kept) -> Any:
 
 def _resident(entry: Kept) -> Any:
     made = Resident(entry.type)
-    assert entry.buffer.memory is not None  # allocated before
+    assert entry.buffer.memory is not None  # as `run` has seen
     added = {
         NAME: entry.attributes[NAME],
         "memory": ir.StringAttr.get(entry.buffer.memory.name),
@@ -114,6 +129,3 @@ def _fill(entry: Kept, buffer: Any, source: Any) -> None:
 
 def _empty(entry: Kept, buffer: Any, target: Any) -> None:
     Ul(buffer, target)
-
-
-__all__ = ["companion_modules", "note_updates"]

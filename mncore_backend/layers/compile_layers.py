@@ -1,0 +1,108 @@
+"""compile-layers: a model of equal layers is compiled in three parts, of which the layer is one, whatever their number.
+
+before:  func.func @main(%x) { %1 = layer(%x, %w0); %2 = layer(%1, %w1); ... %12 = layer(%11, %w11); return %12 }
+after:   module @before { statements }, module @layer { statements of one trip, 12 trips }, module @after { statements }
+
+The passes inside, as compile-layers(drop-empty,...,verify-schedule), run on each of the parts that `outline-layers`
+makes: first on the layer, so that what layers hand to each other stays in local memory; then on what comes before and
+after it, which leave it there and find it there. A model that is no row of layers, or whose parts cannot hand over what
+they should, goes through the passes as a whole.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal
+
+from mnc.core import events
+from mnc.core.diagnostics import CompileError
+from mnc.core.explanation import explain
+from mnc.core.modules import copy_module, parts_of, put_part, take_over, take_parts
+from mnc.core.nesting_pass import NestingPass, inherited, run_nested
+from mnc.core.recording import unrecorded
+from mnc.lowering.linalg_to_spmd.layout_attributes import note_preferences, preferences_of
+from mnc.lowering.linalg_to_spmd.outline_layers import AFTER, BEFORE, LAYER, OutlineLayers
+from mnc.mncore_backend.codegen.program_ir import read_kept
+from mnc.mncore_backend.layers.hand_overs import note_homes, note_tables
+
+NEEDED = ("keep-resident", "hand-over")
+"""Passes without which parts do not meet in local memory."""
+RESIDENCY = ("resident", "what")
+"""How passes call the option that says what stays in local memory."""
+
+
+@dataclass(frozen=True)
+class CompileLayers(NestingPass):
+    """Run passes on a model of equal layers in three parts, with one layer for all; on other models as they are.
+
+    ``steps`` and ``percent`` are those of `outline-layers`. Programs that keep something in local memory from run to
+    run, as ``resident`` says, are compiled as a whole.
+    """
+
+    name: ClassVar[str] = "compile-layers"
+    resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
+    steps: int = OutlineLayers.steps
+    percent: int = OutlineLayers.percent
+
+    def run(self, module: Any) -> None:
+        """Replace the module by what the passes inside make of it, or of its parts. Raises CompileError as they do with
+        the whole."""
+        if not self._ran_on_parts(module):
+            run_nested(self.passes, module, is_observed=True)
+
+    def _ran_on_parts(self, module: Any) -> bool:
+        """Compile a module in parts, if it has layers and the parts can be; otherwise leave it as it is."""
+        if self.resident != "nothing" or parts_of(module):
+            return False
+        split = copy_module(module)
+        run_nested((OutlineLayers(self.steps, self.percent),), split)
+        if not parts_of(split):
+            return False
+        again = copy_module(split) if inherited().observers else None
+        try:
+            with events.span("stage", "layers"):
+                self._compile(split)
+        except CompileError as error:
+            explain(self.name, module.operation, error.message)
+            return False
+        if again is not None:  # it is known that this leads to the result
+            with unrecorded():  # as it was recorded before
+                self._compile(again, is_observed=True)
+            split = again
+        take_over(module, split)
+        if preferences := preferences_of(parts_of(module)[LAYER]):
+            note_preferences(module, preferences)
+        return True
+
+    def _compile(self, split: Any, *, is_observed: bool = False) -> None:
+        """Run the passes on the parts of a module. Raises CompileError as they do, and where parts cannot hand over
+        what they should."""
+        if missing := set(NEEDED) - _names(self.passes):
+            message = f"{self.name} has no pass '{min(missing)}' inside, so parts cannot hand over anything"
+            raise CompileError(message, hint="put it behind distribute, as in docs/pipeline.md")
+        parts = take_parts(split)
+        run_nested(_keeping_updates(self.passes), parts[LAYER], is_observed=is_observed)  # what is recorded is of it
+        kept = read_kept(parts[LAYER])
+        note_tables(parts[BEFORE], kept)
+        with unrecorded():
+            for name, attribute in ((BEFORE, "res_attrs"), (AFTER, "arg_attrs")):
+                note_homes(parts[name], attribute, kept)
+                run_nested(self.passes, parts[name], is_observed=is_observed)
+        for name in (BEFORE, LAYER, AFTER):
+            put_part(split, name, parts[name])
+
+
+def _names(passes: Iterable[Any]) -> set[str]:
+    """Names of passes and of those inside of them."""
+    return {name for entry in passes for name in (entry.name, *_names(getattr(entry, "passes", ())))}
+
+
+def _keeping_updates(passes: Iterable[Any]) -> tuple[Any, ...]:
+    """Passes, with the option that what a result updates stays in local memory."""
+
+    def changed(entry: Any) -> Any:
+        options: dict[str, Any] = {field.name: "updates" for field in fields(entry) if field.name in RESIDENCY}
+        if isinstance(entry, NestingPass):
+            options["passes"] = _keeping_updates(entry.passes)
+        return replace(entry, **options)
+
+    return tuple(changed(entry) for entry in passes)
