@@ -1,6 +1,5 @@
 """One optimizer step as one program: forward, loss, backward and update, compiled from a forward model."""
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.core.context import make_context
+from mnc.core.modules import module_bytes, module_from_bytes
 from mnc.executable import Executable
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.options import Options
@@ -45,27 +45,13 @@ class TrainingStep:
 
     def module(self) -> Any:
         """A fresh copy of the step in the graph dialect."""
-        return parse_module(self.bytecode)
+        return module_from_bytes(self.bytecode)
 
     def compile(self, options: Options | None = None) -> Executable:
         """The program for the chip: batch, labels and state in; loss and next state out."""
         from mnc.cached_compilation import compile_module
 
         return compile_module(self.module(), options or Options())
-
-
-def parse_module(bytecode: bytes) -> Any:
-    """Module in a context of its own, which it keeps alive."""
-    context = make_context()
-    with context, ir.Location.unknown():
-        return ir.Module.parse(bytecode)
-
-
-def module_bytes(module: Any) -> bytes:
-    """The inverse of `parse_module`."""
-    buffer = io.BytesIO()
-    module.operation.write_bytecode(buffer)
-    return buffer.getvalue()
 
 
 def training_step(

@@ -1,6 +1,15 @@
-"""Imports flow one way: core and the plain leaves < dialects < passes, lowering < backend < front door < tools."""
+"""Imports flow one way: core and the plain leaves < dialects < passes, lowering < backend < front door < tools.
+
+The front door reads modules, for reports and programs, and builds none: what makes or changes IR is a pass."""
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from mnc.core.bindings import ir
 
 from .tree import PACKAGES, Source, sources
 
@@ -108,9 +117,6 @@ def test_only_the_bindings_import_the_wheel() -> None:
 @pytest.mark.parametrize("module", ["dialects.graph", "mncore_backend.layout", "tools", ""])
 def test_the_rule_refuses_an_upward_import(module: str) -> None:
     """The rule itself: a made-up module of each level that imports one level up, or by its bare name, is refused."""
-    import ast
-    from pathlib import Path
-
     upward = {
         "dialects.graph": "mnc.passes.graph.matching",
         "mncore_backend.layout": "mnc.core.bindings",
@@ -118,3 +124,73 @@ def test_the_rule_refuses_an_upward_import(module: str) -> None:
     }
     text = f"import {upward[module]}" if module in upward else "import dialects"
     assert len(_violations(Source(Path("made_up.py"), module, ast.parse(text)))) == 1
+
+
+BUILDERS = ("InsertionPoint", "Location", "Operation")
+"""What of the MLIR wheel is there for building; attributes and types are built by functions that begin with `MAKES`."""
+MAKES = ("get", "create", "parse", "build", "clone", "from_")
+WRITERS = ("copy_module", "note_updates", "note_preferences", "put_part", "take_over", "take_parts", "wrap")
+"""Functions of other folders that change modules; passes and the importer call them. `name_machine` is none of them:
+the front door says what a module is compiled for, as `--machine` of the commands does."""
+
+
+def _built(source: Source) -> Iterator[str]:
+    """Where a module imports something that builds IR, builds it, or writes an attribute."""
+    for line, name in source.imports():
+        owner, _, last = name.rpartition(".")
+        if owner == "mnc.core.bindings" and last != "ir":
+            yield f"{source.path}:{line}: imports the builders of '{last}'"
+        elif owner.startswith("mnc.") and (last in WRITERS or _is_operation(owner, last)):
+            yield f"{source.path}:{line}: imports '{last}', which builds IR"
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "ir":
+            if node.attr in BUILDERS:
+                yield f"{source.path}:{node.lineno}: uses ir.{node.attr}"
+        elif isinstance(node, ast.Attribute) and node.attr.startswith(MAKES) and _is_of_ir(node.value):
+            yield f"{source.path}:{node.lineno}: calls {ast.unparse(node)}"
+        elif isinstance(node, ast.Subscript) and _is_written_attribute(node):
+            yield f"{source.path}:{node.lineno}: writes {ast.unparse(node)}"
+
+
+def _is_operation(module: str, name: str) -> bool:
+    """Whether a name of a module is the class of an operation, whose call builds one."""
+    if not module.startswith("mnc.dialects"):
+        return False
+    found = getattr(importlib.import_module(module), name, None)
+    return isinstance(found, type) and issubclass(found, ir.OpView)
+
+
+def _is_of_ir(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "ir"
+
+
+def _is_written_attribute(node: ast.Subscript) -> bool:
+    """Whether this is ``operation.attributes[name]`` where it gets a value or is deleted."""
+    is_attribute = isinstance(node.value, ast.Attribute) and node.value.attr == "attributes"
+    return is_attribute and isinstance(node.ctx, ast.Store | ast.Del)
+
+
+FRONT_DOOR = [source for source in sources() if part_of(source.module) == ""]
+
+
+@pytest.mark.parametrize("source", FRONT_DOOR, ids=lambda source: source.module or "mnc")
+def test_the_front_door_builds_no_ir(source: Source) -> None:
+    assert not list(_built(source))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from mnc.core.bindings import func, ir",
+        "from mnc.core.bindings import ir\nmodule = ir.Module.create()",
+        "from mnc.core.bindings import ir\nmodule = ir.Module.parse(text)",
+        "from mnc.core.bindings import ir\nname = ir.StringAttr.get(text)",
+        "from mnc.core.bindings import ir\nwith ir.InsertionPoint(block): pass",
+        "from mnc.dialects.mncore import Dl",
+        "from mnc.core.modules import take_over",
+        "function.attributes[name] = value",
+        "del function.operation.attributes[name]",
+    ],
+)
+def test_what_builds_ir_is_refused_in_the_front_door(text: str) -> None:
+    assert len(list(_built(Source(Path("made_up.py"), "compiler", ast.parse(text))))) == 1
