@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mnc.core.bindings import ir
-from mnc.core.both import share_out
+from mnc.core.both import both, share_out
 from mnc.core.diagnostics import node_name
 from mnc.core.pass_base import Pass
 from mnc.core.recording import TRACES, current_recording, note, wants_trace
@@ -158,7 +158,7 @@ def _solutions(
             return found
     mixed = [policy_of(names)] if names else [policy_of(own) for own in MIXED]
     pure = [] if names else [policy_of(own) for own in PURE]
-    found = solutions(problem, mixed, pure, pinned, _plan_ahead, traces)[0], traces
+    found = solutions(problem, mixed, pure, pinned, _plan_ahead, traces, both)[0], traces
     _known[:] = [*_known[1 - REMEMBERED :], (key, found)]
     return found
 

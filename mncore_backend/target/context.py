@@ -41,15 +41,24 @@ def cached_per_machine(maxsize: int | None = None) -> Callable[[Callable[P, R]],
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         caches: dict[Machine, Callable[..., R]] = {}
+        by_identity: dict[int, Callable[..., R]] = {}  # a machine in `caches` is not freed; its hash takes long
 
         @wraps(function)
         def cached(*args: P.args, **kwargs: P.kwargs) -> R:
-            own = caches.get(chip())
+            machine = chip()
+            own = by_identity.get(id(machine))
             if own is None:
-                own = caches[chip()] = lru_cache(maxsize)(function)
+                own = caches.get(machine)
+                if own is None:
+                    own = caches[machine] = lru_cache(maxsize)(function)
+                    by_identity[id(machine)] = own
             return own(*args, **kwargs)
 
-        cached.cache_clear = caches.clear  # pyright: ignore[reportAttributeAccessIssue]
+        def clear() -> None:
+            by_identity.clear()
+            caches.clear()
+
+        cached.cache_clear = clear  # pyright: ignore[reportAttributeAccessIssue]
         return cached
 
     return decorate

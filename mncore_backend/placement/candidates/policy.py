@@ -37,6 +37,13 @@ class Policy:
 
 
 PLAIN = Policy()
+
+
+def of_contractions(policy: Policy) -> Policy:
+    """The part of a policy that the plans of a product depend on. Policies that agree in it share those plans."""
+    return Policy(contraction_axes=policy.contraction_axes, cyclic=policy.cyclic)
+
+
 _WORK = 0.3
 
 

@@ -6,7 +6,6 @@ ResNet, part of a MobileNet), where it is off by a factor of 1.8 in the root mea
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Literal
 
 Kind = Literal[
@@ -18,23 +17,21 @@ windows; work: element-wise; rearranged: slices, and what is chosen by indices; 
 
 Weights = Mapping[Kind, float]
 
-WEIGHTS: Weights = MappingProxyType(
-    {
-        "kernel": 1.45,
-        "second": 0.05,
-        "sums": 0.5,
-        "arrival": 0.1,
-        "fetched": 0.85,
-        "moves": 0.8,
-        "halos": 1.0,
-        "work": 1.8,
-        "rearranged": 0.25,
-        "stored": 0.5,
-    }
-)
-ALIKE: Weights = MappingProxyType(dict.fromkeys(WEIGHTS, 1.0))
+WEIGHTS: Weights = {
+    "kernel": 1.45,
+    "second": 0.05,
+    "sums": 0.5,
+    "arrival": 0.1,
+    "fetched": 0.85,
+    "moves": 0.8,
+    "halos": 1.0,
+    "work": 1.8,
+    "rearranged": 0.25,
+    "stored": 0.5,
+}
+ALIKE: Weights = dict.fromkeys(WEIGHTS, 1.0)
 """As if nothing overlapped."""
-STILL: Weights = MappingProxyType({**WEIGHTS, **{kind: 2 * WEIGHTS[kind] for kind in ("moves", "halos", "sums")}})
+STILL: Weights = {**WEIGHTS, **{kind: 2 * WEIGHTS[kind] for kind in ("moves", "halos", "sums")}}
 """As if everything waited for movements."""
 ALL: tuple[Weights, ...] = WEIGHTS, ALIKE, STILL
 """What searches go by, one after the other: no weights are right for all programs, and each finds other solutions."""

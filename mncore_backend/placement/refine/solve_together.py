@@ -8,6 +8,7 @@ longer than all the rest.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from math import inf
 
 from mnc.mncore_backend.placement.candidates.policy import Policy, Preference
@@ -45,8 +46,19 @@ PLANNED = 4
 """Solutions at most whose movements are all planned, of all that searches found."""
 AT_A_TIME = 0.4
 """Part of the movements of a solution, by rough steps, that is planned before it is asked again whether to go on."""
+WORTHWHILE = 30
+"""Operations of a problem from which two processes gain time."""
 CLOSE = 1.15
 """Factor of the least duration by rough prices from which on a solution is not planned."""
+
+Both = Callable[[Callable[[], list[State]], Callable[[], list[State]]], tuple[list[State], list[State]]]
+"""Does two pieces of work, in two processes perhaps."""
+
+
+def _in_turn(
+    first: Callable[[], list[State]], second: Callable[[], list[State]]
+) -> tuple[list[State], list[State]]:
+    return first(), second()
 
 
 def solutions(
@@ -56,10 +68,12 @@ def solutions(
     pinned: Pinned | None = None,
     plan: Plan = list,
     traces: Traces | None = None,
+    both: Both = _in_turn,
 ) -> tuple[list[State], Movements]:
     """States in which every operation has a place, the one that takes least time first. Operations choose among the
     `mixed` policies, or all follow one of the `pure` ones. `plan` plans movements ahead, in several processes perhaps;
-    `traces` keep what was compared. With the states come the prices of movements that are known by the end."""
+    `both` does the same for searches, unless `traces` keep what was compared. With the states come the prices of
+    movements that are known by the end."""
 
     counted: Counted = {}
 
@@ -73,7 +87,9 @@ def solutions(
         return sorted(found, key=lambda state: state.price)
 
     rough, movements = Movements(), Movements(hope=HOPE)
-    found = [state for weights in ALL for state in search(rough, weights)]
+    first, *others = ALL
+    shared = both if traces is None and len(problem.operations) >= WORTHWHILE else _in_turn
+    found = [*chain(*shared(lambda: search(rough, first), lambda: [s for own in others for s in search(rough, own)]))]
     if traces is not None:
         traces.planned = movements.exact
     with_room = [state for state in found if has_room(problem, state)]

@@ -7,6 +7,7 @@ from mnc.mncore_backend.layout import Layout, permute
 from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, Operand
 from mnc.mncore_backend.placement.candidates.contraction import Compared, least_cost, plan_contraction
 from mnc.mncore_backend.placement.candidates.costs import outlook
+from mnc.mncore_backend.placement.candidates.policy import Policy
 from mnc.mncore_backend.placement.candidates.space import scattered
 from mnc.mncore_backend.placement.cost.prices import movement_steps
 from mnc.mncore_backend.placement.problem import Product, Transposition, Use
@@ -20,11 +21,12 @@ Decide = Callable[[int, Sequence[ContractionPlan]], int]
 @dataclass(frozen=True)
 class Products:
     """The rules for products. `decide` may take another plan than the cheapest; with `compare` the plans that were
-    compared are kept, which takes longer."""
+    compared are kept, which takes longer. `policy`: what contractions follow instead of the policy of the rules."""
 
     rules: Rules
     decide: Decide = lambda _, __: 0
     compare: bool = False
+    policy: Policy | None = None
     _known: dict[tuple[int | Layout | None, ...], Contraction] = field(default_factory=dict, repr=False, compare=False)
 
     def place(self, state: State, number: int, op: Product) -> None:
@@ -54,7 +56,7 @@ class Products:
                 left=self._factor(op.contraction.left, op.left, left),
                 right=self._factor(op.contraction.right, op.right, right),
                 home=home,
-                policy=self.rules.policy,
+                policy=self.policy or self.rules.policy,
             )
         return self._known[key]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, Digits, source_layout
-from mnc.mncore_backend.placement.candidates.policy import Policy
+from mnc.mncore_backend.placement.candidates.policy import Policy, of_contractions
 from mnc.mncore_backend.placement.candidates.space import scattered
 from mnc.mncore_backend.placement.cost.ahead import Ahead
 from mnc.mncore_backend.placement.cost.movements import Movements
@@ -63,7 +63,10 @@ class Search:
     counted: Counted | None = None
 
     def __post_init__(self) -> None:
-        self._products = {own: Products(Rules(self.problem, own, self.movements)) for own in self.policies}
+        self._products = {
+            own: Products(Rules(self.problem, own, self.movements), policy=of_contractions(own))
+            for own in self.policies
+        }
         self.followed = list(self._products.values())
         self.width = WIDTH
         self._prices = ProductPrices(self.movements, self.weights, self.counted)
@@ -142,10 +145,9 @@ class Search:
         self, products: Products, state: State, number: int, op: Product, seen: set[object], count: int
     ) -> Iterator[Way]:
         known = products.known(state, op)
-        kind = known.policy.contraction_axes, known.policy.cyclic
-        if kind in seen:
+        if known.policy in seen:
             return
-        seen.add(kind)
+        seen.add(known.policy)
         plans = self._plans(number, op, known)
         for i, priced in enumerate(plans[:count]):
             take = partial(_take, products, number=number, op=op, priced=priced, among=plans)
@@ -173,7 +175,7 @@ class Search:
         if not isinstance(op, Product):
             return []
         known = (products.known(state, op) for products in self.followed)
-        kinds = {(own.policy.contraction_axes, own.policy.cyclic): own for own in known}
+        kinds = {own.policy: own for own in known}
         return [plan for own in kinds.values() for plan in self._prices.plans(own)]
 
     def _plans(self, number: int, op: Product, known: Contraction) -> list[PricedPlan]:

@@ -1,7 +1,8 @@
 """What has been decided so far, at one point of a search."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.placement.candidates.contraction import Compared
@@ -31,6 +32,13 @@ class Placed:
 Paid = tuple[int, Kind, float, Movement | None, "Paid"] | None
 
 
+def _entries(paid: Paid) -> Iterator[tuple[int, Kind, float, Movement | None, Paid]]:
+    """What was paid, the last first."""
+    while paid is not None:
+        yield paid
+        paid = paid[4]
+
+
 @dataclass
 class State:
     """Places by number of tensor and operation. Tensors without one are in DRAM and can arrive in any layout.
@@ -57,6 +65,16 @@ class State:
     paid: Paid = None
     weights: Weights = field(default_factory=lambda: WEIGHTS)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is written of it: `paid` as a list, since it is nested deeper than writing may go."""
+        return {**self.__dict__, "paid": [entry[:4] for entry in _entries(self.paid)]}
+
+    def __setstate__(self, written: dict[str, Any]) -> None:
+        self.__dict__.update(written)
+        self.paid = None
+        for entry in reversed(written["paid"]):
+            self.paid = *entry, self.paid
+
     def copy(self) -> "State":
         """A state that can go another way."""
         return replace(
@@ -81,19 +99,13 @@ class State:
     @property
     def movements(self) -> list[Movement]:
         """What is moved on the chip."""
-        found: dict[Movement, None] = {}
-        entry = self.paid
-        while entry is not None:
-            _, _, _, movement, entry = entry
-            if movement is not None:
-                found[movement] = None
-        return list(found)
+        moved = (movement for _, _, _, movement, _ in _entries(self.paid) if movement is not None)
+        return list(dict.fromkeys(moved))
 
     def price_at(self, exact: Mapping[Movement, Resources]) -> float:
         """The price where movements take so much."""
-        total, entry = 0.0, self.paid
-        while entry is not None:
-            _, kind, steps, movement, entry = entry
+        total = 0.0
+        for _, kind, steps, movement, _ in _entries(self.paid):
             total += self.weights[kind] * (steps if movement is None else exact[movement].total)
         return total
 
@@ -101,9 +113,7 @@ class State:
     def bill(self) -> dict[int, dict[Kind, float]]:
         """Steps by operation and kind."""
         found: dict[int, dict[Kind, float]] = {}
-        entry = self.paid
-        while entry is not None:
-            number, kind, steps, _, entry = entry
+        for number, kind, steps, _, _ in _entries(self.paid):
             own = found.setdefault(number, {})
             own[kind] = own.get(kind, 0.0) + steps
         return found

@@ -1,5 +1,7 @@
 """The search over placements: against all combinations, and what its states keep."""
 
+import pickle
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from math import inf
@@ -164,3 +166,31 @@ def test_the_shortest_solution_need_not_be_the_cheapest() -> None:
         patch.setattr(solve_together_module, "CLOSE", 0.0)
         dearest = solutions(problem, rules, [*rules, policy_of(("alike",))])[0][0]
     assert dearest.price > solutions(problem, rules, [*rules, policy_of(("alike",))])[0][0].price
+
+
+def test_searches_in_another_process_find_the_same() -> None:
+    """What they find is written and read, as what comes from another process is."""
+    problem, rules = chain(64, [64, 130, 17] * 5), [PLAIN, policy_of(("cyclic",))]
+    assert len(problem.operations) < solve_together_module.WORTHWHILE
+    asked = []
+
+    def apart(first: Callable[[], list[State]], second: Callable[[], list[State]]) -> tuple[list[State], list[State]]:
+        asked.append(True)
+        return first(), pickle.loads(pickle.dumps(second()))
+
+    here = solutions(problem, rules, both=apart)[0]
+    assert not asked  # of a few operations nobody gains time
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solve_together_module, "WORTHWHILE", 0)
+        there = solutions(problem, rules, both=apart)[0]
+    assert asked
+    assert [(own.placed, own.price, own.bill) for own in there] == [(own.placed, own.price, own.bill) for own in here]
+
+
+def test_a_long_bill_can_be_written() -> None:
+    state = State()
+    for number in range(5000):
+        state.current = number
+        state.pay("moves", number)
+    again = pickle.loads(pickle.dumps(state))
+    assert again.bill == state.bill and again.price == state.price
