@@ -46,7 +46,7 @@ PLANNED = 4
 """Solutions at most whose movements are all planned, of all that searches found."""
 AT_A_TIME = 0.4
 """Part of the movements of a solution, by rough steps, that is planned before it is asked again whether to go on."""
-WORTHWHILE = 30
+WORTHWHILE = 24
 """Operations of a problem from which two processes gain time."""
 CLOSE = 1.15
 """Factor of the least duration by rough prices from which on a solution is not planned."""

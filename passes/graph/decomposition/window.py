@@ -1,4 +1,6 @@
-"""Pooling over less: only the elements that windows touch; maxima over one dimension after the other."""
+"""Pooling over less: only the elements that windows touch; maxima over one dimension after the other. One window over
+all elements becomes a reduction: its parts are folded where they are. Tiles of windows are brought together first.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,6 +30,16 @@ class _Window:
     def common(self) -> int:
         """All elements of all windows lie this far apart, counted from the first."""
         return math.gcd(self.stride, self.dilation)
+
+    @property
+    def is_whole(self) -> bool:
+        """There is one window, and it holds every element."""
+        return self.result == 1 == self.dilation and self.kernel >= self.low + self.extent
+
+    @property
+    def is_trivial(self) -> bool:
+        """Every element is a window."""
+        return self.kernel == self.stride == 1 and self.result == self.extent
 
     def thinned(self) -> "tuple[int, _Window]":
         """First element that counts, and the window over every `common`-th element from there on."""
@@ -78,6 +90,23 @@ def _thinned(op: Any, windows: Sequence[_Window]) -> list[ir.Value] | Refusal:
     return [_pooled(op, x, thin, False)]
 
 
+_FOLDS = {("max", None): "max", ("average", None): "mean", ("lp", 1): "l1", ("lp", 2): "l2"}
+"""The reduction that does what a pooling does, by its kind and the exponent of a norm."""
+
+
+def _whole(op: Any, windows: Sequence[_Window]) -> list[ir.Value] | None:
+    """``pool(x)`` -> ``reduce(x)`` where windows hold all elements of some dimensions, and one of every other."""
+    attributes = op.operation.attributes
+    kind = ir.StringAttr(attributes["kind"]).value
+    fold = _FOLDS.get((kind, ir.IntegerAttr(attributes["p"]).value if kind == "lp" else None))
+    if kind == "average" and flag(op, "count_include_pad") and any(w.kernel > w.extent for w in windows):
+        return None
+    axes = [2 + i for i, window in enumerate(windows) if window.is_whole]
+    if fold is None or not axes or not all(window.is_whole or window.is_trivial for window in windows):
+        return None
+    return [value("reduce", op.operation.operands[0], kind=fold, axes=axes, keepdims=True)]
+
+
 _GAIN = 2
 """How many times fewer elements must be read for another pass over the data."""
 
@@ -100,8 +129,10 @@ def _one_by_one(op: Any, windows: Sequence[_Window]) -> list[ir.Value] | None:
 
 
 def pool(op: Any) -> list[ir.Value] | Refusal | None:
-    """Fewer elements, then fewer at once."""
+    """A reduction; else fewer elements, then fewer at once."""
     windows = _windows(op)
+    if (whole := _whole(op, windows)) is not None:
+        return whole
     if any(window.common > 1 for window in windows):
         return _thinned(op, windows)
     if ir.StringAttr(op.operation.attributes["kind"]).value == "max":

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -47,6 +48,71 @@ def test_values_stay(case: tuple[tuple[int, ...], str]) -> None:
         (wanted,) = evaluate(module, [x])
         run_passes(module, "decompose")
         (got,) = evaluate(module, [x])
+    np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def _pooling(shape: list[int], kernel: list[int], kind: str, **more: list[int] | bool | int) -> tuple[Any, ...]:
+    """Text of one pooling without padding but for what is given, and data for it."""
+    rank = len(kernel)
+    given = {"strides": [1] * rank, "pads": [0] * 2 * rank, "dilations": [1] * rank, "ceil_mode": False, "p": 2, **more}
+    counts = window(shape, kernel, given["strides"], given["pads"], given["dilations"], given["ceil_mode"])
+    arrays = {"kernel": kernel} | {k: given[k] for k in ("strides", "pads", "dilations")}
+    written = ", ".join(f"{k} = array<i64: {', '.join(map(str, v))}>" for k, v in arrays.items())
+    include = str(given.get("count_include_pad", False)).lower()
+    flags = f"ceil_mode = {str(given['ceil_mode']).lower()}, count_include_pad = {include}, p = {given['p']} : i64"
+    source, target = (f"tensor<{'x'.join(map(str, (2, 3, *s)))}xf32>" for s in (shape, counts))
+    operation = f'"graph.pool"(%x) {{kind = "{kind}", {written}, {flags}}} : ({source}) -> {target}'
+    text = f"func.func @main(%x: {source}) -> {target} {{ %0 = {operation} return %0 : {target} }}"
+    return text, np.random.default_rng(0).standard_normal((2, 3, *shape)).astype(np.float32)
+
+
+def _run(text: str, x: np.ndarray) -> tuple[str, np.ndarray, np.ndarray]:
+    with make_context(["graph"]):
+        module = ir.Module.parse(text)
+        (wanted,) = evaluate(module, [x])
+        run_passes(module, "decompose")
+        (got,) = evaluate(module, [x])
+        return str(module), wanted, got
+
+
+@pytest.mark.parametrize(("kind", "p"), [("max", 2), ("average", 2), ("lp", 1), ("lp", 2)])
+@pytest.mark.parametrize(
+    ("shape", "kernel", "pads"),
+    [
+        ([7, 7], [7, 7], [0, 0, 0, 0]),
+        ([5], [5], [0, 0]),
+        ([4, 6], [4, 1], [0, 0, 0, 0]),
+        ([3, 2, 4], [3, 1, 4], [0] * 6),
+        ([6, 5], [7, 7], [0, 1, 1, 1]),
+    ],
+)
+def test_a_window_over_everything_is_a_reduction(
+    shape: list[int], kernel: list[int], pads: list[int], kind: str, p: int
+) -> None:
+    module, wanted, got = _run(*_pooling(shape, kernel, kind, p=p, pads=pads))
+    assert "graph.reduce" in module and "graph.pool" not in module
+    np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_nan_and_infinity_go_through_the_reduction_as_through_the_pooling() -> None:
+    text, x = _pooling([2, 2], [2, 2], "max")
+    x[0, 0, 0, 0], x[0, 1, 1, 1], x[1, 0] = np.nan, np.inf, -np.inf
+    _, wanted, got = _run(text, x)
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind", "more"),
+    [
+        ([7, 6], "average", {}),  # two windows
+        ([8, 7], "average", {"pads": [1, 0, 0, 0], "count_include_pad": True}),  # an element of padding counts
+        ([7, 7], "lp", {"p": 3}),  # no reduction does that
+        ([4, 7], "max", {"dilations": [2, 1]}),  # every other element
+    ],
+)
+def test_other_windows_are_no_reductions(kernel: list[int], kind: str, more: dict[str, Any]) -> None:
+    module, wanted, got = _run(*_pooling([7, 7], kernel, kind, **more))
+    assert "graph.reduce" not in module or "graph.pool" in module
     np.testing.assert_allclose(got, wanted, rtol=1e-6)
 
 

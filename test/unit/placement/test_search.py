@@ -170,7 +170,7 @@ def test_the_shortest_solution_need_not_be_the_cheapest() -> None:
 
 def test_searches_in_another_process_find_the_same() -> None:
     """What they find is written and read, as what comes from another process is."""
-    problem, rules = chain(64, [64, 130, 17] * 5), [PLAIN, policy_of(("cyclic",))]
+    problem, rules = chain(64, [64, 130, 17] * 3), [PLAIN, policy_of(("cyclic",))]
     assert len(problem.operations) < solve_together_module.WORTHWHILE
     asked = []
 

@@ -41,6 +41,7 @@ ALLOWED = {
     ("lowering.onnx_to_graph.size_limits", 26): "power of two of the elements of a constant that is made",
     ("lowering.onnx_to_graph.size_limits", 27): "power of two of the elements of a computed value",
     ("lowering.onnx_to_graph.size_limits", 34): "power of two of the multiplications of constant work",
+    ("mncore_backend.placement.refine.solve_together", 24): "operations from which two processes gain time",
     ("mncore_backend.placement.candidates.costs", 48): "long words per step of a sum by way of the DRAMs, as measured",
     ("mncore_backend.placement.candidates.streams", 10): "steps at the ends of a kernel",
     ("mncore_backend.placement.candidates.streams", 12): "extents that a search looks at without success",

@@ -185,3 +185,13 @@ func.func @running_sums(%x: tensor<6000xf32>, %y: tensor<60xf32>) -> (tensor<600
   %1 = "graph.cum_sum"(%y) {axis = 0 : i64, exclusive = false, reverse = false} : (tensor<60xf32>) -> tensor<60xf32>
   return %0, %1 : tensor<6000xf32>, tensor<60xf32>
 }
+
+// One window over all elements is a mean, which is folded where its parts are; over less it stays a pooling.
+// CHECK-LABEL: func.func @pooled
+func.func @pooled(%x: tensor<1x8x7x7xf32>) -> (tensor<1x8x1x1xf32>, tensor<1x8x1x2xf32>) {
+  // CHECK: "graph.reduce"(%arg0) {axes = array<i64: 2, 3>, keepdims = true, kind = "sum"}
+  // CHECK: "graph.pool"(%arg0)
+  %0 = "graph.pool"(%x) {kind = "average", kernel = array<i64: 7, 7>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, ceil_mode = false, count_include_pad = false} : (tensor<1x8x7x7xf32>) -> tensor<1x8x1x1xf32>
+  %1 = "graph.pool"(%x) {kind = "average", kernel = array<i64: 7, 6>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, ceil_mode = false, count_include_pad = false} : (tensor<1x8x7x7xf32>) -> tensor<1x8x1x2xf32>
+  return %0, %1 : tensor<1x8x1x1xf32>, tensor<1x8x1x2xf32>
+}
