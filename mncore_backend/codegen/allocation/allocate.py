@@ -99,6 +99,18 @@ def allocate(program: Program, *, pinned_first: bool = True) -> None:
     return _promote_and_allocate(program, pinned_first=pinned_first, tight=True)
 
 
+def fits(program: Program) -> bool:
+    """Whether `allocate` finds room for all buffers without rewriting operations. Nothing is changed."""
+    open_ = [buffer for buffer in program.buffers if buffer.memory is None or buffer.base is None]
+    before = [(buffer, buffer.memory, buffer.base, buffer.choices) for buffer in open_]
+    try:
+        _promote_and_allocate(program, pinned_first=True, tight=False)
+    except (CapacityError, InternalError):
+        return False
+    _take_back(before)
+    return True
+
+
 def _promote_and_allocate(program: Program, *, pinned_first: bool, tight: bool) -> None:
     """`allocate` without relief. If it raises, no buffer has an address that it had not before."""
     open_ = [buffer for buffer in program.buffers if buffer.memory is None or buffer.base is None]

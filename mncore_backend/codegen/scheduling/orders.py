@@ -1,7 +1,10 @@
 """Several schedules of a program, of which the best is taken."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
+from typing import Any
 
 from mnc.mncore_backend.codegen.scheduling.options import Schedule, ScheduleOptions, TooLongError
 from mnc.mncore_backend.codegen.scheduling.reading import Reading, transfer_of
@@ -15,19 +18,23 @@ SEVERAL = 5000
 IMPROVED = 4
 """How often the best of them is improved at most."""
 
+Both = Callable[[Callable[[], Any], Callable[[], Any]], tuple[Any, Any]]
+"""Does two pieces of work, in two processes perhaps."""
 
-def best_schedule(program: Program, most: int | None = None) -> Schedule:
+
+def best_schedule(program: Program, most: int | None = None, both: Both | None = None) -> Schedule:
     """The schedule with the fewest cycles, then steps, of those that different orders of MVs and two readings of the
     priorities give, which no rule foresees; the best is improved by priorities that follow from it, as long as that
-    helps. Larger programs get one schedule, those whose MVs do not meet one order.
+    helps. Of larger programs there are two, if `both` is given to make them; else MVs go by urgency. Where MVs do not
+    meet, there is one order.
 
     Raises InternalError for operations that no step can take, and TooLongError for a program whose first schedule takes
     more than `most` cycles.
     """
     limited = ScheduleOptions(most=most)
-    if len(program.operations) > SEVERAL:
-        return schedule(program, limited)
     orders = TransferOrder if _meet(program) else (TransferOrder.READY,)
+    if len(program.operations) > SEVERAL:
+        return _of_large(program, limited, tuple(orders), both)
     tried = [ScheduleOptions(order=order, deep=deep) for order in orders for deep in (True, False)]
     reading = Reading(program.operations)
     best, options = schedule(program, limited, reading), tried[0]
@@ -40,6 +47,27 @@ def best_schedule(program: Program, most: int | None = None) -> Schedule:
             break
         best = other
     return best
+
+
+def _of_large(
+    program: Program, limited: ScheduleOptions, orders: tuple[TransferOrder, ...], both: Both | None
+) -> Schedule:
+    """The schedule of a large program: with the one order of MVs, or the better one of two."""
+    urgent = replace(limited, order=orders[-1])
+    if both is None or len(orders) == 1:
+        return schedule(program, urgent)
+    found = both(partial(_unless_too_long, program, limited), partial(_unless_too_long, program, urgent))
+    made = [own for own in found if own is not None]
+    if not made:
+        raise TooLongError(f"the program takes more than {limited.most} cycles", hint="permit more")
+    return min(made, key=lambda own: (own.cycles, own.steps))
+
+
+def _unless_too_long(program: Program, options: ScheduleOptions) -> Schedule | None:
+    try:
+        return schedule(program, options)
+    except TooLongError:
+        return None
 
 
 def _better(program: Program, options: ScheduleOptions, reading: Reading, best: Schedule) -> Schedule | None:

@@ -4,7 +4,7 @@ The second part starts when all transfers of the first have finished and no dist
 that neither needs to know the schedule of the other. What that costs is the overlap at one place of a long program.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,7 +13,7 @@ from mnc.mncore_backend.assembly import print_statement
 from mnc.mncore_backend.assembly.records import Memory, RepeatedNop
 from mnc.mncore_backend.codegen.scheduling.chains import TIES, produced_latch
 from mnc.mncore_backend.codegen.scheduling.options import Schedule
-from mnc.mncore_backend.codegen.scheduling.orders import best_schedule
+from mnc.mncore_backend.codegen.scheduling.orders import Both, best_schedule
 from mnc.mncore_backend.codegen.scheduling.reading import moving_memories
 from mnc.mncore_backend.program import BufferOperand, MachineOp, Program
 from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
@@ -30,23 +30,20 @@ class Lines:
     nodes: list[str]
 
 
-Work = Callable[[], Lines]
-
-
 def scheduled_lines(
     program: Program,
-    both: Callable[[Work, Work], tuple[Lines, Lines]] | None = None,
+    both: Both | None = None,
     *,
     parted: int = PARTED,
     most: int | None = None,
 ) -> Lines:
     """The lines of the best schedule, or of the best schedules of two parts of a program of at least `parted`
-    operations. `both` does two pieces of work, one after the other if it is left out. Raises InternalError for
+    operations. `both` does two pieces of work at the same time. Raises InternalError for
     operations that no step can take, and TooLongError where the program, or one of its parts, takes more than `most`
     cycles."""
     parts = cut(program) if len(program.operations) >= parted else None
     if parts is None:
-        return _scheduled(program, most)
+        return _scheduled(program, most, both)
     first, second = parts
     work = partial(_scheduled, first, most), partial(_scheduled, second, most)
     before, after = (work[0](), work[1]()) if both is None else both(*work)
@@ -54,8 +51,8 @@ def scheduled_lines(
     return Lines(before.texts + between.texts + after.texts, before.nodes + between.nodes + after.nodes)
 
 
-def _scheduled(program: Program, most: int | None) -> Lines:
-    return _lines(best_schedule(program, most))
+def _scheduled(program: Program, most: int | None, both: Both | None = None) -> Lines:
+    return _lines(best_schedule(program, most, both))
 
 
 def _seam() -> Schedule:

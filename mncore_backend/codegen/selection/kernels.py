@@ -61,7 +61,7 @@ def kernel_of(run: Sequence[MachineOp]) -> Kernel:
     """The kernel of a run of operations."""
     operands = [o for op in run for o in (*op.sources, *op.destinations)]
     banks = any(isinstance(o, Operand) and o.memory in (Memory.MATRIX_X, Memory.MATRIX_Y) for o in operands)
-    moves = [(op, _timing(op)) for op in run if op.is_transfer]
+    moves = [(op, transfer_timing(op)) for op in run if op.is_transfer]
     ports = frozenset(port for _, timing in moves for port in timing.ports)
     sources = frozenset(port for op, timing in moves for port in timing.ports if port[0] is _memory(op.sources[0]))
     steps = sum(timing.data_steps for _, timing in moves)
@@ -77,7 +77,7 @@ def _places(operands: Sequence[AnyOperand]) -> list[object]:
     return [(o.buffer, o.offsets) if isinstance(o, BufferOperand) else o.memory for o in operands]
 
 
-def _timing(op: MachineOp) -> TransferTiming:
+def transfer_timing(op: MachineOp) -> TransferTiming:
     """How long an MV occupies which memories, which does not depend on addresses."""
     ends = []
     for operand in (op.sources[0], op.destinations[0]):
@@ -100,9 +100,9 @@ def _duration(run: Sequence[MachineOp]) -> int:
         steps = _LATENCY
         busy[kind] = busy.get(kind, 0) + 1
         if op.is_transfer:
-            steps = _timing(op).duration
+            steps = transfer_timing(op).duration
             start = max(start, moving)
-            moving = start + _timing(op).data_steps
+            moving = start + transfer_timing(op).data_steps
         end = max(end, start + steps, busy[kind])
         for place in _places(op.destinations):
             ready[place] = max(ready.get(place, 0), start + steps)

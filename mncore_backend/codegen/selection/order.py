@@ -22,13 +22,14 @@ _ABOVE = (Memory.L1BM, Memory.L2BM)
 _KERNELS = 400  # more than that are left as they are: the simulation takes quadratic time
 
 
-def ordered_kernels(program: Program, runs: Sequence[Sequence[MachineOp]]) -> list[MachineOp]:
+def ordered_kernels(program: Program, runs: Sequence[Sequence[MachineOp]]) -> list[MachineOp] | None:
     """The operations of `runs`, whose given order is correct, in an order that serves the most urgent first; large
-    loads are set around what fills all L2BMs (`streams`), by buffers that are added to `program`."""
+    loads are set around what fills all L2BMs (`streams`), by buffers that are added to `program`. None for programs of
+    which only a part lives in local memory at a time, and for long ones."""
     common = _common(runs)
     parts = list(islice((part for run in runs for part in _parts(run, common)), _KERNELS + 1))
     if len(parts) > _KERNELS or not _fit_side_by_side(runs):
-        return [op for run in runs for op in run]
+        return None
     kernels = [kernel_of(part) for part in parts]
     _connect(kernels)
     kernels = around_exchanges(kernels, program)
@@ -37,7 +38,7 @@ def ordered_kernels(program: Program, runs: Sequence[Sequence[MachineOp]]) -> li
     place = {kernel: i for i, kernel in enumerate(kernels)}
     kernels.sort(key=lambda k: (k.start, place[k]))
     made = [op for kernel in kernels for op in kernel.operations]
-    return made if _fits_above(made) else [op for run in runs for op in run]
+    return made if _fits_above(made) else None
 
 
 def _fit_side_by_side(runs: Sequence[Sequence[MachineOp]]) -> bool:

@@ -3,8 +3,8 @@
 before:  mncore.dl, affine.for nests, mncore.matmul, mncore.reduce, mncore.relayout, mncore.ul on memrefs
 after:   mncore.buffer, mncore.image and a flat list of mncore.instruction
 
-The kernels are then put in order of urgency (`order`), and copies between them become further destinations of the
-operations that compute what is copied (`coalesce`).
+The kernels are then put in order of urgency (`order`), or large loads go ahead of their use (`prefetch`), and copies
+between kernels become further destinations of the operations that compute what is copied (`coalesce`).
 """
 
 import itertools
@@ -24,14 +24,12 @@ from mnc.dialects.mncore import reduced_axes, summed_axes
 from mnc.dialects.mncore.attributes import memory_attribute, placed_attribute, placement_of
 from mnc.dialects.mncore.trips import read_slice
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.codegen.allocation import load_again
 from mnc.mncore_backend.codegen.program_ir import replace_function
-from mnc.mncore_backend.codegen.selection.coalesce import coalesce_copies
+from mnc.mncore_backend.codegen.selection.arrange import arrange
 from mnc.mncore_backend.codegen.selection.leaving import Leaving
 from mnc.mncore_backend.codegen.selection.matmul import going_on, matmul_specs
 from mnc.mncore_backend.codegen.selection.nests import NestReader
-from mnc.mncore_backend.codegen.selection.order import ordered_kernels
-from mnc.mncore_backend.codegen.selection.owners import name_transfers, reader_names
+from mnc.mncore_backend.codegen.selection.owners import reader_names
 from mnc.mncore_backend.codegen.trips import Slice
 from mnc.mncore_backend.kernels.matmul import emit_matmul, sums_fit
 from mnc.mncore_backend.kernels.padding import emit_fill_padding, emit_fill_unused
@@ -145,7 +143,9 @@ class _Selector:
         entries = [ir.DictAttr(own) for own in given] if given is not None else [{} for _ in self.names]
         return dict(zip(self.names, map(read_slice, entries), strict=True))
 
-    def run(self) -> Selection:
+    def run(self) -> list[list[MachineOp]]:
+        """The operations in the order of the function, those of a kernel or movement together; `selection` gets all the
+        rest."""
         operations = [op.operation for op in self.function.regions[0].blocks[0].operations]
         for operation in operations:
             if operation.name == "memref.alloc":
@@ -177,8 +177,7 @@ class _Selector:
                 runs.append(self._written(self.leaving.next))
         runs.append(self._written(self.leaving.finish))
         self._add_empty_outputs()
-        self.selection.program.operations[:] = ordered_kernels(self.selection.program, runs)
-        return self.selection
+        return runs
 
     def _written(self, write: Callable[[], None]) -> list[MachineOp]:
         """The operations that a call adds to the program."""
@@ -356,11 +355,9 @@ class _Selector:
 
 def select(function: Any) -> Selection:
     """Machine operations of a distributed function."""
-    selection = _Selector(function).run()
-    coalesce_copies(selection.program)
-    load_again(selection.program)
-    name_transfers(selection.program)
-    return selection
+    selector = _Selector(function)
+    arrange(selector.selection.program, selector.run())
+    return selector.selection
 
 
 @dataclass(frozen=True)

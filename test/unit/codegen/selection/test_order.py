@@ -19,7 +19,7 @@ def buffers(count: int) -> list[Buffer]:
 
 
 def ordered(runs: Sequence[Sequence[MachineOp]]) -> list[MachineOp]:
-    return ordered_kernels(Program(), runs)
+    return ordered_kernels(Program(), runs) or [op for run in runs for op in run]
 
 
 def transposition(source: Buffer, target: Buffer) -> list[MachineOp]:

@@ -47,6 +47,7 @@ def made() -> tuple[Program, list[MachineOp]]:
     load = program.operations[:]
     exchange(builder, 20, 200)
     operations = ordered_kernels(program, [load, program.operations[len(load) :]])
+    assert operations is not None
     program.operations[:] = operations
     allocate(program)
     chip = Emulated()

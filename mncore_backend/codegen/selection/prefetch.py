@@ -1,0 +1,181 @@
+"""Large loads ahead of their use, in pieces.
+
+DRAM takes hundreds of steps for a large weight. If all of them lie where the weight is wanted, the program waits there,
+though DRAM was idle before. So a large load is cut into pieces: MVs, and the hops that bring on what they bring. Pieces
+go before earlier kernels, as late as the idle time of the ports allows, and only as far as there is room for the target
+in local memory. Each has staging buffers of its own, so that it keeps none of L2BM while others pass.
+"""
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+
+from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.selection.kernels import transfer_timing
+from mnc.mncore_backend.codegen.selection.pieces import STAGING, is_on_its_way, pieces_of
+from mnc.mncore_backend.program import LOCAL_MEMORY, AnyOperand, Buffer, BufferOperand, MachineOp, Program
+from mnc.mncore_backend.target import chip
+
+LARGE = 256
+"""Steps of DRAM from which a load goes ahead."""
+PACE = 0.8
+"""Steps that pass per operation of the PEs, whose units work side by side."""
+SHARES = 0.7, 0.5
+"""Parts of local memory that may be full of what goes ahead, as they are tried: what is fuller may not pack."""
+
+Piece = Sequence[MachineOp]
+
+
+@dataclass(eq=False, slots=True)
+class _Run:
+    """Operations that stay together: buffers that they read and write, steps of the PEs, steps of MVs, and of those the
+    steps that DRAM gives data."""
+
+    operations: Sequence[MachineOp]
+    read: set[Buffer]
+    written: set[Buffer]
+    steps: int
+    data: int
+    dram: int
+
+
+def prefetched(program: Program, runs: Sequence[Sequence[MachineOp]], share: float) -> list[MachineOp] | None:
+    """The operations of `runs`, whose given order is correct, with large loads ahead of their use while no more than a
+    `share` of local memory is full; None if nothing goes ahead. Staging buffers are added to `program`."""
+    own = [_run_of(run) for run in runs if run]
+    users = _users(own)
+    room = _Room(own, users, program, share)
+    idle = [max(0.0, PACE * run.steps - run.data) for run in own]
+    ahead: dict[int, list[Piece]] = {}
+    gone: set[int] = set()
+    for number in range(len(own) - 1, -1, -1):
+        run = own[number]
+        pieces = _pieces(run, number, users) if run.dram >= LARGE else []
+        if not pieces:
+            continue
+        places = _places([_data_steps(piece) for piece in pieces], number, _earliest(own, number, users), idle, room)
+        if places[0] == number:
+            continue
+        gone.add(number)
+        for piece, place in zip(pieces, places, strict=True):
+            ahead.setdefault(place, []).append(_with_own_staging(piece, program))
+    return list(_joined(own, ahead, gone)) if gone else None
+
+
+def _run_of(operations: Sequence[MachineOp]) -> _Run:
+    read = {o.buffer for op in operations for o in op.sources if isinstance(o, BufferOperand)}
+    written = {o.buffer for op in operations for o in op.destinations if isinstance(o, BufferOperand)}
+    moves = [op for op in operations if op.is_transfer]
+    dram = _data_steps([op for op in moves if _memory(op.sources[0]) is Memory.DRAM])
+    return _Run(operations, read, written, len(operations) - len(moves), _data_steps(moves), dram)
+
+
+def _memory(operand: AnyOperand) -> Memory:
+    return operand.buffer.choices[0] if isinstance(operand, BufferOperand) else operand.memory
+
+
+def _data_steps(operations: Sequence[MachineOp]) -> int:
+    return sum(transfer_timing(op).data_steps for op in operations if op.is_transfer)
+
+
+def _users(runs: Sequence[_Run]) -> dict[Buffer, list[int]]:
+    """Numbers of the runs that use each buffer, in order."""
+    found: dict[Buffer, list[int]] = {}
+    for number, run in enumerate(runs):
+        for buffer in run.read | run.written:
+            found.setdefault(buffer, []).append(number)
+    return found
+
+
+def _pieces(run: _Run, number: int, users: dict[Buffer, list[int]]) -> Sequence[Piece]:
+    """The pieces of a load, none if it hangs together with anything else than its source and its target."""
+    staging = {b for b in run.read | run.written if b.choices[0] in STAGING}
+    if not all(is_on_its_way(op) for op in run.operations) or any(users[b] != [number] for b in staging):
+        return []
+    return pieces_of(run.operations)
+
+
+def _earliest(runs: Sequence[_Run], number: int, users: dict[Buffer, list[int]]) -> int:
+    """The first run before which a load may stand: behind all that writes what it reads or uses what it writes."""
+    run, first = runs[number], 0
+    for buffer in run.read | run.written:
+        for other in users[buffer]:
+            if other < number and (buffer in run.written or buffer in runs[other].written):
+                first = max(first, other + 1)
+    return first
+
+
+class _Room:
+    """How full local memory is at each run: long words of all buffers from their first use to their last."""
+
+    def __init__(
+        self, runs: Sequence[_Run], users: dict[Buffer, list[int]], program: Program, share: float
+    ) -> None:
+        self._runs, self._users = runs, users
+        self._most = share * sum(chip().memories[memory].longs for memory in LOCAL_MEMORY)
+        always = sum(b.size for b in program.buffers if b.pinned and b.choices[0] in LOCAL_MEMORY)
+        self._full = [always] * len(runs)
+        for buffer, numbers in users.items():
+            for number in range(numbers[0], numbers[-1] + 1) if self._counts(buffer) else ():
+                self._full[number] += buffer.size
+
+    @staticmethod
+    def _counts(buffer: Buffer) -> bool:
+        return buffer.choices[0] in LOCAL_MEMORY and not buffer.pinned
+
+    def target(self, number: int) -> int:
+        """Long words that a load fills which nothing has filled before."""
+        return sum(b.size for b in self._runs[number].written if self._counts(b) and self._users[b][0] == number)
+
+    def take(self, number: int, size: int) -> bool:
+        """Whether there is room for so many more at a run; then they are there."""
+        if self._full[number] + size > self._most:
+            return False
+        self._full[number] += size
+        return True
+
+
+def _places(data: Sequence[int], number: int, earliest: int, idle: list[float], room: _Room) -> list[int]:
+    """Before which run each piece of a load stands, given the steps of their data: the last ones are placed first, and
+    each takes idle time of the ports, of several runs where one has too little. What finds none goes with the first
+    that did."""
+    places = [number] * len(data)
+    size, left, place = room.target(number), len(data), number - 1
+    missing = float(data[-1])
+    while left and place >= earliest and room.take(place, size):
+        while left and missing <= idle[place]:
+            idle[place] -= missing
+            left -= 1
+            places[left] = place
+            missing = float(data[left - 1])
+        missing -= idle[place]
+        idle[place] = 0.0
+        place -= 1
+    return [min(places)] * left + places[left:]
+
+
+def _with_own_staging(piece: Piece, program: Program) -> Piece:
+    """A piece with staging buffers that nobody else uses."""
+    made: dict[Buffer, Buffer] = {}
+
+    def other(operand: AnyOperand) -> AnyOperand:
+        if not isinstance(operand, BufferOperand) or operand.buffer.choices[0] not in STAGING:
+            return operand
+        if operand.buffer not in made:
+            made[operand.buffer] = copy(operand.buffer)
+            program.buffers.append(made[operand.buffer])
+        return operand._replace(buffer=made[operand.buffer])
+
+    return [
+        replace(op, sources=tuple(map(other, op.sources)), destinations=tuple(map(other, op.destinations)))
+        for op in piece
+    ]
+
+
+def _joined(runs: Sequence[_Run], ahead: dict[int, list[Piece]], gone: set[int]) -> Iterator[MachineOp]:
+    """Runs that stay where they are, each behind the pieces that go before it."""
+    for number, run in enumerate(runs):
+        for piece in ahead.get(number, ()):
+            yield from piece
+        if number not in gone:
+            yield from run.operations
