@@ -1,51 +1,33 @@
-"""Fewer searches for cyclic garbage while hundreds of thousands of objects are made that all stay in use."""
+"""No searches for cyclic garbage while hundreds of thousands of objects are made that all stay in use."""
 
 import gc
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-THRESHOLDS = (50_000, 20, 100)
-"""New objects before the youngest generation is searched, and searches of a generation before the next older one; at
-Python's own thresholds these searches took a third of the time of the scheduler."""
-
 _lock = threading.Lock()
 _inside = 0
-_before: tuple[int, int, int] = gc.get_threshold()
+_was_enabled = True
 
 
 @contextmanager
-def rare_collection() -> Iterator[None]:
-    """Search for garbage rarely inside. Thresholds belong to the process: the last of several to leave restores them.
-    A user who collects even more rarely, or not at all, is left alone."""
-    global _inside, _before
+def no_collection() -> Iterator[None]:
+    """No search for garbage inside, where hundreds of thousands of objects are made, hardly any of them is garbage, and
+    next to none of it lies in cycles: Python's own searches took a third of the time of the scheduler. The collector
+    belongs to the process: the last of several to leave switches it on again, if it was on."""
+    global _inside, _was_enabled
     with _lock:
         _inside += 1
         if _inside == 1:
-            _before = gc.get_threshold()
-            if 0 < _before[0] < THRESHOLDS[0]:
-                gc.set_threshold(*THRESHOLDS)
+            _was_enabled = gc.isenabled()
+            gc.disable()
     try:
         yield
     finally:
         with _lock:
             _inside -= 1
-            if not _inside:
-                gc.set_threshold(*_before)
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """No search for garbage inside, where many objects are made, hardly any of them is garbage, and none of it lies in
-    cycles. Whatever is still there at the end is searched: as a decorator it ends when the function's own objects are
-    gone."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+            if not _inside and _was_enabled:
+                gc.enable()
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any, Self
 from mnc.core import events
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError, InternalError
-from mnc.core.garbage import rare_collection
+from mnc.core.garbage import no_collection
 from mnc.core.instrumentation import DumpAfter, Instrumentation
 from mnc.core.nesting_pass import NestingPass, inherited, inheriting, nested_text
 from mnc.core.pass_base import Pass
@@ -135,7 +135,7 @@ class Pipeline:
                 hook.start(module)
         records = reproducer and reproducer_file is None
         inside = inheriting(observers, verify, reproducer_directory, records)
-        with rare_collection(), surroundings(module), inside:
+        with no_collection(), surroundings(module), inside:
             for index, entry in enumerate(self.entries):
                 for hook in hooks:
                     hook.before(entry, module)

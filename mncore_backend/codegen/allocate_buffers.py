@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from mnc.core.bindings import ir
-from mnc.core.garbage import no_collection
 from mnc.core.pass_base import Pass
 from mnc.mncore_backend.codegen.allocation import allocate
 from mnc.mncore_backend.codegen.program_ir import read_unit, rewrite_program
@@ -23,7 +22,6 @@ class AllocateBuffers(Pass):
 
     name = "allocate-buffers"
 
-    @no_collection()  # ends when all that was made is gone
     def run(self, module: Any) -> None:
         """Annotate every ``mncore.buffer``; raises CapacityError when a memory is too small."""
         with module.context, ir.Location.unknown():

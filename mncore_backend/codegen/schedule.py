@@ -11,7 +11,6 @@ from mnc.core.bindings import ir
 from mnc.core.both import both
 from mnc.core.context import error_at
 from mnc.core.diagnostics import CompileError, InternalError, file_position, node_name
-from mnc.core.garbage import no_collection
 from mnc.core.pass_base import Pass
 from mnc.mncore_backend.codegen.program_ir import Unit, erase_named, read_unit
 from mnc.mncore_backend.codegen.scheduling import scheduled_lines
@@ -28,7 +27,6 @@ class Schedule(Pass):
     name = "schedule"
     most: int | None = None
 
-    @no_collection()  # ends when all that was made is gone
     def run(self, module: Any) -> None:
         """Replace every ``mncore.instruction`` by ``mncore.statement`` operations."""
         with module.context, ir.Location.unknown():

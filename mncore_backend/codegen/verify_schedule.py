@@ -6,7 +6,6 @@ from typing import Any
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.diagnostics import InternalError, file_position, node_name
-from mnc.core.garbage import no_collection
 from mnc.core.pass_base import Pass
 from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.assembly.errors import AsmSyntaxError
@@ -22,7 +21,6 @@ class VerifySchedule(Pass):
 
     name = "verify-schedule"
 
-    @no_collection()  # ends when all that was made is gone
     def run(self, module: Any) -> None:
         """Of a program that is repeated the first two trips are checked: others differ in addresses in DRAM only.
 

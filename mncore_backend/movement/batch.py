@@ -131,7 +131,7 @@ def plan_loads(builder: Builder, requests: Sequence[tuple[Layout, Buffer]]) -> l
         )
         own = [(i, form) for i, form in zip(group, forms, strict=True) if form is not None]
         if len(own) > 1:
-            finishes.update(_Batch(builder, requests, arrivals, own, at_once=number == 0).finishes)
+            finishes.update(_Batch(builder, requests, arrivals, own, at_once=number == 0).finishes())
         for i, host, form in zip(group, hosts, forms, strict=True):
             if form is None and host is not None:
                 riders.setdefault(host, []).append(i)
@@ -171,10 +171,13 @@ class _Batch:
         *,
         at_once: bool,
     ) -> None:
-        self._start = lambda: _batch(builder, requests, arrivals, members)
+        self._start = partial(_batch, builder, requests, arrivals, members)
         self._group = [i for i, _ in members]
         self._started = self._start() if at_once else None
-        self.finishes: dict[int, Finish] = {i: (lambda i=i: self._finish(i)) for i in self._group}
+
+    def finishes(self) -> dict[int, Finish]:
+        """What finishes each load, by its number."""
+        return {number: partial(self._finish, number) for number in self._group}
 
     def _finish(self, number: int) -> DramImage:
         if self._started is None:

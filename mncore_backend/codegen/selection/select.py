@@ -114,20 +114,6 @@ class _Selector:
         self.leaving = Leaving(self.builder)
         self.goes_on: set[Any] = set()
         self.sums: dict[Buffer, list[Sequence[Buffer]]] = {}
-        self.handlers = {
-            "mncore.constant": self.constant,
-            "mncore.dl": self.load,
-            "mncore.ul": self.store,
-            "mncore.spill": self.spill,
-            "mncore.fetch": self.fetch,
-            "mncore.relayout": self.relayout,
-            "mncore.gather": self.gather,
-            "mncore.reduce": self.reduce,
-            "mncore.fill_padding": self.fill_padding,
-            "mncore.lookup": self.lookup,
-            "mncore.matmul": self.matmul,
-            "affine.for": self.nest,
-        }
 
     def _argument_names(self) -> dict[Any, str]:
         names = {}
@@ -160,7 +146,7 @@ class _Selector:
         for number, operation in enumerate(operations):
             if operation.name in SILENT:
                 continue
-            handler = self.handlers.get(operation.name)
+            handler = _HANDLERS.get(operation.name)
             if handler is None:
                 raise error_at(operation, "has no instructions for it", "run distribute and what follows it first")
             if not self.leaving.may_wait_for(operation, self.buffers):
@@ -171,7 +157,7 @@ class _Selector:
             name = readers.get(operation) or node_name(operation.location) or ""
             events.emit("node", name)
             self.builder.location = Origin(name, number)
-            handler(operation)
+            handler(self, operation)
             runs.append(self.selection.program.operations[known:])
             if operation.name == "mncore.matmul":
                 runs.append(self._written(self.leaving.next))
@@ -351,6 +337,22 @@ class _Selector:
 
     def nest(self, op: Any) -> None:
         emit_vector(self.builder, NestReader(op, self.buffers).read(), self.constants)
+
+
+_HANDLERS: dict[str, Callable[[_Selector, Any], None]] = {
+    "mncore.constant": _Selector.constant,
+    "mncore.dl": _Selector.load,
+    "mncore.ul": _Selector.store,
+    "mncore.spill": _Selector.spill,
+    "mncore.fetch": _Selector.fetch,
+    "mncore.relayout": _Selector.relayout,
+    "mncore.gather": _Selector.gather,
+    "mncore.reduce": _Selector.reduce,
+    "mncore.fill_padding": _Selector.fill_padding,
+    "mncore.lookup": _Selector.lookup,
+    "mncore.matmul": _Selector.matmul,
+    "affine.for": _Selector.nest,
+}
 
 
 def select(function: Any) -> Selection:

@@ -1,46 +1,39 @@
-"""Thresholds of the garbage collector during passes."""
+"""The garbage collector during passes."""
 
 import gc
 import weakref
-from collections.abc import Iterator
 
 import pytest
 
-from mnc.core.garbage import THRESHOLDS, only_new_garbage, rare_collection
+from mnc.core.garbage import no_collection, only_new_garbage
 
 
-@pytest.fixture(autouse=True)
-def _restored() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
-    before = gc.get_threshold()
-    gc.set_threshold(700, 10, 10)
-    yield
-    gc.set_threshold(*before)
-
-
-def test_the_last_to_leave_restores() -> None:
+def test_the_last_to_leave_switches_on() -> None:
     """Two overlapping users, as in two threads: the first to come is the first to leave."""
-    first, second = rare_collection(), rare_collection()
+    first, second = no_collection(), no_collection()
     first.__enter__()
     second.__enter__()
-    assert gc.get_threshold() == THRESHOLDS
+    assert not gc.isenabled()
     first.__exit__(None, None, None)
-    assert gc.get_threshold() == THRESHOLDS
+    assert not gc.isenabled()
     second.__exit__(None, None, None)
-    assert gc.get_threshold() == (700, 10, 10)
+    assert gc.isenabled()
 
 
-def test_restored_after_a_failure() -> None:
-    with pytest.raises(ValueError), rare_collection():
+def test_on_again_after_a_failure() -> None:
+    with pytest.raises(ValueError), no_collection():
         raise ValueError
-    assert gc.get_threshold() == (700, 10, 10)
+    assert gc.isenabled()
 
 
-@pytest.mark.parametrize("own", [(0, 10, 10), (1_000_000, 10, 10)])
-def test_rarer_thresholds_of_the_user_stay(own: tuple[int, int, int]) -> None:
-    gc.set_threshold(*own)
-    with rare_collection():
-        assert gc.get_threshold() == own
-    assert gc.get_threshold() == own
+def test_what_the_user_has_switched_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with no_collection():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 class Node:
