@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from mnc.mncore_backend.layout import Layout, addresses_in_use
+from mnc.mncore_backend.layout import Axis, Layout, addresses_in_use
 from mnc.mncore_backend.movement.compose import NoWay
 from mnc.mncore_backend.movement.crossing import narrowed
 from mnc.mncore_backend.movement.estimate import TooMany, UpTo, count, most_steps, move_steps
@@ -69,7 +69,7 @@ def _plan(
     padding: int | None,
 ) -> Plan:
     longs = addresses_in_use(target_layout)
-    need = analyse(source_layout, target_layout, flat)
+    need = analyse(source_layout, target_layout, flat, once=True)
     padded = _static_padding(need, longs)
     if padded is not None and (padding is not None or _whole(padded)):
         limit = most_steps(builder)
@@ -176,6 +176,8 @@ def _trials(rest: Need) -> Iterator[tuple[list[Need], list[Shift]]]:
     yield [rest] if parts else [], []
     if len(parts) > 1 and parts[-1].count <= MOST_FAR * rest.count:
         yield parts, []
+    if rest.alike.get(Axis.MAB):  # what comes from one MAB goes to all
+        return
     neighbours = Neighbours(rest)
     shifts, left = neighbours.shifts(behind=False)
     if shifts:

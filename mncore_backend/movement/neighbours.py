@@ -6,7 +6,8 @@ the MABs that want it, and the others take it from there.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +58,7 @@ class Neighbours:
         far = way & (code.field(Axis.L2B) | code.field(Axis.L1B)) != 0
         whole &= way & code.field(Axis.PE) == 0
         self._bits = max(code.address_bits, first.shape[-1].bit_length())
-        mab = np.arange(chip().mabs_per_l1b, dtype=np.int32).reshape(-1, 1, 1)
-        self._turn = (mab - code.get(first, Axis.MAB)) % chip().mabs_per_l1b
+        self._turn = (need.own(Axis.MAB) - code.get(first, Axis.MAB)) % chip().mabs_per_l1b
         near = self._turn.astype(np.int64) << self._bits | code.get(first, Axis.ADDRESS)
         self._near = np.where(whole & ~far, near, NONE)
         self._far = whole & far
@@ -84,17 +84,17 @@ class Neighbours:
             if masks:
                 taken[..., 2 * target : 2 * target + 2] = (by_target[target] != NONE).reshape(*shape, 1)
         shifts = [
-            Shift(way % chip().mabs_per_l1b, way >= chip().mabs_per_l1b, _unpacked(mask).reshape(shape), pairs)
+            Shift(way % chip().mabs_per_l1b, way >= chip().mabs_per_l1b, _unpacked(mask, shape), pairs)
             for (way, mask), pairs in sorted(found.items())
         ]
-        return shifts, Need(need.wanted & ~taken, need.code, need.place)
+        return shifts, replace(need, wanted=need.wanted & ~taken)
 
     def _with_holders(self) -> Index:
         """The same, and for what comes from farther the address in the target of another MAB, with the number of all
         MABs added to that of those that it passes."""
         longs = self._near.shape[-1]
         holder = _holders(self.need, self._far, self._turn)
-        turn = (np.arange(chip().mabs_per_l1b).reshape(-1, 1, 1) - holder // longs) % chip().mabs_per_l1b
+        turn = (self.need.own(Axis.MAB) - holder // longs) % chip().mabs_per_l1b
         return np.where(holder != NONE, (turn + chip().mabs_per_l1b) << self._bits | holder % longs, self._near)
 
 
@@ -105,8 +105,8 @@ def _chosen(ways: Index) -> dict[int, bytes]:
     return {value: np.packbits(ways == value).tobytes() for value in values} if len(values) <= MOST_WAYS else {}
 
 
-def _unpacked(mask: bytes) -> NDArray[np.bool_]:
-    return np.unpackbits(np.frombuffer(mask, np.uint8)).astype(bool)
+def _unpacked(mask: bytes, shape: Sequence[int]) -> NDArray[np.bool_]:
+    return np.unpackbits(np.frombuffer(mask, np.uint8), count=prod(shape)).astype(bool).reshape(shape)
 
 
 def _holders(need: Need, wanted: NDArray[np.bool_], turn: Index) -> Index:

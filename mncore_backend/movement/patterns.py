@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.movement.scope import Index
 from mnc.mncore_backend.movement.transfers import CYCLES
-from mnc.mncore_backend.target import chip
 
 OFFSET = 0xFFF  # bits of a pattern that say how many words behind the common address
 PADDED = 0x4000  # the PE takes the padding
@@ -37,7 +36,7 @@ def patterns(
     numbers: dict[bytes, int] = {}
     which = np.array([numbers.setdefault(code.tobytes(), len(numbers)) for code in codes])
     first = np.unique(which, return_index=True)[1]
-    return codes[first].reshape(-1, *chip().shape), which, begins
+    return codes[first].reshape(-1, *index.shape[:-1]), which, begins
 
 
 def batched(items: Sequence[T]) -> Iterator[Sequence[T]]:

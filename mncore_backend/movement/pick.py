@@ -16,7 +16,7 @@ from mnc.mncore_backend.movement.scope import Index, uniform
 from mnc.mncore_backend.movement.tables import Constants, Kept, load_words
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local
-from mnc.mncore_backend.target import WRITABLE_MASKS, chip
+from mnc.mncore_backend.target import WRITABLE_MASKS
 
 ENTRIES = 2
 """Entries of a table in one long word: the LSB word holds two offsets, and what brings each of them to where T wants it
@@ -116,7 +116,7 @@ class Picker:
         """Groups of four target long words, each picked whole or, with two lanes, word by word; `index` and `padded`
         are [L2B, L1B, MAB, PE, long word, lane]."""
         lanes = index.shape[-1]
-        shape = (*chip().shape, -1)
+        shape = (*index.shape[:-2], -1)
         codes, which, begins = patterns(index.reshape(shape), padded.reshape(shape))
         which, begins = which.reshape(-1, lanes), begins.reshape(-1, lanes)
         groups = list(in_fours([tuple(own) for own in which.tolist()]))
@@ -194,9 +194,8 @@ class Picker:
             msb |= ((own & ABSENT) != 0).astype(np.uint32) << np.uint32(_ABSENT - slot)
             msb |= ((own & PADDED) == 0).astype(np.uint32) << np.uint32(_UNPADDED - slot)
         words = np.stack([msb, lsb], axis=-1)  # [block, cycle, L2B, L1B, MAB, PE, word]
-        return load_words(
-            self.builder, np.moveaxis(words, (0, 1), (4, 5)).reshape(*chip().shape, -1), self.constants, self.kept
-        )
+        words = np.moveaxis(words, (0, 1), (4, 5)).reshape(*codes.shape[2:], -1)
+        return load_words(self.builder, words, self.constants, self.kept)
 
 
 def _by_lanes(words: NDArray[Any]) -> NDArray[Any]:

@@ -45,9 +45,8 @@ class Wanted:
 
     def own(self, axis: Axis) -> Index:
         """Coordinates of the target words."""
-        position = LEVELS.index(axis)
-        inner = int(np.prod(self.need.wanted.shape[position + 1 :]))
-        return self.words // inner % chip().axis_size[axis]
+        shape, position = self.need.wanted.shape, LEVELS.index(axis)
+        return self.words // int(np.prod(shape[position + 1 :])) % shape[position]
 
     def only(self, chosen: NDArray[np.bool_]) -> "Wanted":
         """Some of them."""
@@ -95,7 +94,7 @@ class Route:
         width = self.size * way.givers // unit  # units of one L2B
         key = _rank(way.lefts, wanted.at(Axis.L2B)) * width + place // unit
         own = wanted.own(Axis.L2B)
-        held = np.zeros((chip().axis_size[Axis.L2B], len(way.lefts) * width), np.bool_)
+        held = np.zeros((wanted.need.wanted.shape[0], len(way.lefts) * width), np.bool_)
         held[own, key] = True
         most = max(1, int(held.sum(axis=1).max()))
         at_once = distinct_unit() // MV_UNIT if way.l1bs_differ else 1  # an l2bmd moves as many
@@ -106,21 +105,21 @@ class Route:
         chosen = (np.flatnonzero(row).tolist() for row in held)
         each = way.mv_units
         found = [[u * each + i for u in own for i in range(each)] for own in chosen]
-        self.units = [[*own, *[ANY] * (most * each - len(own))] for own in found]
+        self.units = _of_all([[*own, *[ANY] * (most * each - len(own))] for own in found], Axis.L2B)
 
     def _share(self) -> None:
         """Let every L1B receive the units that some PE of it wants, where that is less than all."""
         own = self.wanted.own(Axis.L1B)
         key = self.position // MV_UNIT
-        held = np.zeros((chip().axis_size[Axis.L1B], self.arriving // MV_UNIT), np.bool_)
+        held = np.zeros((self.wanted.need.wanted.shape[1], self.arriving // MV_UNIT), np.bool_)
         held[own, key] = True
         most = int(held.sum(axis=1).max())
-        if int(held.sum()) + most * IN_L1BM >= held.shape[1] * (1 + IN_L1BM):
+        if int(held.sum()) * chip().l1bs_per_l2b // len(held) + most * IN_L1BM >= held.shape[1] * (1 + IN_L1BM):
             return
         rank = held.cumsum(axis=1) - 1
         self.position = rank[own, key] * MV_UNIT + self.position % MV_UNIT
         self.arriving = most * MV_UNIT
-        self.shares = [np.flatnonzero(row).tolist() for row in held]
+        self.shares = _of_all([np.flatnonzero(row).tolist() for row in held], Axis.L1B)
 
     def parts(self, room: int) -> Iterator["Route"]:
         """The same exchange in several, none of which brings more than `room` long words into an L1BM."""
@@ -150,6 +149,11 @@ class Route:
         cycle, place = np.divmod(place, SHARE_UNIT // CYCLES)
         l1b = np.array(self.way.blocks)[rank]
         return (step * CYCLES + cycle) * (distinct_unit() // CYCLES) + l1b * (SHARE_UNIT // CYCLES) + place
+
+
+def _of_all(units: list[list[int]], axis: Axis) -> list[list[int]]:
+    """What is known of each coordinate of an axis, or of the one that stands for all."""
+    return units * (chip().axis_size[axis] // len(units))
 
 
 def _rank(representatives: list[int], coordinates: Index) -> Index:
