@@ -74,7 +74,8 @@ class Route:
     """Where the words of one chunk of source addresses pass.
 
     Between L2Bs a word travels in units of 64 long words of L2BM, and an L2B receives only the units that some PE of it
-    wants. `units[L2B]` are their numbers in PDM, where the chunk lies by L2B, and ANY where an L2B wants fewer than
+    wants. To PDM go the `brought` runs of units, of which some L2B wants any, in this order. `units[L2B]` are the
+    numbers in PDM of those that an L2B wants, where the chunk lies by L2B, and ANY where an L2B wants fewer than
     others. Within an L2B every L1B receives all of L2BM, or `shares[L1B]`, the units that it wants in some L2B.
     `position` is the place in L1BM where each wanted word arrives.
     """
@@ -84,6 +85,7 @@ class Route:
         self.size = way.l1bm_per_chunk(count)
         place = self._within_l2b()
         self.units: list[list[int]] = []
+        self.brought: list[int] = []
         self.shares: list[list[int]] = []
         if not way.lefts:
             self.position, self.arriving = place, self.size * way.givers
@@ -91,11 +93,12 @@ class Route:
                 self._share()
             return
         unit = way.unit
-        width = self.size * way.givers // unit  # units of one L2B
-        key = _rank(way.lefts, wanted.at(Axis.L2B)) * width + place // unit
-        own = wanted.own(Axis.L2B)
-        held = np.zeros((wanted.need.wanted.shape[0], len(way.lefts) * width), np.bool_)
-        held[own, key] = True
+        number, own, left = place // unit, wanted.own(Axis.L2B), _rank(way.lefts, wanted.at(Axis.L2B))
+        taken = np.zeros((wanted.need.wanted.shape[0], len(way.lefts), self.size * way.givers // unit), np.bool_)
+        taken[own, left, number] = True
+        self.brought = _in_demand(taken, self.grain // way.mv_units)
+        held, new = _renumbered(taken, self.brought, self.grain // way.mv_units)
+        key = left * (held.shape[1] // len(way.lefts)) + new[number]
         most = max(1, int(held.sum(axis=1).max()))
         at_once = distinct_unit() // MV_UNIT if way.l1bs_differ else 1  # an l2bmd moves as many
         whole = max(1, at_once // way.mv_units)
@@ -106,6 +109,12 @@ class Route:
         each = way.mv_units
         found = [[u * each + i for u in own for i in range(each)] for own in chosen]
         self.units = _of_all([[*own, *[ANY] * (most * each - len(own))] for own in found], Axis.L2B)
+
+    @property
+    def grain(self) -> int:
+        """MV units of L2BM that are brought there together: those of a step, or of what is chosen together."""
+        at_once = self.way.l1bs_differ or self.way.in_turn
+        return max(distinct_unit() // MV_UNIT if at_once else 1, self.way.mv_units)
 
     def _share(self) -> None:
         """Let every L1B receive the units that some PE of it wants, where that is less than all."""
@@ -149,6 +158,27 @@ class Route:
         cycle, place = np.divmod(place, SHARE_UNIT // CYCLES)
         l1b = np.array(self.way.blocks)[rank]
         return (step * CYCLES + cycle) * (distinct_unit() // CYCLES) + l1b * (SHARE_UNIT // CYCLES) + place
+
+
+def _in_demand(taken: NDArray[np.bool_], run: int) -> list[int]:
+    """The runs of so many units that some L2B takes any of: `taken` [L2B, L2B that holds them, unit]. What the same
+    ones take lies side by side, so that one transfer brings it."""
+    by_run = taken.reshape(*taken.shape[:2], -1, run).any(axis=-1)
+    places: dict[bytes, list[int]] = {}
+    for number in np.flatnonzero(by_run.any(axis=(0, 1))).tolist():
+        places.setdefault(by_run[:, :, number].tobytes(), []).append(number)
+    return [number for alike in places.values() for number in alike]
+
+
+def _renumbered(
+    taken: NDArray[np.bool_], brought: list[int], run: int
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """[L2B, number] of the units that are brought, those of one L2B behind those of another, and the new number of
+    each unit."""
+    units = np.array([number * run + i for number in brought for i in range(run)], np.int64)
+    new = np.zeros(taken.shape[2], np.int64)
+    new[units] = np.arange(len(units))
+    return taken[:, :, units].reshape(len(taken), -1), new
 
 
 def _of_all(units: list[list[int]], axis: Axis) -> list[list[int]]:

@@ -178,8 +178,10 @@ def _exchange(builder: Builder, route: Route, up: Buffer) -> tuple[Buffer, int]:
         down = staging(builder, Memory.L1BM, extent, "gathered")
         _hand_out(builder, l2bm, down, route.shares, extent)
         return down, route.arriving
-    emit_l2bm_up(builder, ascent, up, l2bm, size)
-    if way.lefts:
+    if not way.lefts:
+        emit_l2bm_up(builder, ascent, up, l2bm, size)
+    else:
+        wide = _bring_units(builder, route, ascent, up, l2bm)
         gathered = staging(builder, Memory.L2BM, len(route.units[0]) * MV_UNIT, "gathered")
         exchange(builder, l2bm, wide, way.lefts, np.array(route.units), gathered)
         l2bm, wide = gathered, gathered.size
@@ -189,6 +191,21 @@ def _exchange(builder: Builder, route: Route, up: Buffer) -> tuple[Buffer, int]:
     down = staging(builder, Memory.L1BM, extent, "gathered")
     emit_l2bm_down(builder, descent, l2bm, down, total, extent)
     return down, total
+
+
+def _bring_units(builder: Builder, route: Route, ascent: Path, up: Buffer, l2bm: Buffer) -> int:
+    """L1BM -> L2BM: what holds the units that some L2B wants. Returns how many long words that are."""
+    step = distinct_unit() if ascent.sets is None else MV_UNIT
+    each = route.grain * MV_UNIT // step
+    steps = [number * each + i for number in route.brought for i in range(each)]
+    for place, number in enumerate(steps):
+        target = upper(l2bm, place * step)
+        if ascent.sets is None:
+            builder.emit("l2bmd", [upper(up, number * ascent.unit)], [target])
+        else:
+            giver, row = divmod(number, route.size // ascent.unit)
+            builder.emit("l2bm", [upper(up, row * ascent.unit)], [target], modifier=f"@{ascent.sets[giver]}")
+    return len(steps) * step
 
 
 def _bring_shares(builder: Builder, route: Route, up: Buffer, l2bm: Buffer) -> None:
