@@ -62,6 +62,7 @@ def programs() -> dict[str, Program]:
         "softmax 128x9x17 axis 0": lambda: mnc.compile(small_operations.softmax("[128,9,17]", 0)),
         "log-softmax 2x129x42x3 axis 0": _node("x[2,129,42,3]", "y = LogSoftmax<axis=0>(x)"),
         "running sum of 17x100": _node("x[17,100]", "a = Constant<value_int=1>()", "y = CumSum(x, a)"),
+        "four steps of a cell with gates, 2x37": lambda: mnc.compile(small_operations.cell(2, 37, 4)),
         "convolution 3x3 1x1x28x28 to 32": _node("x[1,1,28,28] w[32,1,3,3]", "y = Conv<pads=[1,1,1,1]>(x, w)"),
         "product 256x256x256": _product((256, 256, 256), constant=False),
         "product 300x200x100, constant factor": _product((300, 200, 100), constant=True),

@@ -33,6 +33,27 @@ def model(inputs: str, *nodes: str) -> onnx.ModelProto:
     return onnx.shape_inference.infer_shapes(proto, strict_mode=True)
 
 
+def cell(batch: int, size: int, steps: int) -> onnx.ModelProto:
+    """Steps of a recurrent cell with four gates, as exporters write it out: three sigmoids and a hyperbolic tangent of
+    parts of one product."""
+    nodes = ["c0 = Identity(c)", "h0 = Identity(h)"]
+    for i in range(steps):
+        nodes += [
+            f"p{i} = MatMul(h{i}, w)",
+            f"z{i} = Add(p{i}, x)",
+            f"i{i}, f{i}, g{i}, o{i} = Split<axis=1>(z{i})",
+            *(f"{gate}s{i} = Sigmoid({gate}{i})" for gate in "ifo"),
+            f"gs{i} = Tanh(g{i})",
+            f"a{i} = Mul(fs{i}, c{i})",
+            f"b{i} = Mul(is{i}, gs{i})",
+            f"c{i + 1} = Add(a{i}, b{i})",
+            f"t{i} = Tanh(c{i + 1})",
+            f"h{i + 1} = Mul(os{i}, t{i})",
+        ]
+    inputs = f"x[{batch},{4 * size}] c[{batch},{size}] h[{batch},{size}] w[{size},{4 * size}]"
+    return model(inputs, *nodes, f"y = Identity(h{steps})")
+
+
 def attention(tokens: int, heads: int, size: int) -> onnx.ModelProto:
     """Attention of `heads` heads of `size` over `tokens` tokens, from queries, keys and values by token."""
     split = f"[1,{tokens},{heads},{size}]"

@@ -25,6 +25,7 @@ GRAPH: tuple[str, ...] = (
     "cse",  # before algebra, which finds common factors by identity
     "simplify-algebra",
     "hoist-scales",  # after algebra, which moves factors into constant weights
+    "join-slices",  # after what moves slices to the inputs, which would part them again
     "canonicalize",  # dead code that the rewrites left
     "cse",  # last: equal operations that only now have equal operands
 )

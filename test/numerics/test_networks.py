@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 
 import mnc
+from benchmarks.small_operations import cell
 from mnc.accuracy.probable import error_bounds
 from mnc.digits import load_digits
 from mnc.options import Options
+from mnc.reference import compare, random_inputs
 from mnc.stages import Pipeline
 
 from .networks import NetworkBuilder, convolutional_classifier, gpt, residual_network, vit
@@ -182,3 +184,12 @@ def test_digits_keep_their_accuracy() -> None:
     (want,) = results
     assert (logits.argmax(1) == want.argmax(1)).all()
     assert (logits.argmax(1) == digits.test_labels[:90]).mean() > 0.95
+
+
+@pytest.mark.parametrize(("batch", "size"), [(1, 5), (2, 37), (19, 33)])
+def test_gates_of_a_recurrent_cell(batch: int, size: int) -> None:
+    """Written out: sigmoids of slices of one tensor."""
+    model = cell(batch, size, 2)
+    inputs = random_inputs(model, {}, 0)
+    found = compare(model, mnc.compile(model).run(inputs), inputs, Options().precision)
+    assert found and all(each.error <= each.bound for each in found)
