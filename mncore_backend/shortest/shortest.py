@@ -117,7 +117,10 @@ class Shortest(NestingPass):
         if best.text.count("\n") > self.few_statements and ALIKE not in settled:
             best = _shorter(trials, best, {ALIKE})  # long with small tensors: steps of a recurrence wait for exchanges
         if best.length[0] >= self.busy_cycles and best.text.count("\n") <= self.most_statements:
+            is_alike = ALIKE in best.preferences
             best = _shorter(trials, best, {TOGETHER})
+            if is_alike:  # what makes a program shorter one way may do so the other way, too
+                best = _shorter(trials, best, {TOGETHER, ALIKE})
         return best
 
     def _together(self, trials: Trials, best: Compiled, settled: Collection[Preference]) -> Compiled:
