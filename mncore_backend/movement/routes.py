@@ -96,8 +96,8 @@ class Route:
         number, own, left = place // unit, wanted.own(Axis.L2B), _rank(way.lefts, wanted.at(Axis.L2B))
         taken = np.zeros((wanted.need.wanted.shape[0], len(way.lefts), self.size * way.givers // unit), np.bool_)
         taken[own, left, number] = True
-        self.brought = _in_demand(taken, self.grain // way.mv_units)
-        held, new = _renumbered(taken, self.brought, self.grain // way.mv_units)
+        self.brought = in_demand(taken, self.grain // way.mv_units)
+        held, new = renumbered(taken, self.brought, self.grain // way.mv_units)
         key = left * (held.shape[1] // len(way.lefts)) + new[number]
         most = max(1, int(held.sum(axis=1).max()))
         at_once = distinct_unit() // MV_UNIT if way.l1bs_differ else 1  # an l2bmd moves as many
@@ -160,17 +160,17 @@ class Route:
         return (step * CYCLES + cycle) * (distinct_unit() // CYCLES) + l1b * (SHARE_UNIT // CYCLES) + place
 
 
-def _in_demand(taken: NDArray[np.bool_], run: int) -> list[int]:
+def in_demand(taken: NDArray[np.bool_], run: int) -> list[int]:
     """The runs of so many units that some L2B takes any of: `taken` [L2B, L2B that holds them, unit]. What the same
     ones take lies side by side, so that one transfer brings it."""
-    by_run = taken.reshape(*taken.shape[:2], -1, run).any(axis=-1)
+    by_run: NDArray[np.bool_] = np.any(taken.reshape(*taken.shape[:2], -1, run), axis=-1)
     places: dict[bytes, list[int]] = {}
-    for number in np.flatnonzero(by_run.any(axis=(0, 1))).tolist():
+    for number in np.flatnonzero(np.any(by_run, axis=(0, 1))).tolist():
         places.setdefault(by_run[:, :, number].tobytes(), []).append(number)
     return [number for alike in places.values() for number in alike]
 
 
-def _renumbered(
+def renumbered(
     taken: NDArray[np.bool_], brought: list[int], run: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """[L2B, number] of the units that are brought, those of one L2B behind those of another, and the new number of
