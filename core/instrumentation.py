@@ -25,6 +25,11 @@ def print_ir(module: ir.Module, large_elements_limit: int | None = ELIDE_LIMIT) 
 class Instrumentation:
     """Callbacks around every pass; subclasses override what they need."""
 
+    def looks_at(self, entry: Any) -> bool:
+        """Whether `before` or `after` look at the operations of the module around `entry`. Where nobody does, passes
+        may hand on a view of it, see `mnc.core.view_pass`."""
+        return True
+
     def start(self, module: ir.Module) -> None:
         """Called before the first pass."""
 
@@ -57,6 +62,9 @@ class DumpAfter(Instrumentation):
         self._name = name
         self._path = path
 
+    def looks_at(self, entry: Any) -> bool:
+        return entry.name == self._name
+
     def after(self, entry: Any, module: ir.Module) -> None:
         if entry.name != self._name:
             return
@@ -72,6 +80,9 @@ class Timing(Instrumentation):
     def __init__(self) -> None:
         self.seconds: list[tuple[str, float]] = []
         self._starts: list[float] = []  # of passes that run
+
+    def looks_at(self, entry: Any) -> bool:
+        return False
 
     def before(self, entry: Any, module: ir.Module) -> None:
         self._starts.append(time.perf_counter())

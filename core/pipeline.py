@@ -18,6 +18,7 @@ from mnc.core.pipeline_text import ROOT, parse_elements
 from mnc.core.recording import recording_hooks
 from mnc.core.reproducer import write_reproducer, write_reproducer_file
 from mnc.core.surroundings import surroundings
+from mnc.core.view_pass import holding
 
 
 @dataclass(frozen=True)
@@ -135,14 +136,19 @@ class Pipeline:
                 hook.start(module)
         records = reproducer and reproducer_file is None
         inside = inheriting(observers, verify, reproducer_directory, records)
-        with no_collection(), surroundings(module), inside:
+        with no_collection(), surroundings(module), inside, holding(module) as holder:
             for index, entry in enumerate(self.entries):
+                is_seen = any(hook.looks_at(entry) for hook in hooks)
+                if is_seen:
+                    holder.settle()
                 for hook in hooks:
                     hook.before(entry, module)
                 try:
                     with events.span("pass", entry.name):
-                        entry.run(module)
-                        if verify:
+                        holder.run(entry)
+                        if is_seen or index == len(self.entries) - 1:
+                            holder.settle()
+                        if verify and holder.view is None:
                             module.operation.verify()
                 except Exception as error:
                     for hook in reversed(hooks):

@@ -3,7 +3,11 @@
 PASSES: dict[str, str] = {
     "add-companions": "mnc.mncore_backend.codegen.add_companions:AddCompanions",
     "allocate-buffers": "mnc.mncore_backend.codegen.allocate_buffers:AllocateBuffers",
+    "coalesce-copies": "mnc.mncore_backend.codegen.coalesce_copies:CoalesceCopies",
     "compile-layers": "mnc.mncore_backend.layers.compile_layers:CompileLayers",
+    "load-again": "mnc.mncore_backend.codegen.load_again:LoadAgain",
+    "name-transfers": "mnc.mncore_backend.codegen.name_transfers:NameTransfers",
+    "order-operations": "mnc.mncore_backend.codegen.order_operations:OrderOperations",
     "plan-movements": "mnc.mncore_backend.codegen.selection.plan_movements:PlanMovements",
     "schedule": "mnc.mncore_backend.codegen.schedule:Schedule",
     "select-instructions": "mnc.mncore_backend.codegen.selection.select:SelectInstructions",

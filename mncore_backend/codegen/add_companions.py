@@ -23,14 +23,21 @@ from mnc.dialects.mncore import Constant, Dl, Resident, Ul
 from mnc.dialects.mncore.attributes import memory_attribute, placement_of
 from mnc.lowering.linalg_to_spmd.keep_resident import ARRANGEMENT, NAME, UPDATED, VALUE
 from mnc.mncore_backend.codegen.allocate_buffers import AllocateBuffers
-from mnc.mncore_backend.codegen.program_ir import Kept, read_kept
+from mnc.mncore_backend.codegen.coalesce_copies import CoalesceCopies
+from mnc.mncore_backend.codegen.host_ir import Kept, read_kept
+from mnc.mncore_backend.codegen.load_again import LoadAgain
+from mnc.mncore_backend.codegen.name_transfers import NameTransfers
+from mnc.mncore_backend.codegen.order_operations import OrderOperations
 from mnc.mncore_backend.codegen.schedule import Schedule
 from mnc.mncore_backend.codegen.selection.select import SelectInstructions
 from mnc.mncore_backend.codegen.verify_schedule import VerifySchedule
 
 MAIN, INITIALISE, READ_BACK = "main", "initialise", "read_back"
 """Names of the modules."""
-COMPILED = SelectInstructions(), AllocateBuffers(), Schedule(), VerifySchedule()
+COMPILED = (
+    SelectInstructions(), OrderOperations(), CoalesceCopies(), LoadAgain(), NameTransfers(), AllocateBuffers(),
+    Schedule(), VerifySchedule(),
+)  # fmt: skip
 """What makes statements of the moves of a companion."""
 
 

@@ -3,31 +3,31 @@
 from dataclasses import dataclass
 from typing import Any
 
-from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.diagnostics import InternalError, file_position, node_name
-from mnc.core.pass_base import Pass
 from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.assembly.errors import AsmSyntaxError
 from mnc.mncore_backend.assembly.records import Statement, Step, Transfer
 from mnc.mncore_backend.checker import check_program
-from mnc.mncore_backend.codegen.emit import emit_module
-from mnc.mncore_backend.codegen.program_ir import read_buffer
+from mnc.mncore_backend.codegen.emit import emit_unit, trips_of
+from mnc.mncore_backend.codegen.program_ir import BUFFER, STATEMENT, MachinePass, Unit, operations_of, string_of
+from mnc.mncore_backend.program import Buffer
 
 
 @dataclass(frozen=True)
-class VerifySchedule(Pass):
+class VerifySchedule(MachinePass):
     """Check the emitted program with the static checker, which knows nothing of the scheduler."""
 
     name = "verify-schedule"
 
-    def run(self, module: Any) -> None:
+    def run_on(self, unit: Unit) -> None:
         """Of a program that is repeated the first two trips are checked: others differ in addresses in DRAM only.
 
         Raises InternalError with the first finding: a broken rule here is a mistake of the compiler. Of statements
         that were read from a file it is a mistake there: raises CompileError with the place."""
+        module = unit.module
         try:
-            program = parse_program(emit_module(module, most=2))
+            program = parse_program(emit_unit(unit, trips_of(unit), most=2))
         except AsmSyntaxError as error:
             if (statement := _statement(module, error.line)) is None:
                 raise
@@ -39,25 +39,20 @@ class VerifySchedule(Pass):
             statement = _statement(module, first.line)
             if statement is not None and _stands_in_a_file(statement):
                 raise error_at(statement, message, first.hint)
-            if first.rule.endswith("-alignment") and (buffer := _written_buffer(module, program, first.line)):
+            if first.rule.endswith("-alignment") and (found := _written_buffer(unit, program, first.line)):
                 hint = "write an alignment that is a multiple of what the instruction takes"
-                place = ir.IntegerAttr(buffer.attributes["base"]).value
-                raise error_at(buffer, f"is placed at {place}, but {first.message}", hint)
+                raise error_at(found[0], f"is placed at {found[1].base}, but {first.message}", hint)
             raise InternalError(message)
 
 
 def _statement(module: Any, line: int) -> Any | None:
     """The operation of a line of the program, where each has one."""
-    statements = [op for op in _operations(module) if op.name == "mncore.statement"]
+    statements = [op for op in operations_of(module) if op.name == STATEMENT]
     return statements[line - 1] if 0 < line <= len(statements) else None
 
 
-def _operations(module: Any) -> list[Any]:
-    return [op.operation for f in module.body.operations for op in f.operation.regions[0].blocks[0].operations]
-
-
-def _written_buffer(module: Any, program: list[Statement], line: int) -> Any | None:
-    """The buffer of a file at which an operand of this line of the program points."""
+def _written_buffer(unit: Unit, program: list[Statement], line: int) -> tuple[Any, Buffer] | None:
+    """The buffer of a file at which an operand of this line of the program points, and the operation that makes it."""
     (statement,) = (one for one in program if one.line == line)
     operands = [
         operand
@@ -66,11 +61,11 @@ def _written_buffer(module: Any, program: list[Statement], line: int) -> Any | N
     ]
     if isinstance(statement, Transfer):
         operands = [operand for operand in (statement.source, statement.destination) if operand]
-    for op in _operations(module):
-        if op.name == "mncore.buffer" and "base" in op.attributes and _stands_in_a_file(op):
-            made = read_buffer(op)
+    for op in operations_of(unit.module):
+        if op.name == BUFFER and _stands_in_a_file(op):
+            made = unit.buffers[string_of(op, "sym_name")]
             if any(o.memory is made.memory and 0 <= o.address - (made.base or 0) < made.size for o in operands):
-                return op
+                return op, made
     return None
 
 

@@ -21,7 +21,7 @@ from mnc.core.nesting_pass import NestingPass, inherited, run_nested
 from mnc.core.recording import unrecorded
 from mnc.lowering.linalg_to_spmd.layout_attributes import note_preferences, preferences_of
 from mnc.lowering.linalg_to_spmd.outline_layers import AFTER, BEFORE, LAYER, OutlineLayers
-from mnc.mncore_backend.codegen.program_ir import read_kept
+from mnc.mncore_backend.codegen.host_ir import read_kept
 from mnc.mncore_backend.layers.hand_overs import note_homes, note_tables
 
 NEEDED = ("keep-resident", "hand-over")

@@ -7,7 +7,7 @@ from mnc.core.bindings import ir
 from mnc.dialects.mncore.trips import TABLES
 from mnc.lowering.linalg_to_spmd.homes import HOMES
 from mnc.lowering.linalg_to_spmd.keep_resident import NAME, VALUE
-from mnc.mncore_backend.codegen.program_ir import Kept
+from mnc.mncore_backend.codegen.host_ir import Kept
 
 
 def note_homes(module: Any, attribute: str, kept: Sequence[Kept]) -> None:

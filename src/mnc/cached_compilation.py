@@ -14,6 +14,7 @@ from mnc.arguments import TorchModule, read_model, read_pipeline
 from mnc.cache import fingerprints, programs
 from mnc.cache.models import ModelKey, model_key
 from mnc.cache.store import Store, open_store
+from mnc.core.garbage import no_collection
 from mnc.executable import Executable
 from mnc.options import Options, read_shapes
 from mnc.origin import Origin
@@ -27,6 +28,7 @@ PROGRAM, REPORT = "program", "report"
 """Kinds of entries."""
 
 
+@no_collection()
 def compile(
     model: "str | os.PathLike[str] | onnx.ModelProto | TorchModule",
     options: Options | Mapping[str, Any] | None = None,
@@ -72,6 +74,7 @@ def _compiled(model: Any, options: Options, pipeline: "Pipeline | None") -> Exec
     return _through(store, fingerprints.digest(PROGRAM, named.digest, options_key), named, make)
 
 
+@no_collection()
 def compile_module(module: Any, options: Options) -> Executable:
     """Run the stages on a module in the graph dialect, which may be changed, and make its program; or take it from the
     cache. Raises CompileError."""
@@ -135,6 +138,7 @@ def _renamed(message: str, recorded: str, now: str) -> str:
     return now + message.removeprefix(recorded) if recorded and message.startswith(recorded) else message
 
 
+@no_collection()
 def report_of(executable: Executable) -> dict[str, Any]:
     """`mnc.report.report`, from the cache where the program came from there or went there."""
     from mnc.report import report

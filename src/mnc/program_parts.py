@@ -16,14 +16,8 @@ from mnc.lowering.linalg_to_spmd.numbered_weights import NumberedWeights
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.add_companions import INITIALISE, MAIN, READ_BACK
 from mnc.mncore_backend.codegen.emit import emit_module, emit_unit, line_nodes
-from mnc.mncore_backend.codegen.program_ir import (
-    Image,
-    read_attribute,
-    read_images,
-    read_kept,
-    read_trips,
-    read_unit,
-)
+from mnc.mncore_backend.codegen.host_ir import Image, read_attribute, read_images, read_kept, read_trips
+from mnc.mncore_backend.codegen.program_ir import read_unit
 from mnc.mncore_backend.codegen.report.ideal import Ideal
 from mnc.mncore_backend.codegen.trips import Trips, check_dram, gap, shifted
 from mnc.mncore_backend.target import chip, use
@@ -92,7 +86,7 @@ def program_of(module: Any) -> Part:
     own = _weights(images, NumberedWeights(given)) if given is not None else {}
     trips = read_trips(module, unit.buffers, images, list(own))
     tensors = [tensor for image in images for tensor in _tensors(image, trips, own.get(image))]
-    text, nodes = emit_unit(unit, module, trips), line_nodes(unit, trips)
+    text, nodes = emit_unit(unit, trips), line_nodes(unit, trips)
     renamed = read_attribute(module, NODES)
     if renamed is not None:
         nodes = _renamed(nodes, len(unit.statements), renamed)

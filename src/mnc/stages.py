@@ -44,7 +44,7 @@ SPMD = (
     "overlap-stores{{resident={resident}}}",  # of what fits: the passes before have cut what does not
     "tile-contractions{{precision={precision} resident={resident}}}",  # of what is in DRAM as a whole
     "split-contractions",  # before layouts, which are of whole tensors
-    "assign-layouts{{precision={precision} resident={resident} prefer=\"{prefer}\"}}",
+    'assign-layouts{{precision={precision} resident={resident} prefer="{prefer}"}}',
     "distribute{{resident={resident}}}",
     "keep-resident{{what={resident}}}",  # it replaces transfers, which only now exist
     "hand-over",  # the same for what other programs keep
@@ -62,8 +62,18 @@ AFFINE = (
 """Loops over the local share: clean-up, sums over L2Bs left to the stores, additions left to the matrix unit,
 values in DRAM where local memory is full."""
 
-MACHINE = ("select-instructions", "allocate-buffers", "schedule", "verify-schedule")
-"""Instructions, addresses, steps; then the text is checked by code that shares nothing with the scheduler."""
+MACHINE = (
+    "select-instructions",
+    "order-operations",
+    "coalesce-copies",  # between operations that are near each other by then
+    "load-again",  # what waits is known once the order is
+    "name-transfers",
+    "allocate-buffers",
+    "schedule",
+    "verify-schedule",
+)
+"""Instructions, their order, addresses, steps; then the text is checked by code that shares nothing with the
+scheduler."""
 
 COMPANIONS = ("add-companions",)
 """What goes with the program: those that fill and read what it keeps in local memory."""

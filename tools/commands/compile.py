@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.garbage import no_collection
 from mnc.tools.commands.artifacts import (
     artifact_options,
     check_artifacts,
@@ -83,6 +84,7 @@ def command(
     _compile(model, output, options, artifacts, example=example, output_format=output_format)
 
 
+@no_collection()
 def _compile(
     model: str, output: Path, options: Any, artifacts: dict[str, Any], *, example: bool, output_format: str
 ) -> None:

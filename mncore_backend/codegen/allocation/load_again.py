@@ -19,19 +19,20 @@ from mnc.mncore_backend.target import chip
 Uses = dict[Buffer, list[tuple[int, bool]]]  # indices of operations, and whether they write
 
 
-def load_again(program: Program, memory: Memory = Memory.L2BM) -> None:
-    """Shorten the waits in `memory`, which all copies of a program share alike, until its buffers fit.
+def load_again(program: Program, memory: Memory = Memory.L2BM) -> bool:
+    """Shorten the waits in `memory`, which all copies of a program share alike, until its buffers fit; whether there
+    were any to shorten.
 
     Changes `program` in place; where nothing that waits came from DRAM alone, the overflow is left to `allocate`, which
     names the buffers.
     """
     capacity = chip().memories[memory].longs
+    is_changed = False
     while True:
         uses = _uses(program, memory)
-        if pack(_lives(uses), capacity) is not None:
-            return
-        if not _relieve(program, uses):
-            return
+        if pack(_lives(uses), capacity) is not None or not _relieve(program, uses):
+            return is_changed
+        is_changed = True
 
 
 def _uses(program: Program, memory: Memory) -> Uses:

@@ -3,8 +3,8 @@
 before:  mncore.dl, affine.for nests, mncore.matmul, mncore.reduce, mncore.relayout, mncore.ul on memrefs
 after:   mncore.buffer, mncore.image and a flat list of mncore.instruction
 
-The kernels are then put in order of urgency (`order`), or large loads go ahead of their use (`prefetch`), and copies
-between kernels become further destinations of the operations that compute what is copied (`coalesce`).
+Operations stand in the order of the function, those of a kernel or movement together, with its number in their
+location.
 """
 
 import itertools
@@ -18,14 +18,14 @@ from mnc.core import events
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.diagnostics import CompileError, node_name
-from mnc.core.pass_base import Pass
+from mnc.core.view_pass import View, ViewPass
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.dialects.mncore import reduced_axes, summed_axes
 from mnc.dialects.mncore.attributes import memory_attribute, placed_attribute, placement_of
 from mnc.dialects.mncore.trips import read_slice
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.codegen.program_ir import replace_function
-from mnc.mncore_backend.codegen.selection.arrange import arrange
+from mnc.mncore_backend.codegen.host_ir import replace_body
+from mnc.mncore_backend.codegen.program_ir import Unit, make_names_unique
 from mnc.mncore_backend.codegen.selection.leaving import Leaving
 from mnc.mncore_backend.codegen.selection.matmul import going_on, matmul_specs
 from mnc.mncore_backend.codegen.selection.nests import NestReader
@@ -47,7 +47,7 @@ from mnc.mncore_backend.movement import (
 )
 from mnc.mncore_backend.movement.lookup import emit_lookup
 from mnc.mncore_backend.movement.spill import Spilled, plan_fetch, plan_spill
-from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, MachineOp, Origin, Program
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, Builder, Origin, Program
 from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
 SILENT = (
@@ -129,9 +129,8 @@ class _Selector:
         entries = [ir.DictAttr(own) for own in given] if given is not None else [{} for _ in self.names]
         return dict(zip(self.names, map(read_slice, entries), strict=True))
 
-    def run(self) -> list[list[MachineOp]]:
-        """The operations in the order of the function, those of a kernel or movement together; `selection` gets all the
-        rest."""
+    def run(self) -> Selection:
+        """The operations in the order of the function, those of a kernel or movement together."""
         operations = [op.operation for op in self.function.regions[0].blocks[0].operations]
         for operation in operations:
             if operation.name == "memref.alloc":
@@ -142,7 +141,6 @@ class _Selector:
                 self.alias(operation)
         self.goes_on = going_on(operations)
         readers = reader_names(operations)
-        runs: list[list[MachineOp]] = []
         for number, operation in enumerate(operations):
             if operation.name in SILENT:
                 continue
@@ -150,26 +148,18 @@ class _Selector:
             if handler is None:
                 raise error_at(operation, "has no instructions for it", "run distribute and what follows it first")
             if not self.leaving.may_wait_for(operation, self.buffers):
-                runs.append(self._written(self.leaving.finish))
-            known = len(self.selection.program.operations)
+                self.leaving.finish()
             if operation.name == "mncore.dl" and self.loads is None:
                 self._start_loads()
             name = readers.get(operation) or node_name(operation.location) or ""
             events.emit("node", name)
             self.builder.location = Origin(name, number)
             handler(self, operation)
-            runs.append(self.selection.program.operations[known:])
             if operation.name == "mncore.matmul":
-                runs.append(self._written(self.leaving.next))
-        runs.append(self._written(self.leaving.finish))
+                self.leaving.next()
+        self.leaving.finish()
         self._add_empty_outputs()
-        return runs
-
-    def _written(self, write: Callable[[], None]) -> list[MachineOp]:
-        """The operations that a call adds to the program."""
-        known = len(self.selection.program.operations)
-        write()
-        return self.selection.program.operations[known:]
+        return self.selection
 
     def _add_empty_outputs(self) -> None:
         """Results without elements: the host makes them, no memory is behind them."""
@@ -355,21 +345,16 @@ _HANDLERS: dict[str, Callable[[_Selector, Any], None]] = {
 }
 
 
-def select(function: Any) -> Selection:
-    """Machine operations of a distributed function."""
-    selector = _Selector(function)
-    arrange(selector.selection.program, selector.run())
-    return selector.selection
-
-
 @dataclass(frozen=True)
-class SelectInstructions(Pass):
+class SelectInstructions(ViewPass):
     """Choose machine operations for transfers, kernels and loop nests; addresses stay open."""
 
     name = "select-instructions"
 
-    def run(self, module: Any) -> None:
+    def process(self, module: Any, view: View | None) -> View:
         """Replace the body of the one function of the module."""
+        if view is not None:
+            view.write()
         with module.context, ir.Location.unknown():
             functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
             if len(functions) != 1:
@@ -377,7 +362,11 @@ class SelectInstructions(Pass):
             if not _is_placed(functions[0]):
                 message = "does not work on placed buffers, the program of one PE"
                 raise error_at(functions[0], message, "run assign-layouts and distribute first")
-            replace_function(functions[0], select(functions[0]))
+            selection = _Selector(functions[0]).run()
+            program = selection.program
+            make_names_unique(program)
+            replace_body(functions[0], selection)
+            return Unit(module, program, {buffer.name: buffer for buffer in program.buffers}, is_rewritten=True)
 
 
 def _is_placed(function: Any) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from mnc.cache.store import open_store
 from mnc.cached_compilation import compile
 from mnc.core.explanation import explaining
+from mnc.core.garbage import no_collection
 from mnc.core.recording import Recording, recording
 from mnc.decision_trace import decisions_of
 from mnc.executable import Executable
@@ -19,6 +20,7 @@ KIND = "record"
 """Of entries of the cache."""
 
 
+@no_collection()
 def compile_recorded(
     model: Any, options: Options, *, complete: bool = False, traced: Callable[[dict[str, Any]], None] | None = None
 ) -> tuple[Executable, PackedRecord | None]:

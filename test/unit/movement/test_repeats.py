@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from layout.strategies import layouts
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.codegen.program_ir import _unique_names  # pyright: ignore[reportPrivateUsage]
+from mnc.mncore_backend.codegen.program_ir import make_names_unique
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.movement import plan_gather
 from mnc.mncore_backend.movement import repeats as module
@@ -27,7 +27,7 @@ def gather(program: Program, location: str, source: Layout, target: Layout, inde
 
 
 def text(program: Program) -> list[str]:
-    _unique_names(program)
+    make_names_unique(program)
     buffers = [f"{b.name} {b.size} {b.choices} {b.alignment} {b.pinned}" for b in program.buffers]
     return buffers + [f"{op.location}: {print_operation(op)}" for op in program.operations]
 

@@ -206,7 +206,7 @@ FAMILIES = {
 }
 """Kind of instruction -> opcodes, and the only package that emits them."""
 PLANNERS = {
-    f"mncore_backend.codegen.{name}" for name in ("report.cost", "scheduling.graph", "selection.streams")
+    f"mncore_backend.codegen.{name}" for name in ("report.cost", "scheduling.graph", "ordering.streams")
 }
 """Modules that look at opcodes that others emitted, or cut a transfer in pieces."""
 

@@ -11,10 +11,10 @@ from collections.abc import Set as AbstractSet
 from itertools import islice
 
 from mnc.mncore_backend.assembly.records import Memory, Operand
+from mnc.mncore_backend.codegen.ordering.kernels import Kernel, Region, apart, kernel_of
+from mnc.mncore_backend.codegen.ordering.streams import around_exchanges
 from mnc.mncore_backend.codegen.scheduling.chains import produced_latch
 from mnc.mncore_backend.codegen.scheduling.timeline import Port
-from mnc.mncore_backend.codegen.selection.kernels import Kernel, Region, apart, kernel_of
-from mnc.mncore_backend.codegen.selection.streams import around_exchanges
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, BufferOperand, MachineOp, Program
 from mnc.mncore_backend.target import chip
 

@@ -11,9 +11,9 @@ from movement.test_batch import data_of
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.checker import check_program
 from mnc.mncore_backend.codegen.allocation import allocate, fits
+from mnc.mncore_backend.codegen.ordering.pieces import STAGING, pieces_of
+from mnc.mncore_backend.codegen.ordering.prefetch import LARGE, prefetched
 from mnc.mncore_backend.codegen.scheduling import best_schedule
-from mnc.mncore_backend.codegen.selection.pieces import STAGING, pieces_of
-from mnc.mncore_backend.codegen.selection.prefetch import LARGE, prefetched
 from mnc.mncore_backend.layout import Layout, pack, parse, place
 from mnc.mncore_backend.movement import DramImage, plan_loads
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, MachineOp, Program, local

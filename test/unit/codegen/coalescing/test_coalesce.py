@@ -10,8 +10,8 @@ from codegen.scheduling.programs import ProgramMaker
 from codegen.scheduling.running import run
 from mnc.mncore_backend.assembly.records import Mask, Memory, Operand
 from mnc.mncore_backend.codegen.allocation import allocate
+from mnc.mncore_backend.codegen.coalescing.coalesce import NEAR, coalesce_copies
 from mnc.mncore_backend.codegen.scheduling import sequential
-from mnc.mncore_backend.codegen.selection.coalesce import NEAR, coalesce_copies
 from mnc.mncore_backend.movement.local import LONG
 from mnc.mncore_backend.program import (
     LOCAL_MEMORY,

@@ -11,8 +11,8 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.codegen.selection.kernels import transfer_timing
-from mnc.mncore_backend.codegen.selection.pieces import STAGING, is_on_its_way, pieces_of
+from mnc.mncore_backend.codegen.ordering.kernels import transfer_timing
+from mnc.mncore_backend.codegen.ordering.pieces import STAGING, is_on_its_way, pieces_of
 from mnc.mncore_backend.program import LOCAL_MEMORY, AnyOperand, Buffer, BufferOperand, MachineOp, Program
 from mnc.mncore_backend.target import chip
 
@@ -108,9 +108,7 @@ def _earliest(runs: Sequence[_Run], number: int, users: dict[Buffer, list[int]])
 class _Room:
     """How full local memory is at each run: long words of all buffers from their first use to their last."""
 
-    def __init__(
-        self, runs: Sequence[_Run], users: dict[Buffer, list[int]], program: Program, share: float
-    ) -> None:
+    def __init__(self, runs: Sequence[_Run], users: dict[Buffer, list[int]], program: Program, share: float) -> None:
         self._runs, self._users = runs, users
         self._most = share * sum(chip().memories[memory].longs for memory in LOCAL_MEMORY)
         always = sum(b.size for b in program.buffers if b.pinned and b.choices[0] in LOCAL_MEMORY)

@@ -18,8 +18,8 @@ from dataclasses import replace
 from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.assembly.records import LATCHES, Mask, Memory, Operand
 from mnc.mncore_backend.codegen.allocation.ports import Ports
+from mnc.mncore_backend.codegen.coalescing.values import DefUse, Value, plain, same_access
 from mnc.mncore_backend.codegen.scheduling.chains import produced_latch
-from mnc.mncore_backend.codegen.selection.values import DefUse, Value, plain, same_access
 from mnc.mncore_backend.program import AnyOperand, Buffer, BufferOperand, MachineOp, Program
 
 COPIES = {"ipassa": Memory.ALUF, "lpassa": Memory.ALUF, "fvpassa": Memory.MAUF}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.codegen.selection.kernels import Kernel, kernel_of
+from mnc.mncore_backend.codegen.ordering.kernels import Kernel, kernel_of
 from mnc.mncore_backend.movement.transfers import MV_UNIT
 from mnc.mncore_backend.program import Buffer, BufferOperand, MachineOp, Program, upper
 from mnc.mncore_backend.target import chip
@@ -72,9 +72,7 @@ def _comes_back_to_all(kernel: Kernel) -> bool:
     return written == chip().l2bs and any(memory is Memory.PDM for memory, _, _ in kernel.ports)
 
 
-def _around(
-    kernels: Sequence[Kernel], program: Program, stream: _Stream, exchanges: Sequence[Kernel]
-) -> list[Kernel]:
+def _around(kernels: Sequence[Kernel], program: Program, stream: _Stream, exchanges: Sequence[Kernel]) -> list[Kernel]:
     moves = _Moves(program)
     left = list(stream.moves)
     for begin, exchange in sorted(((_soonest(k), k) for k in exchanges), key=lambda pair: pair[0]):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnc.mncore_backend.assembly.records import Literal, Mask, Memory, Operand
-from mnc.mncore_backend.codegen.selection.order import ordered_kernels
+from mnc.mncore_backend.codegen.ordering.order import ordered_kernels
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Builder, MachineOp, Program, local, upper
 
 FOUR = range(4)

@@ -8,9 +8,9 @@ from movement.test_batch import data_of
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.checker import check_program
 from mnc.mncore_backend.codegen.allocation import allocate
+from mnc.mncore_backend.codegen.ordering import order
+from mnc.mncore_backend.codegen.ordering.order import ordered_kernels
 from mnc.mncore_backend.codegen.scheduling import best_schedule
-from mnc.mncore_backend.codegen.selection import order
-from mnc.mncore_backend.codegen.selection.order import ordered_kernels
 from mnc.mncore_backend.layout import pack, parse, place
 from mnc.mncore_backend.movement import plan_loads
 from mnc.mncore_backend.program import Builder, MachineOp, Program, local, upper

@@ -1,0 +1,1 @@
+"""Copies between kernels that who computes the value can do without."""

@@ -1,0 +1,1 @@
+"""The order of machine operations, before they have addresses."""
