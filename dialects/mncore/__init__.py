@@ -1,6 +1,6 @@
 """The hardware dialect: memories and placements, transfers, kernels, machine instructions."""
 
-from mnc.dialects.mncore.attributes import Memory, Placed
+from mnc.dialects.mncore.attributes import LayoutAttribute, Memory, Placed
 from mnc.dialects.mncore.base import Mncore as DIALECT
 from mnc.dialects.mncore.base import attach_memory_effects
 from mnc.dialects.mncore.kernels import FillPadding, Lookup, Matmul, Reduce, reduced_axes
@@ -31,6 +31,6 @@ def attach_interfaces() -> None:
 
 __all__ = [
     "DIALECT", "MACHINE", "Buffer", "Constant", "Dl", "Fetch", "FillPadding", "Gather", "Image", "Instruction", "Kept",
-    "Lookup", "Matmul", "Memory", "Placed", "Reduce", "Relayout", "Resident", "Scratch", "Spill", "Statement", "Ul",
-    "machine_of", "name_machine", "reduced_axes", "summed_axes",
+    "LayoutAttribute", "Lookup", "Matmul", "Memory", "Placed", "Reduce", "Relayout", "Resident", "Scratch", "Spill",
+    "Statement", "Ul", "machine_of", "name_machine", "reduced_axes", "summed_axes",
 ]  # fmt: skip

@@ -1,5 +1,6 @@
 """Where a buffer lives, and how a tensor spreads over the processing elements."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,12 @@ class Placed(Mncore.Attribute, name="placed"):  # pyright: ignore[reportGeneralT
     layout: ir.StringAttr
 
 
+class LayoutAttribute(Mncore.Attribute, name="layout"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
+    """Where the elements of a tensor live, in a decision about it: ``#mncore.layout<"((8_L2B:1, 4:1), (2_W:1))">``."""
+
+    digits: ir.StringAttr
+
+
 @dataclass(frozen=True)
 class Placement:
     """A `Placed` attribute as plain data."""
@@ -64,6 +71,25 @@ def memory_attribute(name: str) -> ir.Attribute:
 def placed_attribute(memory: str, layout: Layout) -> ir.Attribute:
     """``#mncore.placed<...>`` in the current context."""
     return ir.Attribute.parse(f'#mncore.placed<"{memory}", "{shape_text(layout.shape)}", "{layout}">')
+
+
+def layout_attribute(layout: Layout) -> ir.Attribute:
+    """``#mncore.layout<...>`` in the current context."""
+    return ir.Attribute.parse(f'#mncore.layout<"{layout}">')
+
+
+def layout_in(attribute: Any, shape: Sequence[int] | None = None) -> Layout:
+    """The layout of a ``#mncore.layout`` for a tensor of this shape; raises ValueError for anything else, and where it
+    has another number of dimensions or too few places. Without a shape every dimension is as large as its digits allow.
+    """
+    if not isinstance(attribute, LayoutAttribute):
+        raise ValueError(f"needs a #mncore.layout, found {attribute}")
+    return _parsed(ir.StringAttr(attribute.digits).value, None if shape is None else tuple(shape))
+
+
+@cached_per_machine(4096)
+def _parsed(digits: str, shape: tuple[int, ...] | None) -> Layout:
+    return parse(digits, shape)
 
 
 @cached_per_machine(4096)

@@ -5,8 +5,9 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
+from mnc.dialects.mncore.attributes import layout_in
+from mnc.dialects.mncore.kernels import PRECISIONS
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.layout import parse
 from mnc.mncore_backend.target import named
 
 Check = Callable[[Any], bool]
@@ -25,17 +26,20 @@ def _integers(value: Any) -> bool:
 
 
 def _layout(value: Any) -> bool:
-    if not isinstance(value, ir.StringAttr):
-        return False
     try:
-        parse(value.value)
+        layout_in(value)
     except ValueError:
         return False
     return True
 
 
 def _layouts(value: Any) -> bool:
-    return isinstance(value, ir.ArrayAttr) and all(_string(one) and (not one.value or _layout(one)) for one in value)
+    """An operand that may lie anywhere has a ``unit`` in its place."""
+    return isinstance(value, ir.ArrayAttr) and all(isinstance(one, ir.UnitAttr) or _layout(one) for one in value)
+
+
+def _one_of(*names: str) -> Check:
+    return lambda value: _string(value) and value.value in names
 
 
 def _memories(value: Any) -> bool:
@@ -63,8 +67,11 @@ _SLICE = ("shape", "starts")
 ANYWHERE: dict[str, tuple[Check, str]] = {
     "onnx.name": (_string, "a string"),
     "mncore.role": (_string, "a string"),
-    "mncore.result": (_layout, 'a layout in quotes, such as "((8_L2B:1, 4:1), (2_W:1))"'),
-    "mncore.operands": (_layouts, 'a list of layouts in quotes, such as ["((4_PE:1, 2_W:1))"]'),
+    "mncore.result": (_layout, 'a layout, such as #mncore.layout<"((8_L2B:1, 4:1), (2_W:1))">'),
+    "mncore.operands": (_layouts, 'a list of layouts, such as [#mncore.layout<"((4_PE:1, 2_W:1))">], or unit'),
+    "mncore.partial": (_layout, 'a layout, such as #mncore.layout<"((8_L2B:1, 4:1), (2_W:1))">'),
+    "mncore.matrix": (_one_of("left", "right"), '"left" or "right"'),
+    "mncore.precision": (_one_of(*PRECISIONS), f"one of {', '.join(PRECISIONS)} in quotes"),
     "mncore.chosen": (_integer, "an integer"),
     "mncore.parts": (_integers, "array<i64: NUMBER, LONGS>"),
     "mncore.machine": (_machine, "a machine in quotes, such as \"small\""),

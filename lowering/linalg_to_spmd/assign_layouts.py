@@ -1,7 +1,7 @@
 """assign-layouts: decide for every tensor where its elements live, and write the decision on the operations.
 
 before:  %y = linalg.generic ins(%x, %w)
-after:   %y = linalg.generic ins(%x, %w) {mncore.operands = ["((8_L2B:1, ...", "(..."], mncore.result = "(...)"}
+after:   %y = linalg.generic ins(%x, %w) {mncore.operands = [#mncore.layout<"((8_L2B:1, ...">, ...], mncore.result = ...}
 
 The function becomes a problem without MLIR (`pose_placement.py`), which is solved in `mncore_backend/placement/`. An
 operation that carries the attributes already keeps them, so a schedule can be written by hand.
@@ -16,7 +16,7 @@ from mnc.core.both import both, share_out
 from mnc.core.diagnostics import node_name
 from mnc.core.pass_base import Pass
 from mnc.core.recording import TRACES, current_recording, note, wants_trace
-from mnc.dialects.mncore.attributes import shape_text
+from mnc.dialects.mncore.attributes import layout_attribute, shape_text
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.layout_attributes import (
     MATRIX,
@@ -53,16 +53,16 @@ _known: list[tuple[Any, tuple[list[State], Traces | None]]] = []
 
 
 def _annotate(op: Any, placed: Placed) -> None:
-    texts = [ir.StringAttr.get("" if layout is None else str(layout)) for layout in placed.operands]
-    op.attributes[OPERANDS] = ir.ArrayAttr.get(texts)
-    op.attributes[RESULT] = ir.StringAttr.get(str(placed.result))
+    wanted = [ir.UnitAttr.get() if layout is None else layout_attribute(layout) for layout in placed.operands]
+    op.attributes[OPERANDS] = ir.ArrayAttr.get(wanted)
+    op.attributes[RESULT] = layout_attribute(placed.result)
 
 
 def _annotate_product(op: Any, product: Product, placed: Placed) -> None:
     op.attributes[PRECISION] = ir.StringAttr.get(product.contraction.precision)
     op.attributes[MATRIX] = ir.StringAttr.get("left" if placed.swapped else "right")
     if placed.partial is not None:
-        op.attributes[PARTIAL] = ir.StringAttr.get(str(placed.partial))
+        op.attributes[PARTIAL] = layout_attribute(placed.partial)
     if placed.parts is not None:
         op.attributes[PARTS] = ir.DenseI64ArrayAttr.get(list(placed.parts))
 

@@ -18,8 +18,9 @@ from mnc.core.bindings import func, ir
 from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Constant, Ul
-from mnc.dialects.mncore.attributes import memory_attribute
+from mnc.dialects.mncore.attributes import layout_in, memory_attribute
 from mnc.dialects.mncore.trips import keep_trips
+from mnc.lowering.linalg_to_spmd.factors import operand_shape
 from mnc.lowering.linalg_to_spmd.generics import GenericWriter
 from mnc.lowering.linalg_to_spmd.homes import Homes, waiting_arguments
 from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, RESULT
@@ -52,7 +53,7 @@ from mnc.lowering.linalg_to_spmd.rearranging import (
 )
 from mnc.lowering.linalg_to_spmd.tiles import is_read_through
 from mnc.lowering.linalg_to_spmd.words import check_words, short_mask, word_bits, word_type
-from mnc.mncore_backend.layout import Layout, LayoutError, parse, permute, reshape
+from mnc.mncore_backend.layout import Layout, LayoutError, permute, reshape
 
 
 def dram_type(tensor: Any) -> Any:
@@ -60,13 +61,15 @@ def dram_type(tensor: Any) -> Any:
     return ir.MemRefType.get(tensor.shape, word_type(tensor.element_type), memory_space=memory_attribute("DRAM"))
 
 
-def annotated_layouts(op: Any) -> tuple[list[str], Any]:
-    """Operand layouts (as text) and the result layout that assign-layouts wrote."""
+def annotated_layouts(op: Any, shapes: Sequence[Sequence[int]] = ()) -> tuple[list[Layout | None], Layout]:
+    """The layouts of operands of these shapes, and that of the result, which assign-layouts wrote. Raises CompileError.
+    """
     if RESULT not in op.attributes:
         raise error_at(op, "has no layouts", hint="run assign-layouts before distribute")
     try:
-        texts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes[OPERANDS])]
-        return texts, parse(ir.StringAttr(op.attributes[RESULT]).value, shape_of(op.results[0]))
+        wanted = zip(ir.ArrayAttr(op.attributes[OPERANDS]), shapes, strict=True) if shapes else ()
+        operands = [None if isinstance(own, ir.UnitAttr) else layout_in(own, shape) for own, shape in wanted]
+        return operands, layout_in(op.attributes[RESULT], shape_of(op.results[0]))
     except (KeyError, ValueError) as error:
         message = f"has layouts that cannot be read: {error}"
         raise error_at(op, message, hint="leave the layouts out and run assign-layouts") from None
@@ -131,8 +134,8 @@ class _Writer:
                 order,
             )
             return
-        texts, layout = annotated_layouts(op)
-        self.values.states[result] = self.generics.write(generic, texts, layout)
+        wanted, layout = annotated_layouts(op, [operand_shape(own, generic.extents) for own in generic.inputs])
+        self.values.states[result] = self.generics.write(generic, wanted, layout)
 
     def _is_splat(self, value: Any) -> bool:
         return isinstance(self.values.states.get(value), Splat)
@@ -165,11 +168,14 @@ class _Writer:
         if RESULT not in op.attributes and is_part_of_dram(op):
             self.part(op)
             return
-        texts, layout = annotated_layouts(op)
+        pieces = pieces_of(op)
+        wanted, layout = annotated_layouts(op, [shape_of(piece.source) for piece in pieces])
         padding = word_bits(padding_of(op)) if op.name == "tensor.pad" else 0
         whole: Local | None = None
-        for piece, text in zip(pieces_of(op), texts, strict=True):
-            source = self.generics.operand(piece.source, parse(text, shape_of(piece.source)))
+        for piece, want in zip(pieces, wanted, strict=True):
+            if want is None:
+                raise error_at(op, "has a source without a layout", hint="leave them out and run assign-layouts")
+            source = self.generics.operand(piece.source, want)
             target = whole or make_local(layout, source.buffer.type.element_type)
             gather(source, target, piece.index_map, padding, onto=whole is not None)
             whole = target

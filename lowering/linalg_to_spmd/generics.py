@@ -8,6 +8,7 @@ from typing import Any
 from mnc.core.bindings import arith, ir
 from mnc.core.context import error_at
 from mnc.dialects.mncore import Reduce
+from mnc.dialects.mncore.attributes import layout_in
 from mnc.lowering.linalg_to_spmd.factors import iteration_access, operand_shape
 from mnc.lowering.linalg_to_spmd.joint_parts import comes_alone, joint_parts
 from mnc.lowering.linalg_to_spmd.layout_attributes import PARTIAL
@@ -20,7 +21,7 @@ from mnc.lowering.linalg_to_spmd.rearranging import window_map
 from mnc.lowering.linalg_to_spmd.streaming import contracted_first, streamed_factor
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, windowed
 from mnc.lowering.linalg_to_spmd.words import word_attribute, word_bits, word_type
-from mnc.mncore_backend.layout import Axis, Layout, parse
+from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.candidates import (
     Access,
     Digits,
@@ -78,12 +79,8 @@ class GenericWriter:
         gather(source, target, index_map)
         return target
 
-    def write(self, generic: Generic, texts: Sequence[str], layout: Layout) -> Local:
-        """Emit a generic; `texts` are the layouts wanted for its inputs, `layout` the one of its result."""
-        wanted = [
-            parse(text, operand_shape(i, generic.extents)) if text else None
-            for i, text in zip(generic.inputs, texts, strict=True)
-        ]
+    def write(self, generic: Generic, wanted: Sequence[Layout | None], layout: Layout) -> Local:
+        """Emit a generic; `wanted` are the layouts of its inputs, `layout` the one of its result."""
         if generic.kind == "contraction":
             sums = self._partial(generic, layout)
             digits = digits_of(generic, wanted, sums)
@@ -364,7 +361,7 @@ class GenericWriter:
     def _partial(generic: Generic, layout: Layout) -> Layout:
         """Layout of the partial sums of a contraction with this result."""
         attributes = generic.op.operation.attributes
-        return parse(ir.StringAttr(attributes[PARTIAL]).value, layout.shape) if PARTIAL in attributes else layout
+        return layout_in(attributes[PARTIAL], layout.shape) if PARTIAL in attributes else layout
 
     def _with_init(self, generic: Generic, product: Local) -> Local:
         """Add the tensor that the contraction accumulates onto, unless it is zero."""

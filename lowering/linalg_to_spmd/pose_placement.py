@@ -6,6 +6,7 @@ from typing import Any
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.diagnostics import node_name
+from mnc.dialects.mncore.attributes import layout_in
 from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
 from mnc.lowering.linalg_to_spmd.drop_empty import touches_empty
 from mnc.lowering.linalg_to_spmd.factors import contracted_elsewhere, factor_of, iteration_access, operand_shape
@@ -34,7 +35,6 @@ from mnc.lowering.linalg_to_spmd.rearranging import (
 from mnc.lowering.linalg_to_spmd.streaming import may_come_in_parts
 from mnc.lowering.linalg_to_spmd.strides import StridesAfter, contractions_that_read, strides_of_result
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, is_read_through, tiled_operands
-from mnc.mncore_backend.layout import parse
 from mnc.mncore_backend.placement.candidates import Contraction
 from mnc.mncore_backend.placement.problem import (
     Loops,
@@ -122,10 +122,10 @@ class Poser:
         return self._loops(op, generic, tiled, name)
 
     def _pinned(self, op: Any, generic: Generic, name: str) -> Pinned:
-        texts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes[OPERANDS])]
-        wanted = [(i, text) for i, text in zip(generic.inputs, texts, strict=True) if text and i.access is not None]
-        operands = tuple((self._tensors[i.value], parse(text, shape_of(i.value))) for i, text in wanted)
-        layout = parse(ir.StringAttr(op.attributes[RESULT]).value, shape_of(op.results[0]))
+        given = zip(generic.inputs, ir.ArrayAttr(op.attributes[OPERANDS]), strict=True)
+        wanted = [(i.value, own) for i, own in given if i.access is not None and not isinstance(own, ir.UnitAttr)]
+        operands = tuple((self._tensors[value], layout_in(own, shape_of(value))) for value, own in wanted)
+        layout = layout_in(op.attributes[RESULT], shape_of(op.results[0]))
         return Pinned(name, self._tensors[op.results[0]], operands, layout)
 
     def _use(self, generic: Generic, number: int, tiled: dict[int, WindowedOperand]) -> Use:

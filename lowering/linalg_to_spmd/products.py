@@ -8,7 +8,7 @@ from mnc.core.bindings import ir
 from mnc.dialects.mncore import Matmul
 from mnc.lowering.linalg_to_spmd.factors import iteration_access
 from mnc.lowering.linalg_to_spmd.joint_parts import JointParts
-from mnc.lowering.linalg_to_spmd.layout_attributes import PRECISION
+from mnc.lowering.linalg_to_spmd.layout_attributes import MATRIX, PRECISION
 from mnc.lowering.linalg_to_spmd.placed import Dram, Local, Splat, Values
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input
 from mnc.lowering.linalg_to_spmd.streaming import (
@@ -89,7 +89,7 @@ class _Kernels:
 
 
 def _kernels(generic: Generic, layouts: Sequence[Layout], accesses: Sequence[Access], target: Local) -> _Kernels:
-    swapped = ir.StringAttr(generic.op.operation.attributes["mncore.matrix"]).value == "left"
+    swapped = ir.StringAttr(generic.op.operation.attributes[MATRIX]).value == "left"
     names = _dim_names(generic, swapped)
     order = (1, 0) if swapped else (0, 1)
     dims = [[names.get(d, "one") for d in access] for access in (*(accesses[i] for i in order), generic.result)]

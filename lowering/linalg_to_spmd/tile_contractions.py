@@ -19,10 +19,11 @@ from typing import Any, Literal
 
 from mnc.core.bindings import ir
 from mnc.core.pass_base import Pass
+from mnc.dialects.mncore.attributes import layout_attribute
 from mnc.lowering.linalg_to_spmd.factors import factor_of
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.joint_parts import comes_alone
-from mnc.lowering.linalg_to_spmd.layout_attributes import IS_PART, OPERANDS, PRECISION, RESULT
+from mnc.lowering.linalg_to_spmd.layout_attributes import IS_PART, MATRIX, OPERANDS, PRECISION, RESULT
 from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic, splat_value
 from mnc.lowering.linalg_to_spmd.slices import Ranges, joined, slice_of
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
@@ -137,10 +138,10 @@ def _product(op: Any, operands: Sequence[Any], tile: TilePlan, problem: Contract
         made.operands[number] = operand
     made.results[0].set_type(operands[-1].type)
     # Tiles at the edge lie as whole ones do, with padding where they end.
-    texts = [ir.StringAttr.get(str(layout)) for layout in (tile.plan.left, tile.plan.right, tile.plan.result)]
-    made.attributes[OPERANDS], made.attributes[RESULT] = ir.ArrayAttr.get(texts[:2]), texts[2]
+    own = [layout_attribute(layout) for layout in (tile.plan.left, tile.plan.right, tile.plan.result)]
+    made.attributes[OPERANDS], made.attributes[RESULT] = ir.ArrayAttr.get(own[:2]), own[2]
     made.attributes[PRECISION] = ir.StringAttr.get(problem.precision)
     if any(tile.extents[d] < problem.extents[d] for d in range(len(problem.extents)) if d not in problem.result):
         made.attributes[IS_PART] = ir.UnitAttr.get()
-    made.attributes["mncore.matrix"] = ir.StringAttr.get("left" if tile.plan.swapped else "right")
+    made.attributes[MATRIX] = ir.StringAttr.get("left" if tile.plan.swapped else "right")
     return made.results[0]

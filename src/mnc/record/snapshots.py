@@ -5,10 +5,10 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import NODE_SEPARATOR, node_name
-from mnc.dialects.mncore.attributes import Placed, placement_of, shape_text
+from mnc.dialects.mncore.attributes import Placed, layout_in, placement_of, shape_text
+from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, PRECISION, RESULT
 
 _CONSTANTS = frozenset(["arith.constant", "tensor.empty"])
-OPERANDS, RESULT, PRECISION = "mncore.operands", "mncore.result", "mncore.precision"
 
 
 def _operations(module: ir.Module) -> Iterator[Any]:
@@ -44,7 +44,7 @@ def layouts_of(module: ir.Module) -> list[dict[str, Any]]:
         if RESULT not in op.attributes:
             continue
         attributes = op.attributes
-        texts = [ir.StringAttr(item).value for item in ir.ArrayAttr(attributes[OPERANDS])]
+        texts = ["" if isinstance(own, ir.UnitAttr) else str(layout_in(own)) for own in attributes[OPERANDS]]
         operands = list(op.operands)[: len(texts)]
         entry = {
             "operation": op.name,
@@ -53,7 +53,7 @@ def layouts_of(module: ir.Module) -> list[dict[str, Any]]:
                 {"of": _source(operand), "shape": _shape(operand), "layout": text}
                 for operand, text in zip(operands, texts, strict=False)
             ],
-            "result": ir.StringAttr(attributes[RESULT]).value,
+            "result": str(layout_in(attributes[RESULT])),
             "shape": _shape(op.results[0]),
             "precision": ir.StringAttr(attributes[PRECISION]).value if PRECISION in attributes else "single",
         }

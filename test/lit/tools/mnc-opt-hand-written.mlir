@@ -51,8 +51,8 @@ func.func @name(%x: tensor<4xf32> {onnx.name = 3 : i64}) -> tensor<4xf32> {
 
 func.func @layout(%x: tensor<4xf32>) -> tensor<4xf32> {
   %e = tensor.empty() : tensor<4xf32>
-  // expected-error @+1 {{has the attribute mncore.result = "((4_P@:1),)"}}
-  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) attrs = {mncore.result = "((4_P@:1),)"} {
+  // expected-error @+1 {{has the attribute mncore.result = #mncore.layout<"((4_P@:1),)">}}
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) attrs = {mncore.result = #mncore.layout<"((4_P@:1),)">} {
   ^bb0(%a: f32, %o: f32):
     linalg.yield %a : f32
   } -> tensor<4xf32>
