@@ -93,9 +93,10 @@ class Products:
         """All PEs that held parts get a sum, and each needs to keep its share only, unless it updates what all hold."""
         share = scattered(result)
         home = None if op.updates is None else state.layouts.get(op.updates)
-        if home is not None and movement_steps(result, home) < movement_steps(share, home):
-            return result
-        return share
+        if home is None:
+            return share
+        whole = movement_steps(result, home)
+        return result if whole < movement_steps(share, home, whole) else share
 
     def _product(self, number: int) -> Product:
         op = self.rules.problem.operations[number]

@@ -135,9 +135,9 @@ class Rules:
         shape = self.shape(op.result)
         digits = default_digits(shape, self.policy.axes, cyclic=self.policy.cyclic)
         alone = project(shape, digits, tuple(range(len(shape))))
-        moving = loop_steps(op.work, alone) + movement_steps(alone, wanted)
+        more = loop_steps(op.work, wanted) - loop_steps(op.work, alone)
         held = wanted.local_size * (1 + len(op.uses))  # operands and result, repeated as often as it is wanted
-        is_cheaper = held <= 8 * _room() and loop_steps(op.work, wanted) <= moving
+        is_cheaper = held <= 8 * _room() and (more <= 0 or more <= movement_steps(alone, wanted, more))
         self.loops(state, number, op, wanted if is_cheaper else None)
 
     def finish(self, state: State) -> None:
