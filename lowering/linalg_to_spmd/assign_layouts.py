@@ -1,7 +1,7 @@
 """assign-layouts: decide for every tensor where its elements live, and write the decision on the operations.
 
 before:  %y = linalg.generic ins(%x, %w)
-after:   %y = linalg.generic ins(%x, %w) {mncore.operands = [#mncore.layout<"((8_L2B:1, ...">, ...], mncore.result = ...}
+after:   %y = linalg.generic ins(%x, %w) {mncore.operands = [#mncore.layout<"((8_L2B:1, ...">, ...], ...}
 
 The function becomes a problem without MLIR (`pose_placement.py`), which is solved in `mncore_backend/placement/`. An
 operation that carries the attributes already keeps them, so a schedule can be written by hand.

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from mnc.core.both import both
 from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.codegen.program_ir import MachinePass, Unit
-from mnc.mncore_backend.codegen.scheduling import scheduled_lines
+from mnc.mncore_backend.codegen.scheduling import TooLongError, scheduled_lines
+from mnc.mncore_backend.codegen.scheduling.bound import least_cycles
 from mnc.mncore_backend.program import BufferOperand
 
 
@@ -18,15 +19,20 @@ class Schedule(MachinePass):
     """Pack operations into steps, hide transfers behind work, keep every distance and port rule.
 
     most: cycles that the program may take; a search gives up on what takes more. None: any number.
+    below: cycles that the program has to stay below to be of use; where one unit has work for as long, it is not
+    scheduled at all.
     """
 
     name = "schedule"
     done = "scheduled"
     most: int | None = None
+    below: int | None = None
 
     def run_on(self, unit: Unit) -> None:
         """Replace every ``mncore.instruction`` by ``mncore.statement`` operations."""
         _check_addresses(unit)
+        if self.below is not None and least_cycles(unit.program) >= self.below:
+            raise TooLongError(f"the program takes at least {self.below} cycles", hint="permit more")
         lines = scheduled_lines(unit.program, both, most=self.most)
         unit.statements += zip(lines.texts, lines.nodes, strict=True)
         unit.program.operations = []

@@ -130,18 +130,19 @@ class Trials:
         passes = with_options(self.passes, DECISION, prefer=ordered)
         with events.span("stage", f"layouts: {', '.join(ordered) or 'plain'}"):
             run_nested(passes[place_of(passes, DECISION) + 1 : place_of(passes, SPILLS)], module)
-            most = None if best is None else int(HOPELESS * best.length[0])
-            finished, room = self._with_room(module, most)
+            finished, room = self._with_room(module, None if best is None else best.length[0])
             passes = with_options(passes, SPILLS, percent=room)
             return Compiled(finished, ordered, passes, emit_module(finished, most=1))
 
-    def _with_room(self, module: Any, most: int | None) -> tuple[Any, int]:
+    def _with_room(self, module: Any, best: int | None) -> tuple[Any, int]:
         """The module compiled to the end, with as much of local memory for values as kernels leave over, in percent.
 
-        Raises CapacityError if the least is still too much, and TooLongError if it takes more than `most` cycles.
+        Raises CapacityError if the least is still too much, and TooLongError if there is no hope that it takes fewer
+        cycles than the `best`.
         """
         start = position()
-        last = with_options(self.passes[place_of(self.passes, SPILLS) :], SCHEDULE, most=most)
+        limits = {} if best is None else {"most": int(HOPELESS * best), "below": best}
+        last = with_options(self.passes[place_of(self.passes, SPILLS) :], SCHEDULE, **limits)
         largest = next((entry.percent for entry in last if entry.name == SPILLS), 0)
         for room in self.rooms:
             rewind(start)

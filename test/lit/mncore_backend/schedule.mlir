@@ -1,6 +1,9 @@
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(schedule)' | FileCheck %s
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(schedule,verify-schedule)' | mnc-translate --emit-vsm | FileCheck %s --check-prefix=TEXT
 
+// RUN: not mnc-opt %s --pass-pipeline='builtin.module(schedule{below=4})' 2>&1 | FileCheck %s --check-prefix=BELOW
+// BELOW: the program takes at least 4 cycles
+
 // MAU and ALU work in one step; what depends on both takes its operands from the latches a step later.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: mncore.instruction

@@ -155,8 +155,8 @@ def test_busy_programs_of_small_tensors_are_placed_together_too(
 def test_equal_layouts_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever they were found to cost."""
     scheduled: list[str] = []
-    run, with_layouts = Schedule.run, Trials._with_layouts
-    monkeypatch.setattr(Schedule, "run", lambda self, module: (scheduled.append(""), run(self, module)))
+    run_on, with_layouts = Schedule.run_on, Trials._with_layouts
+    monkeypatch.setattr(Schedule, "run_on", lambda self, unit: (scheduled.append(""), run_on(self, unit)))
 
     def priced_anew(self: Trials, ordered: tuple[Preference, ...]) -> ir.Module:
         if ordered not in self.decided:

@@ -23,6 +23,7 @@ from mnc.mncore_backend.codegen.scheduling import (
     scheduler,
     sequential,
 )
+from mnc.mncore_backend.codegen.scheduling.bound import least_cycles
 from mnc.mncore_backend.codegen.scheduling.reading import Reading
 from mnc.mncore_backend.codegen.scheduling.ready import ReadyQueues
 from mnc.mncore_backend.program import Builder, Program, local
@@ -39,6 +40,13 @@ def made(seed: int, count: int) -> ProgramMaker:
     maker = ProgramMaker(Random(seed))
     allocate(maker.make(count))
     return maker
+
+
+@QUICK
+@given(st.integers(0, 1 << 32), st.integers(1, 90))
+def test_no_schedule_takes_less_than_the_bound(seed: int, count: int) -> None:
+    program = made(seed, count).program
+    assert least_cycles(program) <= best_schedule(program).cycles
 
 
 @SLOW

@@ -17,6 +17,7 @@ from mnc.mncore_backend.codegen.scheduling import (
     orders,
     schedule,
 )
+from mnc.mncore_backend.codegen.scheduling.bound import least_cycles
 from mnc.mncore_backend.codegen.scheduling.reading import Reading
 from mnc.mncore_backend.program import Buffer, Builder, Program, local, upper
 from mnc.mncore_backend.target import chip
@@ -58,6 +59,12 @@ def test_work_hides_a_transfer() -> None:
     assert cost.stall_cycles == 0 and cost.steps == 100  # the use of what was loaded shares a step
     assert positions(found, "wait")[0] > 65
     assert "l2bmb" in print_statement(found[positions(found, "wait")[0]])
+
+
+def test_the_busiest_side_of_a_memory_is_a_bound() -> None:
+    """Data of loads into the same L2BMs come one after the other: 4 steps of 64 long words each."""
+    assert least_cycles(with_work(16, 0)) == 4 * 16 * 4
+    assert least_cycles(with_work(1, 100)) == 4 * 100
 
 
 def test_without_work_issue_stalls_and_no_nops_are_added() -> None:
