@@ -34,7 +34,7 @@ from mnc.mncore_backend.shortest.trials import (
     place_of,
     with_options,
 )
-from mnc.mncore_backend.target import LONG_BYTES, WORD_BYTES, chip
+from mnc.mncore_backend.target import chip
 
 ALIKE: Preference = "alike"
 STARTS: tuple[tuple[Preference, ...], ...] = (), ("tensor-parallel",), ("cyclic",), ("tensor-parallel", "cyclic")
@@ -47,16 +47,10 @@ DEARER = 1.8
 come from one search."""
 
 
-def tiny() -> int:
-    """Elements of a tensor that gives the PEs of one L2B two long words. To split less than that over L2Bs saves a step
-    or two of work, and what has to be exchanged later passes PDM."""
-    return 2 * chip().pes // chip().l2bs * LONG_BYTES // WORD_BYTES
-
-
 def small() -> int:
     """Elements of a tensor up to which operations are placed one after the other: what such programs wait for decides
     about them, and their preferences are tried out."""
-    return 8 * tiny()
+    return 8 * chip().tiny_elements
 
 
 @dataclass(frozen=True)
@@ -102,7 +96,7 @@ class Shortest(NestingPass):
     def best(self, module: Any) -> Compiled:
         """The program of a module that takes the fewest cycles, then steps, of all that is tried; the module itself
         stays as it is. Raises CompileError as `run`."""
-        settled: set[Preference] = {ALIKE} if largest_tensor(module) <= tiny() else set()
+        settled: set[Preference] = {ALIKE} if largest_tensor(module) <= chip().tiny_elements else set()
         trials, best = self._with_regions(module, settled)
         if TOGETHER not in best.preferences:
             best = self._one_by_one(trials, best, settled)

@@ -15,7 +15,13 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.target.assumptions import Assumption, assumptions
 from mnc.mncore_backend.target.hazards import MN_CORE_2_HAZARDS, Hazard
 from mnc.mncore_backend.target.hierarchy import Hierarchy, Level
-from mnc.mncore_backend.target.instruction_set import CYCLES_PER_STEP, MATVEC_MULTIPLY_ADDS, VECTOR_MULTIPLY_ADDS
+from mnc.mncore_backend.target.instruction_set import (
+    CYCLES_PER_STEP,
+    LONG_BYTES,
+    MATVEC_MULTIPLY_ADDS,
+    VECTOR_MULTIPLY_ADDS,
+    WORD_BYTES,
+)
 from mnc.mncore_backend.target.memories import MN_CORE_2_SIZES, MemoryFacts, memories
 from mnc.mncore_backend.target.mv_forms import MvForm, mv_forms
 from mnc.mncore_backend.target.transfers import L1bmFamily, L2bmFamily, l1bm_families, l2bm_families
@@ -98,6 +104,12 @@ class Machine:
     def pes(self) -> int:
         """PEs of the chip."""
         return self.hierarchy.pes
+
+    @cached_property
+    def tiny_elements(self) -> int:
+        """Elements of a tensor that gives the PEs of one L2B two long words. To split less than that over L2Bs saves a
+        step or two of work, and what has to be exchanged later passes PDM."""
+        return 2 * self.pes // self.l2bs * LONG_BYTES // WORD_BYTES
 
     @cached_property
     def shape(self) -> tuple[int, int, int, int]:

@@ -9,7 +9,7 @@ from mnc.core.bindings import ir
 from mnc.core.explanation import explain
 from mnc.core.pass_base import Pass
 from mnc.core.rewrite import attributes_of, location_of_all
-from mnc.mncore_backend.target import LONG_BYTES, WORD_BYTES, chip
+from mnc.mncore_backend.target import chip
 from mnc.passes.graph.algebra.common import operands_of, result_of
 from mnc.passes.graph.matching import producer, shape_of, splat_of
 from mnc.passes.graph.tensors.kinds import ELEMENTWISE, rebuilt_elementwise
@@ -17,12 +17,6 @@ from mnc.passes.graph.tensors.views import Ranges, ranges_of, sliced
 
 WASTE = 2
 """Elements that are computed for each that is wanted, at most."""
-
-
-def tiny() -> int:
-    """Elements that give the PEs of one L2B two long words: half of what an instruction works on. A function of fewer
-    takes as long as of one."""
-    return 2 * chip().pes // chip().l2bs * LONG_BYTES // WORD_BYTES
 
 
 @dataclass(frozen=True)
@@ -108,7 +102,7 @@ def _refusal(members: Sequence[_Member], dim: int) -> str | None:
     if last - first > WASTE * len(wanted):
         return "too many elements lie between the slices"
     size = prod(last - first if i == dim else len(taken) for i, taken in enumerate(members[0].ranges))
-    return None if size <= tiny() else "the slices have enough elements each"
+    return None if size <= chip().tiny_elements else "the slices have enough elements each"
 
 
 def _ends(members: Sequence[_Member], dim: int) -> tuple[int, int]:

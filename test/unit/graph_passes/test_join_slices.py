@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mnc.core.bindings import ir
 from mnc.core.context import make_context
-from mnc.passes.graph.join_slices import tiny
+from mnc.mncore_backend.target import chip
 
 from .random_graphs import check_unchanged
 
@@ -60,7 +60,7 @@ def test_parts_of_one_tensor_are_computed_once(function: str) -> None:
     assert str(made).count(f'"graph.{function}"') == 1
 
 
-@pytest.mark.parametrize(("extent", "count"), [(tiny() // 2, 1), (tiny(), 2)])
+@pytest.mark.parametrize(("extent", "count"), [(chip().tiny_elements // 2, 1), (chip().tiny_elements, 2)])
 def test_tensors_that_fill_instructions_stay_apart(extent: int, count: int) -> None:
     made = module((2, extent), [(0, *ends, "tanh") for ends in pairwise(range(3))])
     check_unchanged(made, "join-slices", 0, False, 0, 0)

@@ -21,8 +21,9 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
 from mnc.mncore_backend.codegen.schedule import Schedule
 from mnc.mncore_backend.shortest.largest_tensor import largest_tensor
-from mnc.mncore_backend.shortest.shortest import Shortest, tiny
+from mnc.mncore_backend.shortest.shortest import Shortest
 from mnc.mncore_backend.shortest.trials import PREFERENCES, PRICE, Compiled, Trials
+from mnc.mncore_backend.target import chip
 from mnc.options import Options, Preference
 from mnc.report import report
 from mnc.stages import default_pipeline, stage_pipeline
@@ -117,7 +118,7 @@ def test_what_is_asked_for_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(("rows", "settled"), [(SHORT, ["alike"]), (LONG, [])])
 def test_tiny_tensors_settle_one_preference(rows: int, settled: list[str]) -> None:
     module = before_layouts(rows, Options())
-    assert (largest_tensor(module) <= tiny()) == bool(settled)
+    assert (largest_tensor(module) <= chip().tiny_elements) == bool(settled)
     assert list(shortest(least_cycles=10**9).best(module).preferences) == settled  # no search
 
 
