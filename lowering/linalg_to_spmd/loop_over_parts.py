@@ -85,11 +85,12 @@ class _Loop:
         self.block = function.regions[0].blocks[0]
         self.terminator = list(self.block.operations)[-1].operation
         self.results = list(self.terminator.operands)
+        self.steps: dict[Any, float] = {}
 
     def run(self) -> None:
         if not self.results or not all(is_tensor(v) and prod(shape_of(v)) for v in self.results):
             return
-        at_once = demand_of([(value, whole(value)) for value in self.results])
+        at_once = demand_of([(value, whole(value)) for value in self.results], known=self.steps)
         if at_once is None or at_once.size <= self.most or self.prices.size(at_once) <= PLANNED * self.most:
             return
         found = [(price, cuts) for cuts in self._choices() if (price := self._price(cuts)) is not None]
@@ -147,7 +148,7 @@ class _Loop:
         found: list[Demand] = []
         for starts in product(*(cut.starts for cut in cuts)):
             boxes = self._boxes(cuts, starts)
-            demand = demand_of(boxes) if boxes is not None else None
+            demand = demand_of(boxes, known=self.steps) if boxes is not None else None
             if demand is None or (found and _sizes(demand) != _sizes(found[0])):
                 return None
             found.append(demand)
@@ -158,7 +159,7 @@ class _Loop:
         products are not `planned`, at the peak of the machine."""
         edges = [(cut.starts[0], cut.starts[-1]) for cut in cuts]
         boxes = [self._boxes(cuts, starts) for starts in product(*edges)]
-        demands = [demand_of(box) if box is not None else None for box in boxes]
+        demands = [demand_of(box, known=self.steps) if box is not None else None for box in boxes]
         first = demands[0]
         if first is None or any(demand is None or _sizes(demand) != _sizes(first) for demand in demands):
             return None

@@ -56,17 +56,20 @@ class Demand:
     loaded: int = 0
 
 
-def demand_of(results: Sequence[tuple[Any, Ranges]], *, alone: bool = False) -> Demand | None:
+def demand_of(
+    results: Sequence[tuple[Any, Ranges]], *, alone: bool = False, known: dict[Any, float] | None = None
+) -> Demand | None:
     """What parts of results need, or only (`alone`) what the operations need that make them; None where that is no box,
-    or a part of a constant, and those differ."""
+    or a part of a constant, and those differ. `known`: steps of whole operations, which several calls may share."""
     demand = Demand()
+    known = {} if known is None else known
     waiting = list(reversed(results))
     while waiting:
         value, box = waiting.pop()
         if (value, box) in demand.boxes:
             continue
         demand.boxes[value, box] = None
-        below = _below(demand, value, box)
+        below = _below(demand, value, box, known)
         if below is None:
             return None
         waiting += [] if alone else reversed(below)
@@ -74,7 +77,7 @@ def demand_of(results: Sequence[tuple[Any, Ranges]], *, alone: bool = False) -> 
     return demand
 
 
-def _below(demand: Demand, value: Any, box: Ranges) -> list[tuple[Any, Ranges]] | None:
+def _below(demand: Demand, value: Any, box: Ranges, known: dict[Any, float]) -> list[tuple[Any, Ranges]] | None:
     """Counts what makes a part of a value; returns what it needs itself."""
     if isinstance(value.owner, ir.Block):
         demand.arguments[value, box] = None
@@ -91,7 +94,9 @@ def _below(demand: Demand, value: Any, box: Ranges) -> list[tuple[Any, Ranges]] 
     if box != whole(value) and (len(op.results) > 1 or needs(op, box) is None):
         return None
     operands = needed(op, box)
-    steps = _steps(op) * _size(box) / max(1, prod(shape_of(value)))
+    if op not in known:
+        known[op] = _steps(op)
+    steps = known[op] * _size(box) / max(1, prod(shape_of(value)))
     demand.steps += steps
     demand.size += steps + _size(box) / MOVED
     return list(operands.values())

@@ -2,8 +2,10 @@
 
 from mnc.mncore_backend.layout import Layout, layout_of, part
 from mnc.mncore_backend.pricing.box import Box
+from mnc.mncore_backend.target import cached_per_machine
 
 
+@cached_per_machine(1 << 14)
 def place_of_box(shape: tuple[int, ...], result: Layout, box: Box) -> Layout | None:
     """The layout in which all elements of a tensor are in the PEs that hold them as a part of `result`; None if there
     is none, or if the result does not take the whole tensor."""

@@ -33,15 +33,23 @@ class Ahead:
         self.problem, self.policy, self.prices = problem, policy, prices
         self._readers = readers(problem)
         self._known: dict[tuple[int, int, Layout, bool], float] = {}
+        self._sums: dict[tuple[int, Layout, int], float] = {}
         self._elsewhere: dict[int, tuple[Digits, ...]] = {}
 
     def price(self, tensor: int, layout: Layout, after: int) -> float:
         """What those pay who read a tensor after the operation `after`: products at once, others by way of windows."""
-        return self.windows(tensor, layout, after) + sum(
-            self._of(reader, tensor, layout, True)
-            for reader in self._readers.get(tensor, ())
-            if reader > after and isinstance(op := self.problem.operations[reader], Product) and not _has_windows(op)
-        )
+        key = tensor, layout, after
+        if key not in self._sums:
+            self._sums[key] = self.windows(tensor, layout, after) + sum(
+                self._of(reader, tensor, layout, True)
+                for reader in self._readers.get(tensor, ())
+                if reader > after and self._is_plain_product(reader)
+            )
+        return self._sums[key]
+
+    def _is_plain_product(self, number: int) -> bool:
+        op = self.problem.operations[number]
+        return isinstance(op, Product) and not _has_windows(op)
 
     def windows(self, tensor: int, layout: Layout, after: int, *, passed: bool = False) -> float:
         """What windows pay by which a tensor is read after the operation `after`, and what comes after them; with

@@ -17,6 +17,7 @@ from mnc.mncore_backend.movement.ahead import Request
 from mnc.mncore_backend.movement.estimate import Cost
 from mnc.mncore_backend.placement.candidates import Box, Digits, Windows, same_places, source_layout, tile
 from mnc.mncore_backend.pricing import NOTHING, Resources, joining, relayout, reshaping, tiling
+from mnc.mncore_backend.target import cached_per_machine
 
 Plan = Callable[[list[Request]], object]
 
@@ -56,13 +57,20 @@ class Movement:
     def rough(self) -> Resources:
         """What it takes, roughly."""
         if self.windows is not None:
-            places = source_layout(self.windows, self.digits, self.source.shape)
-            return tiling(self.windows, self.extents, self.digits, self.source, places, self.target)
+            return _tiled(self.windows, self.extents, self.digits, self.source, self.target)
         if self.box is not None:
             return joining(self.source, self.target, self.box)
         if self.source.shape != self.target.shape:
             return reshaping(self.source, self.target)
         return relayout(self.source, self.target)
+
+
+@cached_per_machine(1 << 14)
+def _tiled(
+    windows: Windows, extents: tuple[int, ...], digits: tuple[Digits, ...], source: Layout, target: Layout
+) -> Resources:
+    """What tiles take, roughly: the same are asked for by the plans of a product and by what looks ahead to it."""
+    return tiling(windows, extents, digits, source, source_layout(windows, digits, source.shape), target)
 
 
 class Movements:

@@ -72,6 +72,11 @@ class Search:
         self._prices = ProductPrices(self.movements, self.weights, self.counted)
         self._ahead = Ahead(self.problem, self.policies[0], self._prices)
         self._last, self._readers = last_reads(self.problem), readers(self.problem)
+        self._read: dict[int, list[int]] = {}
+        for tensor, numbers in self._readers.items():
+            for number in numbers:
+                self._read.setdefault(number, []).append(tensor)
+        self._live_after: tuple[int, list[int]] = -1, []
         self._readers_want: dict[tuple[int, Policy], list[list[Digits]]] = {}
         self._best: dict[tuple[int, Contraction], list[PricedPlan]] = {}
 
@@ -192,13 +197,17 @@ class Search:
     def key(self, number: int, state: State) -> object:
         """What matters later of a state in which an operation has its place. Work that waits reads its operands later
         than it stands in the program."""
-        waiting = set(state.waiting.values())
-        live = frozenset(
-            (t, layout)
-            for t, layout in state.layouts.items()
-            if self._last[t] > number or (waiting and not waiting.isdisjoint(self._readers.get(t, ())))
-        )
+        read = self._live(number)
+        if state.waiting:
+            read = {*read, *(t for own in state.waiting.values() for t in self._read.get(own, ()))}
+        live = frozenset((t, state.layouts[t]) for t in read if t in state.layouts)
         return live, tuple(state.waiting)
+
+    def _live(self, number: int) -> list[int]:
+        """Tensors that are read after an operation."""
+        if self._live_after[0] != number:
+            self._live_after = number, [t for t, last in enumerate(self._last) if last > number]
+        return self._live_after[1]
 
     def _pruned(self, number: int, states: Iterator[State], trail: Trail | None) -> list[State]:
         """Of states that differ in nothing that matters later the cheapest, and of those the best few."""
@@ -223,7 +232,7 @@ class Search:
 
     def _least(self, state: State, number: int) -> float:
         """What is paid later for where tensors are."""
-        live = ((t, layout) for t, layout in state.layouts.items() if self._last[t] > number)
+        live = ((t, state.layouts[t]) for t in self._live(number) if t in state.layouts)
         return sum(self._ahead.price(tensor, layout, number) for tensor, layout in live)
 
 
