@@ -19,7 +19,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.allocation import allocate
 from mnc.mncore_backend.codegen.scheduling import schedule
 from mnc.mncore_backend.emulator import Machine
-from mnc.mncore_backend.kernels.math import elementary, power
+from mnc.mncore_backend.kernels.math import elementary, exponential, power
 from mnc.mncore_backend.kernels.math.approximations import APPROXIMATIONS
 from mnc.mncore_backend.kernels.vector import Access, Body, Output, VectorKernel, emit_vector
 from mnc.mncore_backend.program import LOCAL_MEMORY, Builder, Program
@@ -89,7 +89,7 @@ ALL_MANTISSAS = [
 CHUNK_LONGS = 128
 
 FUNCTIONS = {
-    "exp": elementary.exp,
+    "exp": exponential.exp,
     "log": elementary.log,
     "log1p": elementary.log1p,
     "sqrt": elementary.sqrt,

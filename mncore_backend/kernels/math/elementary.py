@@ -9,9 +9,9 @@ approximation (SDM chapter 4.2). ``rsqrt`` seeds are refined by steps for seed e
 import math
 
 from mnc.mncore_backend.kernels.math import approximations as approx
+from mnc.mncore_backend.kernels.math.exponential import MAGIC_FLOAT, exp_unclamped
 from mnc.mncore_backend.kernels.math.micro import INFINITY, MANTISSA_ONE, SIGN, MicroBuilder, Value
 
-MAGIC_FLOAT = 12582912.0  # 1.5 * 2^23
 _MAGIC_BITS = 0x4B400000
 _LN2_HIGH = 0.693359375
 _LN2_LOW = math.log(2) - _LN2_HIGH
@@ -24,10 +24,19 @@ _ROOT_STEP = (4.28e-6, 0.50071385, 0.37020478)
 NEGATIVE_INFINITY = 0xFF800000
 
 
-# ---- exponential ------------------------------------------------------------------------------------------------
+# ---- logistic function and hyperbolic tangent -------------------------------------------------------------------
 
 
-def _split_exponent(m: MicroBuilder, x: Value, factor: float = 1.0) -> tuple[Value, Value]:
+def logistic(m: MicroBuilder, x: Value) -> Value:
+    """1 / (1 + e^-x); +0 where the true value is below the smallest normal."""
+    low = m.number(-87.3)
+    clamped = m.alu("fmin", m.alu("fmax", x, low), m.number(80.0))
+    d = m.add(exp_unclamped(m, -clamped), m.number(1.0))
+    r, e = _reciprocal_steps(m, d, m.mul(*[m.alu("frsqrt", d)] * 2))
+    return m.keep_where(m.test("fmax", x, low), "fvfma", r, e, r)
+
+
+def _split_exponent(m: MicroBuilder, x: Value, factor: float) -> tuple[Value, Value]:
     """(word whose low bits are k, g) with x = (k ln 2) / factor + g and abs factor * g <= ln 2 / 2."""
     rounded = m.fma(x, m.number(factor * _LOG2_E), m.number(MAGIC_FLOAT))
     k = m.add(rounded, m.number(-MAGIC_FLOAT))
@@ -39,36 +48,6 @@ def _few_bits(x: float) -> float:
     """x rounded to so few bits that its product with a power of two's exponent is exact."""
     mantissa, exponent = math.frexp(x)
     return math.ldexp(round(math.ldexp(mantissa, _FEW_BITS)), exponent - _FEW_BITS)
-
-
-def exp_unclamped(m: MicroBuilder, x: Value, factor: float = 1.0) -> Value:
-    """e^(factor * x) for -88 <= factor * x <= 89; a result out of range has a zero or full exponent field and any
-    mantissa. It is 2^k e^(factor * g): the factor is in the coefficients, and its product with x is never rounded."""
-    rounded, g = _split_exponent(m, x, factor)
-    series = (1.0, 1.0, *approx.EXP.coefficients())
-    value = m.polynomial(g, [c * factor**n for n, c in enumerate(series)])
-    return m.alu("iadd", value, m.shift_left(rounded, 23))
-
-
-def is_exp_factor(factor: float) -> bool:
-    """Whether `exp` takes a factor: its powers up to the degree of the polynomial are far from the ends of singles."""
-    return 2.0**-_FEW_BITS <= abs(factor) <= 2.0**_FEW_BITS
-
-
-def exp(m: MicroBuilder, x: Value, factor: float = 1.0) -> Value:
-    """e^(factor * x); +0 below the smallest normal, +inf above the largest."""
-    low, high = sorted((-88.0 / factor, 89.0 / factor))
-    x = m.alu("fmax", m.alu("fmin", x, m.number(high)), m.number(low))
-    return m.normalise(exp_unclamped(m, x, factor))
-
-
-def logistic(m: MicroBuilder, x: Value) -> Value:
-    """1 / (1 + e^-x); +0 where the true value is below the smallest normal."""
-    low = m.number(-87.3)
-    clamped = m.alu("fmin", m.alu("fmax", x, low), m.number(80.0))
-    d = m.add(exp_unclamped(m, -clamped), m.number(1.0))
-    r, e = _reciprocal_steps(m, d, m.mul(*[m.alu("frsqrt", d)] * 2))
-    return m.keep_where(m.test("fmax", x, low), "fvfma", r, e, r)
 
 
 def tanh(m: MicroBuilder, x: Value) -> Value:

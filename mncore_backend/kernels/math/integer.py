@@ -1,6 +1,6 @@
 """Integer operations the ALU lacks: products and conversions. All are exact."""
 
-from mnc.mncore_backend.kernels.math.elementary import MAGIC_FLOAT
+from mnc.mncore_backend.kernels.math.exponential import MAGIC_FLOAT
 from mnc.mncore_backend.kernels.math.micro import MicroBuilder, Value
 
 _TWO_23 = 8388608.0

@@ -54,8 +54,10 @@ class Instruction:
 
 @dataclass(slots=True)
 class MicroBuilder:
-    """Appends instructions; equal pure instructions are computed once."""
+    """Appends instructions; equal pure instructions are computed once. `repeats`: there are so many iterations that the
+    busiest unit decides, and constants and waiting for results do not."""
 
+    repeats: bool = True
     instructions: list[Instruction] = field(default_factory=list)
     registers: int = 0
     flags: int = 0
@@ -100,6 +102,13 @@ class MicroBuilder:
     def normalise(self, x: Value) -> Value:
         """x with a canonical zero or infinity."""
         return self._emit("fvpassa", (x,))
+
+    def normalise_positive(self, x: Value) -> Value:
+        """The same where the sign bit counts for nothing. The ALU, which has less to do, takes two constants for it: of
+        two zeros and of two infinities `fmax` and `fmin` give the first operand and the one without mantissa."""
+        if not self.repeats:
+            return self.normalise(x)
+        return self.alu("fmin", self.constant(INFINITY), self.alu("fmax", self.constant(0), x))
 
     def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
         """Horner evaluation, constant term first; the partial result stays in the forwarding latch."""

@@ -4,13 +4,13 @@ import math
 
 from mnc.mncore_backend.kernels.math import approximations as approx
 from mnc.mncore_backend.kernels.math.elementary import (
-    MAGIC_FLOAT,
     reciprocal,
     reciprocal_positive,
     rsqrt,
     split_mantissa,
     sqrt,
 )
+from mnc.mncore_backend.kernels.math.exponential import MAGIC_FLOAT
 from mnc.mncore_backend.kernels.math.micro import INFINITY, SIGN, MicroBuilder, Value
 
 _LOG2_E_HIGH = float(round(2**18 / math.log(2))) / 2**18  # 19 bits: the product with a single is exact enough
@@ -48,7 +48,7 @@ def _exp2_extended(m: MicroBuilder, high: Value, low: Value) -> Value:
     k = m.add(rounded, m.number(-MAGIC_FLOAT))
     f = m.mul(m.add(m.sub(clamped, k), low), m.number(math.log(2)))
     value = m.polynomial(f, (1.0, 1.0, *approx.EXP.coefficients()))
-    return m.normalise(m.alu("iadd", value, m.shift_left(rounded, 23)))
+    return m.normalise_positive(m.alu("iadd", value, m.shift_left(rounded, 23)))
 
 
 def power(m: MicroBuilder, x: Value, y: Value) -> Value:

@@ -17,6 +17,13 @@ def chain_dependent_operations(instructions: list[Instruction]) -> None:
         previous = instruction
 
 
+def unchain_alu(instructions: list[Instruction]) -> None:
+    """Give the results of the ALU back to registers where two files can deliver all that an operation reads."""
+    for instruction in instructions:
+        if not instruction.is_mau and len(set(registers_read(instruction))) < 3:
+            instruction.chained = False
+
+
 def chain_length(instruction: Instruction, before: list[Instruction]) -> int:
     """How many instructions at the end of `before` must stay in front of `instruction`."""
     length = 0
@@ -26,7 +33,9 @@ def chain_length(instruction: Instruction, before: list[Instruction]) -> int:
     return length
 
 
-def two_colour(neighbours: dict[int, set[int]], taken: dict[int, set[Memory]]) -> dict[int, tuple[Memory, ...]]:
+def two_colour(
+    neighbours: dict[int, set[int]], taken: dict[int, set[Memory]], reads: dict[int, int]
+) -> dict[int, tuple[Memory, ...]]:
     """Breadth-first two-colouring; a node whose neighbours have both colours gets both. `taken` are colours that
     inputs in a register file occupy."""
     colour: dict[int, tuple[Memory, ...]] = {}
@@ -42,6 +51,6 @@ def two_colour(neighbours: dict[int, set[int]], taken: dict[int, set[Memory]]) -
             free = [file for file in REGISTER_FILE if file not in used]
             colour[node] = (min(free, key=lambda file: count[file]),) if free else REGISTER_FILE
             for file in colour[node]:
-                count[file] += 1
+                count[file] += reads.get(node, 1)
             queue += sorted(n for n in neighbours[node] if n not in colour)
     return colour

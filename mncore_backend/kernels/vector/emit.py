@@ -14,7 +14,8 @@ from mnc.mncore_backend.kernels.vector.cleanup import coalesce_copies, remove_un
 from mnc.mncore_backend.kernels.vector.constants import ConstantPool
 from mnc.mncore_backend.kernels.vector.expand import Expander
 from mnc.mncore_backend.kernels.vector.inputs import last_written
-from mnc.mncore_backend.kernels.vector.place import Place, Placed, Placer, Unit, flatten
+from mnc.mncore_backend.kernels.vector.place import flatten, units_of
+from mnc.mncore_backend.kernels.vector.placed import Place, Placed, Unit
 from mnc.mncore_backend.kernels.vector.registers import MASK_ENTRIES, assign_slots, flags_of, greatest_flag_count
 from mnc.mncore_backend.program import (
     LOCAL_MEMORY,
@@ -85,14 +86,15 @@ class MapEmitter:
     _sequence: list[Placed] = field(init=False)
 
     def __post_init__(self) -> None:
-        expander = Expander(self.body, [scalar for _, scalar in self.outputs])
+        repeats = len(self.outputs[0][0].offsets) > LANES * GROUPS
+        expander = Expander(self.body, [scalar for _, scalar in self.outputs], repeats=repeats)
         values = [expander.m.plain(expander.value(scalar)) for _, scalar in self.outputs]
         instructions, values = coalesce_copies(expander.m.instructions, values)
         instructions = remove_unused(instructions, {value.number for value in values if value.kind == "register"})
         placed_outputs = [(access, value) for (access, _), value in zip(self.outputs, values, strict=True)]
         floats = {number for number, (_, scalar) in enumerate(self.outputs) if scalar.type == "f32"}
         arrivals = last_written(self.builder.program, [access.buffer for access in self.inputs])
-        self._units = Placer(instructions, self.inputs, placed_outputs, floats, arrivals).units
+        self._units = units_of(instructions, self.inputs, placed_outputs, floats, arrivals, repeats=repeats)
         self._sequence = flatten(self._units)
 
     def emit(self, groups: Sequence[Group]) -> None:

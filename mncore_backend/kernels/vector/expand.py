@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from mnc.core.diagnostics import InternalError
-from mnc.mncore_backend.kernels.math import elementary, integer, power
+from mnc.mncore_backend.kernels.math import elementary, exponential, integer, power
 from mnc.mncore_backend.kernels.math.bits import bits_float
 from mnc.mncore_backend.kernels.math.micro import MANTISSA_ONE, SIGN_BIT, SMALLEST_NORMAL, MicroBuilder, Value
 from mnc.mncore_backend.kernels.vector.body import Body, Operation, Scalar
@@ -73,7 +73,7 @@ _ALU_NAMES = {
     "shrui": "uilsr",
 }
 _FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "exp": elementary.exp,
+    "exp": exponential.exp,
     "log": elementary.log,
     "log1p": elementary.log1p,
     "sqrt": elementary.sqrt,
@@ -92,10 +92,11 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
 
 
 class Expander:
-    """Translates one `Body`; `value` then gives the machine value of each scalar. `outputs` are the stored ones."""
+    """Translates one `Body`; `value` then gives the machine value of each scalar. `outputs` are the stored ones,
+    `repeats` as for `MicroBuilder`."""
 
-    def __init__(self, body: Body, outputs: Iterable[Scalar] = ()) -> None:
-        self.m = MicroBuilder()
+    def __init__(self, body: Body, outputs: Iterable[Scalar] = (), *, repeats: bool = True) -> None:
+        self.m = MicroBuilder(repeats)
         self._results: dict[int, Result] = {}
         self._uses = Counter(o.number for operation in body.operations for o in operation.operands)
         self._uses.update(scalar.number for scalar in outputs)
@@ -128,7 +129,7 @@ class Expander:
             return None
         for x, y in (product.operands, product.operands[::-1]):
             constant = self._definitions[y.number]
-            if constant.name == "constant" and elementary.is_exp_factor(bits_float(int(constant.attribute))):
+            if constant.name == "constant" and exponential.is_exp_factor(bits_float(int(constant.attribute))):
                 return x, bits_float(int(constant.attribute))
         return None
 
@@ -168,7 +169,7 @@ class Expander:
     def _scaled_exp(self, operand: Scalar) -> Value:
         scaled = self._scaled(operand)
         assert scaled is not None  # the product is fused
-        return elementary.exp(self.m, self.value(scaled[0]), scaled[1])
+        return exponential.exp(self.m, self.value(scaled[0]), scaled[1])
 
     def _simple(self, name: str, operands: list[Value]) -> Value:
         m, x = self.m, operands[0]

@@ -6,41 +6,42 @@ copy in the step before. The result is a list of units: placed operations that b
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.kernels.math.micro import Instruction, Value
+from mnc.mncore_backend.kernels.vector.balance import Price, balanced
 from mnc.mncore_backend.kernels.vector.body import Access
 from mnc.mncore_backend.kernels.vector.cleanup import registers_read
-from mnc.mncore_backend.kernels.vector.colour import chain_dependent_operations, chain_length, two_colour
+from mnc.mncore_backend.kernels.vector.colour import chain_dependent_operations, chain_length, two_colour, unchain_alu
 from mnc.mncore_backend.kernels.vector.inputs import inputs_to_load, local_memories, memories
+from mnc.mncore_backend.kernels.vector.placed import Place, Placed, Unit
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE
 
 _HEAVY = 10  # instructions from which constants of the MAU live in LM1, to leave the GRF ports to the ALU
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where one operand is: kind ``register`` (in `memory`), ``constant`` (in `memory`), ``input``, ``output``,
-    ``latch`` (`memory` is the latch) or ``sign``."""
-
-    kind: str
-    number: int = 0
-    memory: Memory | None = None
-    negated: bool = False
-
-
-@dataclass(slots=True)
-class Placed:
-    """One machine operation: instruction with operands placed."""
-
-    instruction: Instruction
-    sources: tuple[Place, ...]
-    destinations: list[Place] = field(default_factory=list)
-
-
-Unit = list[Placed]
+def units_of(
+    instructions: list[Instruction],
+    inputs: tuple[Access, ...],
+    outputs: list[tuple[Access, Value]],
+    floats: Collection[int],
+    arrivals: Sequence[int],
+    *,
+    repeats: bool,
+) -> list[Unit]:
+    """Units of a kernel, arguments as for `Placer`. Of a kernel that repeats, the cheapest of some placements: with
+    chains of the ALU or without (a chain needs no ports for what it hands over, but steps in a row in which all its
+    ports are free), and with register files that have equally many registers, or that are read equally often."""
+    placers = []
+    for weighed, chained in ((False, True), (False, False), (True, True), (True, False)):
+        own = [replace(instruction) for instruction in instructions]
+        placers.append(Placer(own, inputs, outputs, floats, arrivals, chained=chained, weighed=weighed))
+        if not placers[0].heavy or not repeats:
+            return placers[0].units
+        placers[-1].balance()
+    return min(placers, key=lambda placer: placer.price).units
 
 
 class Placer:
@@ -54,14 +55,19 @@ class Placer:
         outputs: list[tuple[Access, Value]],
         floats: Collection[int],
         arrivals: Sequence[int],
+        *,
+        chained: bool,
+        weighed: bool,
     ) -> None:
         self._inputs = inputs
         self._outputs = outputs
         self._instructions = self._load_inputs(instructions, arrivals)
         self._outputs = [(access, self._moved_input(value)) for access, value in outputs]
         chain_dependent_operations(self._instructions)
-        self._heavy = len(self._instructions) >= _HEAVY
-        self.files = self._colour()
+        if not chained:
+            unchain_alu(self._instructions)
+        self.heavy = len(self._instructions) >= _HEAVY
+        self.files = self._colour(weighed)
         self._homeless = self._registers_without_home()
         self.units: list[Unit] = []
         self._direct = self._direct_outputs()
@@ -71,6 +77,13 @@ class Placer:
             if number not in self._direct.values():
                 copy = Instruction(self._copy_opcode(value, number in floats), (value,))
                 self._append(copy, [Place("output", number)])
+        self.price: Price = (0, 0)
+
+    def balance(self) -> None:
+        """Spread the operands over the memories for short trips, and set `price`."""
+        outputs = [access for access, _ in self._outputs]
+        reads, writes = (tuple(frozenset(memories(a)) for a in accesses) for accesses in (self._inputs, outputs))
+        self.units, self.price = balanced(self.units, reads, writes)
 
     # ---- preparation ---------------------------------------------------------------------------------------------
 
@@ -95,14 +108,17 @@ class Placer:
             return Value("register", self._loaded[value.number], value.negated)
         return value
 
-    def _colour(self) -> dict[int, tuple[Memory, ...]]:
+    def _colour(self, weighed: bool) -> dict[int, tuple[Memory, ...]]:
         """GRF of every register: neighbours in the conflict graph differ, or one of them has both."""
         neighbours: dict[int, set[int]] = {}
         taken: dict[int, set[Memory]] = {}
+        reads: dict[int, int] = {}
         previous: Instruction | None = None
         for instruction in self._instructions:
             latched = previous.result if instruction.chained and previous is not None else None
             read = list(dict.fromkeys(r for r in registers_read(instruction) if r != latched))
+            for register in read:
+                reads[register] = reads.get(register, 0) + 1
             for register in [*read, *([] if instruction.result is None else [instruction.result])]:
                 neighbours.setdefault(register, set())
             if len(read) >= 2:
@@ -113,7 +129,7 @@ class Placer:
                     for register in read:
                         taken.setdefault(register, set()).update(memories(self._inputs[source.number]))
             previous = instruction
-        return two_colour(neighbours, taken)
+        return two_colour(neighbours, taken, reads if weighed else {})
 
     def _direct_outputs(self) -> dict[int, int]:
         """Register -> output that the instruction defining it can write itself."""
@@ -258,7 +274,7 @@ class Placer:
         preferred = LOCAL_MEMORY[::-1] if instruction.is_mau else LOCAL_MEMORY
         local = [{memory} for memory in preferred if memory not in written]
         files = [{file} for file in REGISTER_FILE]
-        return [*local, *files] if self._heavy else [*files, *local]
+        return [*local, *files] if self.heavy else [*files, *local]
 
 
 def flatten(units: Iterable[Unit]) -> list[Placed]:

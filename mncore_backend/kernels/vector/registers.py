@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.kernels.vector.place import Place, Placed
+from mnc.mncore_backend.kernels.vector.placed import Place, Placed
 from mnc.mncore_backend.program import REGISTER_FILE
 
 MASK_ENTRIES = 15
