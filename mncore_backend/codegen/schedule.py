@@ -11,7 +11,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.codegen.program_ir import MachinePass, Unit
 from mnc.mncore_backend.codegen.scheduling import TooLongError, scheduled_lines
 from mnc.mncore_backend.codegen.scheduling.bound import least_cycles
-from mnc.mncore_backend.program import BufferOperand
+from mnc.mncore_backend.program import BufferOperand, Program
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Schedule(MachinePass):
             raise TooLongError(f"the program takes at least {self.below} cycles", hint="permit more")
         lines = scheduled_lines(unit.program, both, most=self.most)
         unit.statements += zip(lines.texts, lines.nodes, strict=True)
-        unit.program.operations = []
+        unit.program = Program(unit.program.buffers)  # whoever keeps the one that was scheduled finds it as it was
         unit.is_rewritten = True
 
 
