@@ -2,6 +2,7 @@
 that any of them needs can be found.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +27,7 @@ class Crossing:
     rotate: bool  # exchange between the PEs of a MAB by rotations
     row: int = 0  # addresses of a MAB where the need is by granules: then theirs are MAB * row + address
     in_turn: bool = False  # l2bmd collects from all L1Bs at once; otherwise those of `blocks` give one after the other
+    direct: bool = False  # l2bmi brings what L1Bs of an L2B exchange; otherwise it passes L2BM
 
     @property
     def native(self) -> int:
@@ -38,6 +40,16 @@ class Crossing:
         unit of L2BM holds a little of every L1B. Where each MAB takes its own from a row of L1BM, whole rows have to
         come from one L1B."""
         return self.family not in (None, pe_families().distinct) and len(self.blocks) * SHARE_UNIT > MV_UNIT
+
+    @property
+    def choices(self) -> "Sequence[Crossing]":
+        """The same by each of the transfers between L1BMs that there are."""
+        found: list[Crossing] = [self]
+        if self.may_take_turns:
+            found.append(replace(self, in_turn=True))
+        if self.blocks and not self.lefts:
+            found.append(replace(self, direct=True))
+        return found
 
     @property
     def givers(self) -> int:

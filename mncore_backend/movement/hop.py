@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.movement.agreement import agreed
 from mnc.mncore_backend.movement.collect_l2bm import BLOCK, Granules, Hop, NoRoom, collect_l2bm
 from mnc.mncore_backend.movement.collecting import by_owners, by_rows, taking_turns
 from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, fill, granules, long_words, origins, slack
 from mnc.mncore_backend.movement.dram_exchange import dram_exchange
-from mnc.mncore_backend.movement.estimate import check_share, counted
+from mnc.mncore_backend.movement.estimate import MULTICAST_STEPS, check_share, counted
 from mnc.mncore_backend.movement.exchange_orders import merged, orders
 from mnc.mncore_backend.movement.feasible import may_stay
+from mnc.mncore_backend.movement.multicast import cast_of
 from mnc.mncore_backend.movement.paths import (
     Path,
     hop_steps,
@@ -26,11 +28,11 @@ from mnc.mncore_backend.movement.paths import (
     paths,
     slices,
 )
-from mnc.mncore_backend.movement.room import half_of_l2bm
+from mnc.mncore_backend.movement.room import half_of_l1bm, half_of_l2bm
 from mnc.mncore_backend.movement.scope import LEVELS, Index, filled_addresses, mapped
 from mnc.mncore_backend.movement.staging import emit_down, emit_l2bm_down, exchange, staging
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PeStep, distinct_unit, placed
-from mnc.mncore_backend.program import Buffer, Builder
+from mnc.mncore_backend.program import Buffer, Builder, upper
 from mnc.mncore_backend.target import chip
 
 ORDERS = 5  # in which L2Bs may exchange, at most: by way of the DRAMs, and of PDM
@@ -82,8 +84,14 @@ class _Trip:
         return len(self.found) < len(self.parts) or any(order < len(ways) for ways in self.found)
 
     def least(self, *, by_l2bm: bool) -> int:
-        """Steps from L1BM down to the PEs; `by_l2bm`: and from L2BM down to L1BM."""
-        return sum(hop_steps(self.path, part) if by_l2bm else len(part) for part in self.parts)
+        """Steps from L1BM down to the PEs; `by_l2bm`: and from L2BM down to L1BM, or from another L1BM."""
+        if not by_l2bm:
+            return sum(map(len, self.parts))
+        each = [(hop_steps(self.path, part), l1bm_extent(self.path, part) // MV_UNIT) for part in self.parts]
+        return sum(
+            min(steps, len(part) + MULTICAST_STEPS * blocks)
+            for part, (steps, blocks) in zip(self.parts, each, strict=True)
+        )
 
     def way(self, order: int) -> Emit:
         """Every slice in this one of its ways, or in the last; raises NoWay when it is emitted, also where it is the
@@ -163,13 +171,19 @@ def _slice(own: Hop, longs: Index) -> list[Emit]:
         # Also fails when L1Bs take different parts of a replicated source: then they part in L2BM.
         with suppress(NoWay):
             return [_within_l1b(own, granules(origin, origin.granule % own.span, (0, 1)))]
+    direct: list[Emit] = []
+    if same_l2b and own.path.sets is not None:
+        with suppress(NoWay):
+            direct = [_among_l1bs(own, granules(origin, origin.granule % (own.span * l1bs), (0,)))]
     image = l2bm_index(own.path, l1bm)[..., 0]
     padding = np.full((chip().l2bs, -image.shape[1] % MV_UNIT), -1, image.dtype)
     image = np.concatenate([image, padding], axis=1)
     origin = origins(own.source, image, l1b_axis=False)
     if same_l2b:
         with suppress(NoWay):
-            return [_within_l2b(own, granules(origin, origin.granule % (own.span * l1bs), (0,)), size)]
+            return [*direct, _within_l2b(own, granules(origin, origin.granule % (own.span * l1bs), (0,)), size)]
+        if direct:
+            return direct
     return _across_l2b(own, granules(origin, origin.granule, ()), size)
 
 
@@ -199,6 +213,37 @@ def _down(
     l1bm = staging(builder, Memory.L1BM, max(extent, size), "hop")
     emit_l2bm_down(builder, own.path, l2bm, l1bm, size, extent, places=places)
     _emit_steps(builder, own, l1bm, target)
+
+
+def _among_l1bs(own: Hop, wanted: Granules) -> Emit:
+    """`wanted` is [L1B, granule], with the L1B on top. Blocks of L1BM come by l2bmi, without L2BM. Raises NoWay."""
+    blocks = wanted.reshape(len(wanted), -1, BLOCK)
+    recipe = agreed(blocks % own.span, blocks != ANY, (0,))
+    givers = agreed(blocks // own.span, blocks != ANY, (2,))
+    if recipe is None or givers is None:
+        raise NoWay("L1Bs do not give and take alike")
+    replicas = own.source.replicated_bits(Axis.L1B)
+    casts = [cast_of(column, replicas) for column in givers.T.tolist()]
+    slots: dict[bytes, int] = {}
+    places = [slots.setdefault(block.tobytes(), len(slots)) for block in recipe]
+    moves = list(zip(places, casts, strict=True))
+    image = np.concatenate([np.frombuffer(known, recipe.dtype) for known in slots])
+    if slack(len(image)) > half_of_l1bm():
+        raise NoRoom("more data than L1BM holds")
+    extent = l1bm_extent(own.path, own.part)
+    moves += moves[-1:] * (-(-extent // MV_UNIT) - len(moves))
+
+    def emit(builder: Builder, source: Buffer, target: Buffer) -> None:
+        up = staging(builder, Memory.L1BM, slack(len(image)), "hop")
+        fill(builder, source, up, image, own.longs, own.source.replicated_bits(Axis.MAB))
+        down = staging(builder, Memory.L1BM, len(moves) * MV_UNIT, "hop")
+        if not counted(builder, len(moves) * MULTICAST_STEPS):
+            for place, (slot, cast) in enumerate(moves):
+                ends = [upper(up, slot * MV_UNIT)], [upper(down, place * MV_UNIT)]
+                builder.emit("l2bmi", *ends, modifier=cast.modifier)
+        _emit_steps(builder, own, down, target)
+
+    return emit
 
 
 def _within_l2b(own: Hop, wanted: Granules, size: int) -> Emit:

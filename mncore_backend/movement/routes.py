@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.movement.compose import ANY
 from mnc.mncore_backend.movement.crossing import Crossing
+from mnc.mncore_backend.movement.multicast import Cast, cover, pairs_of
 from mnc.mncore_backend.movement.scope import LEVELS, Index, Need
 from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, SHARE_UNIT, distinct_unit
 from mnc.mncore_backend.target import PES_PER_MAB, chip
@@ -76,8 +77,9 @@ class Route:
     Between L2Bs a word travels in units of 64 long words of L2BM, and an L2B receives only the units that some PE of it
     wants. To PDM go the `brought` runs of units, of which some L2B wants any, in this order. `units[L2B]` are the
     numbers in PDM of those that an L2B wants, where the chunk lies by L2B, and ANY where an L2B wants fewer than
-    others. Within an L2B every L1B receives all of L2BM, or `shares[L1B]`, the units that it wants in some L2B.
-    `position` is the place in L1BM where each wanted word arrives.
+    others. Within an L2B every L1B receives all of L2BM, or `shares[L1B]`, the units that it wants in some L2B, or what
+    `casts` bring without L2BM: (unit of L1BM, l2bmi), one for each unit that arrives. `position` is the place in L1BM
+    where each wanted word arrives.
     """
 
     def __init__(self, way: Crossing, wanted: Wanted, count: int) -> None:
@@ -87,9 +89,12 @@ class Route:
         self.units: list[list[int]] = []
         self.brought: list[int] = []
         self.shares: list[list[int]] = []
+        self.casts: list[tuple[int, Cast]] = []
         if not way.lefts:
             self.position, self.arriving = place, self.size * way.givers
-            if way.blocks:
+            if way.direct:
+                self._cast()
+            elif way.blocks:
                 self._share()
             return
         unit = way.unit
@@ -115,6 +120,23 @@ class Route:
         """MV units of L2BM that are brought there together: those of a step, or of what is chosen together."""
         at_once = self.way.l1bs_differ or self.way.in_turn
         return max(distinct_unit() // MV_UNIT if at_once else 1, self.way.mv_units)
+
+    def _cast(self) -> None:
+        """Let l2bmi bring the units that some L1B wants."""
+        givers = tuple(self.way.blocks)
+        rank, row = np.divmod(self.position // MV_UNIT, self.size // MV_UNIT)
+        own = self.wanted.own(Axis.L1B)
+        held = np.zeros((self.size // MV_UNIT, self.wanted.need.wanted.shape[1], len(givers)), np.bool_)
+        held[row, own, rank] = True
+        place = np.zeros((self.size // MV_UNIT, chip().l1bs_per_l2b, len(givers)), np.int64)
+        for number in np.flatnonzero(held.any(axis=(1, 2))).tolist():
+            chosen = cover(held[number], list(givers))
+            for cast in reversed(chosen):  # of two that bring the same the first counts
+                for pair in pairs_of(cast, givers):
+                    place[number, *pair] = len(self.casts) + chosen.index(cast)
+            self.casts += [(number, cast) for cast in chosen]
+        self.position = place[row, own, rank] * MV_UNIT + self.position % MV_UNIT
+        self.arriving = max(1, len(self.casts)) * MV_UNIT
 
     def _share(self) -> None:
         """Let every L1B receive the units that some PE of it wants, where that is less than all."""

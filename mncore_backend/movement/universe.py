@@ -7,7 +7,7 @@ are taken in chunks that fit the staging memories; each chunk arrives in portion
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ def portions(builder: Builder, way: Crossing, need: Need, source: Buffer, scratc
     addresses = np.where(need.wanted, need.at(Axis.ADDRESS), ABSENT)
     used = _in_order_of_use(addresses, way.row)
     readers = Readers(addresses)
-    if way.may_take_turns:
+    if len(way.choices) > 1:
         way = _shorter(builder, way, need, readers, used, source, scratch)
     yield from _portions(builder, way, need, readers, used, source, scratch)
 
@@ -57,9 +57,9 @@ def portions(builder: Builder, way: Crossing, need: Need, source: Buffer, scratc
 def _shorter(
     builder: Builder, way: Crossing, need: Need, readers: Readers, used: Index, source: Buffer, scratch: Buffer
 ) -> Crossing:
-    """L1Bs give one after the other or in turn, whichever brings the first chunk in fewer steps. Raises TooMany where
-    both take more than anybody wants to know of."""
-    ways = way, replace(way, in_turn=True)
+    """The one of the choices that brings the first chunk in the fewest steps. Raises TooMany where all take more than
+    anybody wants to know of."""
+    ways = way.choices
     some = used[: min(other.chunk() for other in ways)]
     best: tuple[int, Crossing] | None = None
     limit = most_steps(builder)
@@ -167,6 +167,8 @@ def _collect(builder: Builder, route: Route, source: Buffer, chunk: list[int]) -
 def _exchange(builder: Builder, route: Route, up: Buffer) -> tuple[Buffer, int]:
     """Through L2BM: all L1Bs (or the own one) of the own L2B, or the wanted units of all L2Bs, in every L1BM."""
     way, size = route.way, route.size
+    if route.casts:
+        return _multicast(builder, route, up), route.arriving
     kept_distinct, all_l1bs = way.l1bs_differ, chip().l1bs_per_l2b - 1
     at_once = kept_distinct or way.in_turn
     ascent = Path(pe_families().distinct, None if at_once else tuple(way.blocks or [0]), all_l1bs)
@@ -191,6 +193,17 @@ def _exchange(builder: Builder, route: Route, up: Buffer) -> tuple[Buffer, int]:
     down = staging(builder, Memory.L1BM, extent, "gathered")
     emit_l2bm_down(builder, descent, l2bm, down, total, extent)
     return down, total
+
+
+def _multicast(builder: Builder, route: Route, up: Buffer) -> Buffer:
+    """L1BM -> L1BM: one unit behind the other as l2bmi bring them, and behind the last one anything."""
+    extent = _extent(route, route.arriving)
+    down = staging(builder, Memory.L1BM, extent, "gathered")
+    for place in range(-(-extent // MV_UNIT)):
+        row, cast = route.casts[min(place, len(route.casts) - 1)]
+        ends = [upper(up, row * MV_UNIT)], [upper(down, place * MV_UNIT)]
+        builder.emit("l2bmi", *ends, modifier=cast.modifier)
+    return down
 
 
 def _bring_units(builder: Builder, route: Route, ascent: Path, up: Buffer, l2bm: Buffer) -> int:

@@ -103,12 +103,26 @@ def fits(program: Program) -> bool:
     """Whether `allocate` finds room for all buffers without rewriting operations. Nothing is changed."""
     open_ = [buffer for buffer in program.buffers if buffer.memory is None or buffer.base is None]
     before = [(buffer, buffer.memory, buffer.base, buffer.choices) for buffer in open_]
+    promote_buffers(program)
     try:
-        _promote_and_allocate(program, pinned_first=True, tight=False)
-    except (CapacityError, InternalError):
+        lives = lives_of(program, pinned_first=True)
+        return _packs(lives, tight=False) or _packs(lives, tight=True)
+    except InternalError:
         return False
-    _take_back(before)
-    return True
+    finally:
+        _take_back(before)
+
+
+def _packs(lives: list[Life], *, tight: bool) -> bool:
+    by_memory = _by_memory(lives, choose_memories(lives, tight=tight))
+    return all(pack(members, chip().memories[memory].longs) is not None for memory, members in by_memory.items())
+
+
+def _by_memory(lives: list[Life], chosen: dict[Life, Memory]) -> dict[Memory, list[Life]]:
+    by_memory: dict[Memory, list[Life]] = {}
+    for life in lives:
+        by_memory.setdefault(chosen[life], []).append(life)
+    return by_memory
 
 
 def _promote_and_allocate(program: Program, *, pinned_first: bool, tight: bool) -> None:
@@ -137,10 +151,7 @@ def _take_back(fixed: Iterable[tuple[Buffer, Memory | None, int | None, tuple[Me
 def _allocate(program: Program, *, pinned_first: bool, tight: bool) -> None:
     lives = lives_of(program, pinned_first=pinned_first)
     chosen = choose_memories(lives, tight=tight)
-    by_memory: dict[Memory, list[Life]] = {}
-    for life in lives:
-        by_memory.setdefault(chosen[life], []).append(life)
-    for memory, members in by_memory.items():
+    for memory, members in _by_memory(lives, chosen).items():
         capacity = chip().memories[memory].longs
         placed = pack(members, capacity)
         if placed is None:

@@ -3,15 +3,18 @@
 Reuse of an address orders operations that are otherwise independent, so it should come late. First attempt: in order of
 first use, each buffer behind the one placed before it (round robin). If that fragments too much, large buffers are
 placed first, and the others round robin between them; the fewer are placed first, the later is reuse. Last: all,
-largest first, each at the lowest address that is free during its life.
+largest first, each at the lowest address that is free during its life, and again with what found none before the rest.
 """
 
 from bisect import insort
+from itertools import accumulate
 
 from mnc.mncore_backend.codegen.allocation.lifetimes import Life
 
 Placed = dict[Life, int]
 _PERIODS = 512
+_ANEW = 32
+"""How often all are placed anew, with what found no room before at the front."""
 _LARGE = (4, 8, 16, 32)
 """Parts of a memory from which on a buffer counts as large, as they are tried."""
 
@@ -81,9 +84,30 @@ def _expired(active: list[tuple[int, int, Life]], life: Life) -> bool:
 
 
 def _largest_first(fixed: Placed, free: list[Life], capacity: int) -> Placed | None:
-    """Greedy by size: each buffer at the lowest address free during its life."""
+    """Greedy by size: each buffer at the lowest address free during its life. One that finds none goes to the front,
+    and all are placed anew ("squeaky wheel" optimisation, D. Joslin and D. Clements, 1999)."""
+    if _most_alive([*fixed, *free]) > capacity:
+        return None
+    order = sorted(free, key=lambda l: (-l.buffer.size, l.first))
+    for _ in range(_ANEW):
+        placed, left = _in_order(fixed, order, capacity)
+        if left is None:
+            return placed
+        order.remove(left)
+        order.insert(0, left)
+    return None
+
+
+def _most_alive(lives: list[Life]) -> int:
+    """Long words that live at the same time at least: what dies where others are born is not counted beside them."""
+    changes = [(life.first, life.buffer.size) for life in lives] + [(life.last, -life.buffer.size) for life in lives]
+    return max(accumulate(size for _, size in sorted(changes)), default=0)
+
+
+def _in_order(fixed: Placed, order: list[Life], capacity: int) -> tuple[Placed, Life | None]:
+    """Each buffer at the lowest address free during its life, and the first one that finds none."""
     placed = dict(fixed)
-    width = 1 + max((life.last for life in (*fixed, *free)), default=0) // _PERIODS
+    width = 1 + max((life.last for life in (*fixed, *order)), default=0) // _PERIODS
     periods: dict[int, list[Life]] = {}  # so that only buffers of about the same time are looked at
 
     def note(life: Life) -> None:
@@ -92,15 +116,15 @@ def _largest_first(fixed: Placed, free: list[Life], capacity: int) -> Placed | N
 
     for life in fixed:
         note(life)
-    for life in sorted(free, key=lambda l: (-l.buffer.size, l.first)):
+    for life in order:
         near = {o for p in range(life.first // width, life.last // width + 1) for o in periods.get(p, ())}
         blocked = sorted((placed[o], placed[o] + o.buffer.size) for o in near if o.overlaps(life))
         at = _gap(blocked, life.buffer.size, life.buffer.alignment, 0, capacity)
         if at is None:
-            return None
+            return placed, life
         placed[life] = at
         note(life)
-    return placed
+    return placed, None
 
 
 def peak(lives: list[Life]) -> tuple[int, list[Life]]:

@@ -19,9 +19,9 @@ Filling = tuple[Buffer, int]
 
 def is_on_its_way(op: MachineOp) -> bool:
     """Whether an operation brings data from DRAM one level down, and depends on no register."""
-    if op.zero_flush is not None or not all(isinstance(o, BufferOperand) for o in (*op.sources, *op.destinations)):
-        return False
     operands = [o for o in (*op.sources, *op.destinations) if isinstance(o, BufferOperand)]
+    if not op.sources or op.zero_flush is not None or len(operands) < len(op.sources) + len(op.destinations):
+        return False
     if any(o.t_indirect or (o.mask is not None and o.mask.entry is not None) for o in operands):
         return False
     source = op.sources[0]

@@ -2,41 +2,53 @@
 
 DRAM takes hundreds of steps for a large weight. If all of them lie where the weight is wanted, the program waits there,
 though DRAM was idle before. So a large load is cut into pieces: MVs, and the hops that bring on what they bring. Pieces
-go before earlier kernels, as late as the idle time of the ports allows, and only as far as there is room for the target
-in local memory. Each has staging buffers of its own, so that it keeps none of L2BM while others pass.
+go before earlier kernels, as late as the idle time of what they need allows (DRAM, the transfers of L2BM and L1BM), and
+only as far as there is room for the target in local memory. Each has staging buffers of its own, so that it keeps none
+of L2BM while others pass.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 
+from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.ordering.kernels import transfer_timing
 from mnc.mncore_backend.codegen.ordering.pieces import STAGING, is_on_its_way, pieces_of
 from mnc.mncore_backend.program import LOCAL_MEMORY, AnyOperand, Buffer, BufferOperand, MachineOp, Program
 from mnc.mncore_backend.target import chip
 
-LARGE = 256
+LARGE = 64
 """Steps of DRAM from which a load goes ahead."""
-PACE = 0.8
-"""Steps that pass per operation of the PEs, whose units work side by side."""
-SHARES = 0.7, 0.5
+SPARE = 0.65
+"""Part of the steps of the busiest unit of a run in which others are taken to be free for loads: hazards keep some of
+them, and what is early does no harm."""
+SHARES = 0.8, 0.5
 """Parts of local memory that may be full of what goes ahead, as they are tried: what is fuller may not pack."""
 
 Piece = Sequence[MachineOp]
+Steps = tuple[float, float, float]
+"""Steps of data phases of MVs, of transfers of L2BM, and of those of L1BM."""
 
 
 @dataclass(eq=False, slots=True)
 class _Run:
-    """Operations that stay together: buffers that they read and write, steps of the PEs, steps of MVs, and of those the
-    steps that DRAM gives data."""
+    """Operations that stay together: buffers that they read and write, steps of what loads need, of the busiest unit,
+    and steps that DRAM gives data."""
 
     operations: Sequence[MachineOp]
     read: set[Buffer]
     written: set[Buffer]
-    steps: int
-    data: int
+    steps: Steps
+    busiest: int
     dram: int
+
+    @property
+    def idle(self) -> Steps:
+        """Steps in which what loads need is free."""
+        data, l2bm, l1bm = (max(0.0, SPARE * self.busiest - own) for own in self.steps)
+        return data, l2bm, l1bm
 
 
 def prefetched(program: Program, runs: Sequence[Sequence[MachineOp]], share: float) -> list[MachineOp] | None:
@@ -45,15 +57,13 @@ def prefetched(program: Program, runs: Sequence[Sequence[MachineOp]], share: flo
     own = [_run_of(run) for run in runs if run]
     users = _users(own)
     room = _Room(own, users, program, share)
-    idle = [max(0.0, PACE * run.steps - run.data) for run in own]
+    loads = {number: pieces for number, run in enumerate(own) if (pieces := _pieces(run, number, users))}
+    idle = [(0.0, 0.0, 0.0) if number in loads else run.idle for number, run in enumerate(own)]
     ahead: dict[int, list[Piece]] = {}
     gone: set[int] = set()
-    for number in range(len(own) - 1, -1, -1):
-        run = own[number]
-        pieces = _pieces(run, number, users) if run.dram >= LARGE else []
-        if not pieces:
-            continue
-        places = _places([_data_steps(piece) for piece in pieces], number, _earliest(own, number, users), idle, room)
+    for number, pieces in reversed(loads.items()):
+        needed = [_steps(piece) for piece in pieces]
+        places = _places(needed, number, _earliest(own, number, users), idle, room)
         if places[0] == number:
             continue
         gone.add(number)
@@ -65,9 +75,14 @@ def prefetched(program: Program, runs: Sequence[Sequence[MachineOp]], share: flo
 def _run_of(operations: Sequence[MachineOp]) -> _Run:
     read = {o.buffer for op in operations for o in op.sources if isinstance(o, BufferOperand)}
     written = {o.buffer for op in operations for o in op.destinations if isinstance(o, BufferOperand)}
-    moves = [op for op in operations if op.is_transfer]
-    dram = _data_steps([op for op in moves if _memory(op.sources[0]) is Memory.DRAM])
-    return _Run(operations, read, written, len(operations) - len(moves), _data_steps(moves), dram)
+    dram = _data_steps([op for op in operations if op.is_transfer and _memory(op.sources[0]) is Memory.DRAM])
+    units = Counter(OPCODES[op.opcode].unit for op in operations if not op.is_transfer)
+    return _Run(operations, read, written, _steps(operations), max(units.values(), default=0), dram)
+
+
+def _steps(operations: Sequence[MachineOp]) -> Steps:
+    units = Counter(OPCODES[op.opcode].unit for op in operations)
+    return _data_steps(operations), units[Unit.L2BM], units[Unit.L1BM]
 
 
 def _memory(operand: AnyOperand) -> Memory:
@@ -88,7 +103,9 @@ def _users(runs: Sequence[_Run]) -> dict[Buffer, list[int]]:
 
 
 def _pieces(run: _Run, number: int, users: dict[Buffer, list[int]]) -> Sequence[Piece]:
-    """The pieces of a load, none if it hangs together with anything else than its source and its target."""
+    """The pieces of a large load, none if it hangs together with anything else than its source and its target."""
+    if run.dram < LARGE:
+        return []
     staging = {b for b in run.read | run.written if b.choices[0] in STAGING}
     if not all(is_on_its_way(op) for op in run.operations) or any(users[b] != [number] for b in staging):
         return []
@@ -133,23 +150,26 @@ class _Room:
         return True
 
 
-def _places(data: Sequence[int], number: int, earliest: int, idle: list[float], room: _Room) -> list[int]:
-    """Before which run each piece of a load stands, given the steps of their data: the last ones are placed first, and
-    each takes idle time of the ports, of several runs where one has too little. What finds none goes with the first
-    that did."""
-    places = [number] * len(data)
-    size, left, place = room.target(number), len(data), number - 1
-    missing = float(data[-1])
+def _places(needed: Sequence[Steps], number: int, earliest: int, idle: list[Steps], room: _Room) -> list[int]:
+    """Before which run each piece of a load stands, given what it needs: the last ones are placed first, and each takes
+    idle steps, of several runs where one has too few. What finds none goes with the first that did."""
+    places = [number] * len(needed)
+    size, left, place = room.target(number), len(needed), number - 1
+    missing = needed[-1]
     while left and place >= earliest and room.take(place, size):
-        while left and missing <= idle[place]:
-            idle[place] -= missing
+        while left and all(own <= free for own, free in zip(missing, idle[place], strict=True)):
+            idle[place] = _less(idle[place], missing)
             left -= 1
             places[left] = place
-            missing = float(data[left - 1])
-        missing -= idle[place]
-        idle[place] = 0.0
+            missing = needed[left - 1]
+        missing, idle[place] = _less(missing, idle[place]), _less(idle[place], missing)
         place -= 1
     return [min(places)] * left + places[left:]
+
+
+def _less(one: Steps, other: Steps) -> Steps:
+    data, l2bm, l1bm = (max(0.0, own - taken) for own, taken in zip(one, other, strict=True))
+    return data, l2bm, l1bm
 
 
 def _with_own_staging(piece: Piece, program: Program) -> Piece:

@@ -211,6 +211,12 @@ class Interpreter:
             elif op.opcode == "l2bm":
                 k = int(op.modifier[1:])
                 self.l2bm[:, b + 16 * c : b + 16 * c + 16] = self.l1bm[:, k, a + 16 * c : a + 16 * c + 16]
+            elif op.opcode == "l2bmi":
+                free = int(op.modifier.partition("/")[2] or 0)
+                for giver in l1b_set(op.modifier):
+                    for k in (k for k in range(8) if k & free == giver & free):
+                        at = b + 16 * c
+                        self.l1bm[:, k, at : at + 16] = self.l1bm[:, giver, a + 16 * c : a + 16 * c + 16]
             else:
                 assert op.opcode.startswith("l2bmr"), op.opcode
                 chosen = self.l1bm[:, l1b_set(op.modifier), a + 16 * c : a + 16 * c + 16]

@@ -49,3 +49,11 @@ def test_a_large_buffer_does_not_make_the_others_share_addresses() -> None:
     assert placed is not None
     for i in range(2, 19):
         assert placed[small[i]] != placed[small[i - 2]]
+
+
+def test_what_found_no_room_goes_to_the_front() -> None:
+    """Largest first, the last one finds a hole in two pieces."""
+    lives = [life(*own) for own in [(5, 0, 5), (2, 4, 5), (4, 6, 12), (2, 1, 5), (1, 8, 10), (1, 1, 3)]]
+    assert peak(lives)[0] == 9
+    assert pack(lives, 9) is not None
+    assert pack(lives, 8) is None

@@ -114,7 +114,7 @@ def test_nothing_goes_ahead_without_room_time_or_size() -> None:
     assert prefetched(made.program, made.runs, 0.01) is None  # no room
     busy = Made(WEIGHT, 20, 1)
     assert prefetched(busy.program, busy.runs, 0.7) is None  # no time in which DRAM is idle
-    small = Made(parse("((8_L2B:1, 4:1), (8_L1B:1, 16_MAB:1, 4_PE:1, 2_W:1))"), 20, 40)
+    small = Made(parse("((8_L2B:1), (8_L1B:1, 16_MAB:1, 4_PE:1, 2_W:1))"), 20, 40)
     assert sum(op.size for op in small.runs[20]) // 64 < LARGE
     assert prefetched(small.program, small.runs, 0.7) is None
 
