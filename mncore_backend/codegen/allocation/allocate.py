@@ -1,6 +1,6 @@
 """Memory and address of every buffer of a program."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.mncore_backend.assembly.records import Memory
@@ -15,6 +15,8 @@ from mnc.mncore_backend.target import chip
 _SHOWN = 6
 ROUNDS = 8
 """How often one local memory is relieved of buffers at most."""
+TIGHT = False, True
+"""How memories are chosen: as it suits the ports, and if that does not pack as it suits the room."""
 FRAGMENTS = 8
 """Part of a local memory of which it is relieved where everything would fit but does not pack."""
 
@@ -90,13 +92,13 @@ def allocate(program: Program, *, pinned_first: bool = True) -> None:
     """
     for number in range(ROUNDS):
         try:
-            return _promote_and_allocate(program, pinned_first=pinned_first, tight=number > 0)
+            return _promote_and_allocate(program, pinned_first=pinned_first, only_tight=number > 0)
         except CapacityError as error:
             surplus = max(error.needed - error.available, error.available // FRAGMENTS)
             lopsided = error.memories[0] in LOCAL_MEMORY and error.beside <= len(LOCAL_MEMORY) * error.available
-            if not lopsided or (number and not relieve(program, error.alive, surplus)):
+            if not lopsided or not relieve(program, error.alive, surplus):
                 raise
-    return _promote_and_allocate(program, pinned_first=pinned_first, tight=True)
+    return _promote_and_allocate(program, pinned_first=pinned_first, only_tight=True)
 
 
 def fits(program: Program) -> bool:
@@ -105,42 +107,27 @@ def fits(program: Program) -> bool:
     before = [(buffer, buffer.memory, buffer.base, buffer.choices) for buffer in open_]
     promote_buffers(program)
     try:
-        lives = lives_of(program, pinned_first=True)
-        return _packs(lives, tight=False) or _packs(lives, tight=True)
-    except InternalError:
+        _packed(lives_of(program, pinned_first=True), TIGHT)
+    except (_Unpacked, InternalError):
         return False
     finally:
         _take_back(before)
+    return True
 
 
-def _packs(lives: list[Life], *, tight: bool) -> bool:
-    by_memory = _by_memory(lives, choose_memories(lives, tight=tight))
-    return all(pack(members, chip().memories[memory].longs) is not None for memory, members in by_memory.items())
-
-
-def _by_memory(lives: list[Life], chosen: dict[Life, Memory]) -> dict[Memory, list[Life]]:
-    by_memory: dict[Memory, list[Life]] = {}
-    for life in lives:
-        by_memory.setdefault(chosen[life], []).append(life)
-    return by_memory
-
-
-def _promote_and_allocate(program: Program, *, pinned_first: bool, tight: bool) -> None:
+def _promote_and_allocate(program: Program, *, pinned_first: bool, only_tight: bool) -> None:
     """`allocate` without relief. If it raises, no buffer has an address that it had not before."""
     open_ = [buffer for buffer in program.buffers if buffer.memory is None or buffer.base is None]
     fixed = [(buffer, buffer.memory, buffer.base, buffer.choices) for buffer in open_]
+    tights = TIGHT[1:] if only_tight else TIGHT
     promoted = promote_buffers(program)
     try:
-        _allocate(program, pinned_first=pinned_first, tight=tight)
+        _allocate(program, lives_of(program, pinned_first=pinned_first), tights)
     except (CapacityError, InternalError):
         _take_back(fixed)
         if not promoted:
             raise
-        try:
-            _allocate(program, pinned_first=pinned_first, tight=tight)
-        except CapacityError:
-            _take_back(fixed)
-            raise
+        _allocate(program, lives_of(program, pinned_first=pinned_first), tights)
 
 
 def _take_back(fixed: Iterable[tuple[Buffer, Memory | None, int | None, tuple[Memory, ...]]]) -> None:
@@ -148,23 +135,60 @@ def _take_back(fixed: Iterable[tuple[Buffer, Memory | None, int | None, tuple[Me
         buffer.memory, buffer.base, buffer.choices = memory, base, choices
 
 
-def _allocate(program: Program, *, pinned_first: bool, tight: bool) -> None:
-    lives = lives_of(program, pinned_first=pinned_first)
-    chosen = choose_memories(lives, tight=tight)
-    for memory, members in _by_memory(lives, chosen).items():
-        capacity = chip().memories[memory].longs
-        placed = pack(members, capacity)
+class _Unpacked(Exception):
+    """Buffers of a memory do not pack, by the memories that were chosen."""
+
+    def __init__(self, chosen: dict[Life, Memory], memory: Memory) -> None:
+        super().__init__(memory)
+        self.chosen, self.memory = chosen, memory
+
+
+def _packed(lives: list[Life], tights: Sequence[bool]) -> tuple[dict[Life, Memory], dict[Life, int]]:
+    """Memories and addresses, with the first of `tights` (see `choose_memories`) for which there are any. Raises
+    _Unpacked."""
+    failure: _Unpacked | None = None
+    for tight in tights:
+        try:
+            return _packed_as_chosen(lives, choose_memories(lives, tight=tight))
+        except _Unpacked as error:
+            failure = error
+    assert failure is not None
+    raise failure
+
+
+def _packed_as_chosen(
+    lives: list[Life], chosen: dict[Life, Memory]
+) -> tuple[dict[Life, Memory], dict[Life, int]]:
+    by_memory: dict[Memory, list[Life]] = {}
+    for life in lives:
+        by_memory.setdefault(chosen[life], []).append(life)
+    bases: dict[Life, int] = {}
+    for memory, members in by_memory.items():
+        placed = pack(members, chip().memories[memory].longs)
         if placed is None:
-            needed, who = peak(members)
-            owners = _owners(program)
-            shown = [(owners.get(life.buffer, life.buffer.name), life.buffer.size) for life in who]
-            error = CapacityError((memory,), needed, capacity, shown)
-            error.node = _worst(program, who)
-            error.alive = [life.buffer for life in who]
-            error.beside = needed + _beside(lives, who, chosen, memory)
-            raise error
-        for life, base in placed.items():
-            life.buffer.memory, life.buffer.base = memory, base
+            raise _Unpacked(chosen, memory)
+        bases.update(placed)
+    return chosen, bases
+
+
+def _allocate(program: Program, lives: list[Life], tights: Sequence[bool]) -> None:
+    try:
+        chosen, bases = _packed(lives, tights)
+    except _Unpacked as failure:
+        raise _refusal(program, lives, failure.chosen, failure.memory) from None
+    for life, base in bases.items():
+        life.buffer.memory, life.buffer.base = chosen[life], base
+
+
+def _refusal(program: Program, lives: list[Life], chosen: dict[Life, Memory], memory: Memory) -> CapacityError:
+    needed, who = peak([life for life in lives if chosen[life] is memory])
+    owners = _owners(program)
+    shown = [(owners.get(life.buffer, life.buffer.name), life.buffer.size) for life in who]
+    error = CapacityError((memory,), needed, chip().memories[memory].longs, shown)
+    error.node = _worst(program, who)
+    error.alive = [life.buffer for life in who]
+    error.beside = needed + _beside(lives, who, chosen, memory)
+    return error
 
 
 def _beside(lives: list[Life], alive: list[Life], chosen: dict[Life, Memory], memory: Memory) -> int:

@@ -24,7 +24,7 @@ LARGE = 64
 SPARE = 0.65
 """Part of the steps of the busiest unit of a run in which others are taken to be free for loads: hazards keep some of
 them, and what is early does no harm."""
-SHARES = 0.8, 0.5
+SHARES = 0.9, 0.7, 0.5
 """Parts of local memory that may be full of what goes ahead, as they are tried: what is fuller may not pack."""
 
 Piece = Sequence[MachineOp]

@@ -24,10 +24,13 @@ def gemm(op: Any) -> list[ir.Value]:
 
 
 def conv(op: Any) -> list[ir.Value] | Refusal | None:
-    """Windows side by side are patches: one matrix product of the patches, as rows, with the kernels."""
+    """Windows side by side are patches: one matrix product of the patches, as rows, with the kernels. Where windows of
+    one element have gaps between them, only those elements are taken."""
     data, weight, *bias = op.operation.operands
     kernel = shape_of(weight)[2:]
     strides, pads, dilations = (tuple(op.operation.attributes[name]) for name in ("strides", "pads", "dilations"))
+    if (steps := _gaps(kernel, strides, pads)) is not None:
+        return [_of_some(op, steps)]
     if math.prod(kernel) == 1:
         return None
     if strides != kernel or any(pads) or set(dilations) != {1} or integer(op, "group") != 1:
@@ -48,6 +51,24 @@ def conv(op: Any) -> list[ir.Value] | Refusal | None:
     for shift in bias:
         product = value("add", product, shift)
     return [value("transpose", product, permutation=[0, len(places) + 1, *range(1, len(places) + 1)])]
+
+
+def _gaps(kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]) -> list[int] | None:
+    """Steps by which a convolution reads each dimension in which it skips elements; None if it skips none."""
+    padded = [low or high for low, high in zip(pads[: len(kernel)], pads[len(kernel) :], strict=True)]
+    skips = [k == 1 and not own for k, own in zip(kernel, padded, strict=True)]
+    steps = [stride if skip else 1 for stride, skip in zip(strides, skips, strict=True)]
+    return steps if max(steps) > 1 else None
+
+
+def _of_some(op: Any, steps: Sequence[int]) -> ir.Value:
+    """The convolution of the elements that it reads: those in between would be brought to where it is computed."""
+    data, *others = op.operation.operands
+    attributes = {name: list(op.operation.attributes[name]) for name in ("strides", "pads", "dilations")}
+    attributes["strides"] = [own // step for own, step in zip(attributes["strides"], steps, strict=True)]
+    limits = list(shape_of(data))
+    some = value("slice", data, starts=[0] * len(limits), limits=limits, steps=[1, 1, *steps])
+    return value("conv", some, *others, group=op.operation.attributes["group"], **attributes)
 
 
 def _zeros_around(operand: ir.Value, low: Sequence[int], high: Sequence[int]) -> ir.Value:

@@ -46,6 +46,9 @@ CASES = {
     "conv": ('"graph.conv"(%d, %k, %b) {strides = array<i64: 1, 2>, pads = array<i64: 0, 0, 0, 0>, '
              "dilations = array<i64: 1, 1>, group = 1 : i64}",
              "(tensor<1x1x3x4xf32>, tensor<2x1x1x2xf32>, tensor<2xf32>) -> tensor<1x2x3x2xf32>"),
+    "conv-skips": ('"graph.conv"(%d, %k, %b) {strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, '
+                   "dilations = array<i64: 1, 1>, group = 1 : i64}",
+                   "(tensor<1x1x3x4xf32>, tensor<2x1x1x2xf32>, tensor<2xf32>) -> tensor<1x2x2x2xf32>"),
     "conv_transpose": ('"graph.conv_transpose"(%d, %t) {strides = array<i64: 2, 3>, pads = array<i64: 0, 1, 0, 0>, '
                        "dilations = array<i64: 1, 1>, output_padding = array<i64: 1, 0>, group = 1 : i64}",
                        "(tensor<1x1x3x4xf32>, tensor<1x2x3x2xf32>) -> tensor<1x2x8x10xf32>"),

@@ -56,6 +56,15 @@ func.func @patches(%x: tensor<2x3x9x4xf32>, %w: tensor<5x3x4x2xf32>) -> tensor<2
   return %0 : tensor<2x5x2x2xf32>
 }
 
+// Windows of one element with gaps between them: only what is read is taken.
+// CHECK-LABEL: func.func @skipping_conv
+func.func @skipping_conv(%x: tensor<2x3x9x8xf32>, %w: tensor<5x3x1x3xf32>) -> tensor<2x5x5x3xf32> {
+  // CHECK-NEXT: %[[S:.*]] = "graph.slice"(%arg0){{.*}}steps = array<i64: 1, 1, 2, 1>{{.*}} -> tensor<2x3x5x8xf32>
+  // CHECK-NEXT: "graph.conv"(%[[S]], %arg1){{.*}}strides = array<i64: 1, 2>{{.*}} -> tensor<2x5x5x3xf32>
+  %0 = "graph.conv"(%x, %w) {strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<2x3x9x8xf32>, tensor<5x3x1x3xf32>) -> tensor<2x5x5x3xf32>
+  return %0 : tensor<2x5x5x3xf32>
+}
+
 // Results a stride apart share a kernel: one convolution by steps of one, whose results are put between each other.
 // CHECK-LABEL: func.func @upsampling
 func.func @upsampling(%x: tensor<1x3x5x5xf32>, %w: tensor<3x4x4x4xf32>) -> tensor<1x4x10x10xf32> {
