@@ -3,10 +3,12 @@
 A step reads one address of each memory, and an address of a local memory is read or written. A kernel repeats the
 same units for group after group, so in the long run a trip takes as many steps as a table that goes round needs: all
 units of one trip are put into it, and no port is used twice in a step. (Distances between the units do not count;
-groups side by side fill them.) The search changes one place at a time and keeps what makes the table shorter.
+groups side by side fill them.) The search changes one place at a time and keeps what makes the table shorter; what that
+is, `trip.py` says.
 
 Allocation decides later in which local memory inputs and outputs are. So there are two tables: inputs in LM0 and
-outputs in LM1, and the other way round.
+outputs in LM1, and the other way round. Of placements with equally short tables, what the scheduler makes of one may
+take a tenth more steps than what it makes of another; which is the better one often depends on what allocation decides.
 """
 
 from collections.abc import Iterator, Sequence
