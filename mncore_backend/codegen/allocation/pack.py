@@ -13,7 +13,7 @@ from mnc.mncore_backend.codegen.allocation.lifetimes import Life
 
 Placed = dict[Life, int]
 _PERIODS = 512
-_ANEW = 32
+_ANEW = 16
 """How often all are placed anew, with what found no room before at the front."""
 _LARGE = (4, 8, 16, 32)
 """Parts of a memory from which on a buffer counts as large, as they are tried."""

@@ -19,12 +19,12 @@ from mnc.mncore_backend.codegen.ordering.pieces import STAGING, is_on_its_way, p
 from mnc.mncore_backend.program import LOCAL_MEMORY, AnyOperand, Buffer, BufferOperand, MachineOp, Program
 from mnc.mncore_backend.target import chip
 
-LARGE = 64
+LARGE = 256
 """Steps of DRAM from which a load goes ahead."""
-SPARE = 0.65
+SPARE = 0.8
 """Part of the steps of the busiest unit of a run in which others are taken to be free for loads: hazards keep some of
 them, and what is early does no harm."""
-SHARES = 0.9, 0.7, 0.5
+SHARES = 0.85, 0.7, 0.5
 """Parts of local memory that may be full of what goes ahead, as they are tried: what is fuller may not pack."""
 
 Piece = Sequence[MachineOp]
