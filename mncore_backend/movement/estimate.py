@@ -78,8 +78,6 @@ def most_steps(builder: Builder) -> float:
     return operations.left if isinstance(operations, UpTo) else inf
 
 
-MULTICAST_STEPS = 4
-"""Steps of an l2bmi: no other one may be issued sooner (OPEN-47)."""
 UNEVEN = 1.25
 """What a movement takes at most over what its first slices promise: they are much alike."""
 
@@ -118,7 +116,7 @@ class UpTo(list[MachineOp]):
             self.spend(chip().mv_issue_interval_steps + (0 if self._waits else chip().mv_latency_steps))
             self._waits = True
         else:
-            self.spend(MULTICAST_STEPS if op.opcode == "l2bmi" else 1)
+            self.spend(chip().multicast_interval_steps if op.opcode == "l2bmi" else 1)
 
     def spend(self, steps: int) -> None:
         """So many steps are taken. Raises TooMany."""
@@ -164,7 +162,7 @@ def count(operations: list[MachineOp]) -> Cost:
         if passed or transfer:
             _pass_on(passed, op, phase.steps if transfer else None)
         if not transfer:
-            steps += MULTICAST_STEPS if op.opcode == "l2bmi" else 1
+            steps += chip().multicast_interval_steps if op.opcode == "l2bmi" else 1
             l2bm += op.opcode.startswith("l2bm")
             l1bm += op.opcode.startswith("l1bm")
             continue

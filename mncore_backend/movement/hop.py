@@ -14,7 +14,7 @@ from mnc.mncore_backend.movement.collect_l2bm import BLOCK, Granules, Hop, NoRoo
 from mnc.mncore_backend.movement.collecting import by_owners, by_rows, taking_turns
 from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, fill, granules, long_words, origins, slack
 from mnc.mncore_backend.movement.dram_exchange import dram_exchange
-from mnc.mncore_backend.movement.estimate import MULTICAST_STEPS, check_share, counted
+from mnc.mncore_backend.movement.estimate import check_share, counted
 from mnc.mncore_backend.movement.exchange_orders import merged, orders
 from mnc.mncore_backend.movement.feasible import may_stay
 from mnc.mncore_backend.movement.multicast import cast_of
@@ -89,7 +89,7 @@ class _Trip:
             return sum(map(len, self.parts))
         each = [(hop_steps(self.path, part), l1bm_extent(self.path, part) // MV_UNIT) for part in self.parts]
         return sum(
-            min(steps, len(part) + MULTICAST_STEPS * blocks)
+            min(steps, len(part) + chip().multicast_interval_steps * blocks)
             for part, (steps, blocks) in zip(self.parts, each, strict=True)
         )
 
@@ -237,7 +237,7 @@ def _among_l1bs(own: Hop, wanted: Granules) -> Emit:
         up = staging(builder, Memory.L1BM, slack(len(image)), "hop")
         fill(builder, source, up, image, own.longs, own.source.replicated_bits(Axis.MAB))
         down = staging(builder, Memory.L1BM, len(moves) * MV_UNIT, "hop")
-        if not counted(builder, len(moves) * MULTICAST_STEPS):
+        if not counted(builder, len(moves) * chip().multicast_interval_steps):
             for place, (slot, cast) in enumerate(moves):
                 ends = [upper(up, slot * MV_UNIT)], [upper(down, place * MV_UNIT)]
                 builder.emit("l2bmi", *ends, modifier=cast.modifier)

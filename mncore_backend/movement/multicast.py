@@ -63,6 +63,7 @@ def _cover(wanted: bytes, givers: tuple[int, ...]) -> tuple[Cast, ...]:
     return to_all if len(to_all) < len(found) else tuple(found)
 
 
+@cached_per_machine(1 << 12)
 def pairs_of(cast: Cast, givers: tuple[int, ...]) -> frozenset[tuple[int, int]]:
     """What a cast brings: L1B, number of the giver."""
     rank = {giver: number for number, giver in enumerate(givers)}

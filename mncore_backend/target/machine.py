@@ -163,6 +163,11 @@ class Machine:
         return max([*apart, *(row.emit_steps or 0 for row in self.hazards.values())])
 
     @cached_property
+    def multicast_interval_steps(self) -> int:
+        """Steps from an l2bmi to the next one that may follow it."""
+        return self.hazards["4"].emit_steps or 1
+
+    @cached_property
     def assumptions(self) -> tuple[Assumption, ...]:
         """Choices where no document decides."""
         return assumptions(self)

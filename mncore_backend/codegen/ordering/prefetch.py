@@ -22,8 +22,8 @@ from mnc.mncore_backend.target import chip
 LARGE = 256
 """Steps of DRAM from which a load goes ahead."""
 SPARE = 0.8
-"""Part of the steps of the busiest unit of a run in which others are taken to be free for loads: hazards keep some of
-them, and what is early does no harm."""
+"""Part of the steps of the busiest unit of a run in which others are taken to be free for loads; hazards keep the
+rest."""
 SHARES = 0.85, 0.7, 0.5
 """Parts of local memory that may be full of what goes ahead, as they are tried: what is fuller may not pack."""
 
