@@ -64,6 +64,7 @@ def programs() -> dict[str, Program]:
         "running sum of 17x100": _node("x[17,100]", "a = Constant<value_int=1>()", "y = CumSum(x, a)"),
         "four steps of a cell with gates, 2x37": lambda: mnc.compile(small_operations.cell(2, 37, 4)),
         "convolution 3x3 1x1x28x28 to 32": _node("x[1,1,28,28] w[32,1,3,3]", "y = Conv<pads=[1,1,1,1]>(x, w)"),
+        "convolution 5x5 1x1x28x28 to 6": _node("x[1,1,28,28] w[6,1,5,5]", "y = Conv<pads=[2,2,2,2]>(x, w)"),
         "product 256x256x256": _product((256, 256, 256), constant=False),
         "product 300x200x100, constant factor": _product((300, 200, 100), constant=True),
         "training step 64-32-10 batch 360": _training([64, 32, 10], 360),

@@ -3,7 +3,7 @@
 from mnc.dialects.mncore.attributes import LayoutAttribute, Memory, Placed
 from mnc.dialects.mncore.base import Mncore as DIALECT
 from mnc.dialects.mncore.base import attach_memory_effects
-from mnc.dialects.mncore.kernels import FillPadding, Lookup, Matmul, Reduce, reduced_axes
+from mnc.dialects.mncore.kernels import FillPadding, Lookup, Matmul, Reduce, filled_dims, reduced_axes
 from mnc.dialects.mncore.machine import Buffer, Image, Instruction, Kept, Statement
 from mnc.dialects.mncore.movement import (
     Constant,
@@ -32,5 +32,5 @@ def attach_interfaces() -> None:
 __all__ = [
     "DIALECT", "MACHINE", "Buffer", "Constant", "Dl", "Fetch", "FillPadding", "Gather", "Image", "Instruction", "Kept",
     "LayoutAttribute", "Lookup", "Matmul", "Memory", "Placed", "Reduce", "Relayout", "Resident", "Scratch", "Spill",
-    "Statement", "Ul", "machine_of", "name_machine", "reduced_axes", "summed_axes",
+    "Statement", "Ul", "filled_dims", "machine_of", "name_machine", "reduced_axes", "summed_axes",
 ]  # fmt: skip

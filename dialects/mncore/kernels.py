@@ -37,9 +37,18 @@ def _check_reduce(op: Any) -> None:
         raise ValueError("bits needs one entry per axis")
 
 
+def filled_dims(op: Any) -> list[int] | None:
+    """The dimensions whose padding a ``mncore.fill_padding`` writes; None for all."""
+    attributes = op.operation.attributes
+    return list(ir.DenseI64ArrayAttr(attributes["dims"])) if "dims" in attributes else None
+
+
 def _check_fill(op: Any) -> None:
-    check_placed_buffer(op.operation.operands[0])
+    layout = check_placed_buffer(op.operation.operands[0]).layout
     ir.IntegerAttr(op.operation.attributes["value"])
+    for dim in filled_dims(op) or ():
+        if not 0 <= dim < len(layout.shape):
+            raise ValueError(f"dims {dim} of a tensor of rank {len(layout.shape)}")
 
 
 def _check_matmul(op: Any) -> None:
@@ -131,7 +140,8 @@ class Lookup(Mncore.Operation, name="lookup"):  # pyright: ignore[reportGeneralT
 
 
 class FillPadding(Mncore.Operation, name="fill_padding"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
-    """Write `value` (bits of a word) to every word of the share that holds no element of the tensor."""
+    """Write `value` (bits of a word) to every word of the share that holds no element of the tensor, or, with ``dims``,
+    to those that are beyond the extents of these dimensions."""
 
     buffer: ext.Operand[ir.MemRefType]
     value: ir.IntegerAttr

@@ -20,6 +20,7 @@ from mnc.lowering.linalg_to_spmd.reading import HARDWARE_COMBINERS, Generic, Inp
 from mnc.lowering.linalg_to_spmd.rearranging import window_map
 from mnc.lowering.linalg_to_spmd.streaming import contracted_first, streamed_factor
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, windowed
+from mnc.lowering.linalg_to_spmd.window_copies import comes_arranged
 from mnc.lowering.linalg_to_spmd.words import word_attribute, word_bits, word_type
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.candidates import (
@@ -37,9 +38,6 @@ NEUTRAL = {
     ("sum", False): 0, ("max", False): -(2**31), ("min", False): 2**31 - 1, ("prod", False): 1, ("and", False): -1,
     ("or", False): 0, ("umax", False): 0, ("umin", False): -1,
 }  # fmt: skip
-
-MOST_COPIES = 16
-"""Times that each element of a tensor in DRAM is loaded, at most: more of them take longer to come than to make."""
 
 
 def _reads(sources: Sequence[Local | Splat], accesses: Sequence[Access]) -> list[Buffered]:
@@ -69,10 +67,9 @@ class GenericWriter:
 
     def window(self, operand: Input, generic: Generic, layout: Layout) -> Local:
         """The window view of an operand: every iteration point gets its own copy of the element it reads. From DRAM the
-        copies come as the host arranges them, unless they are many."""
+        copies come as the host arranges them, unless it takes less to bring the tensor and to make them here."""
         index_map = window_map(operand, generic.extents)
-        is_small = index_map.size <= MOST_COPIES * prod(shape_of(operand.value))
-        if is_small and self.values.is_in_dram(operand.value):
+        if self.values.is_in_dram(operand.value) and comes_arranged(shape_of(operand.value), layout, index_map):
             return self.values.load_elements(operand.value, layout, index_map)
         source = self.values.anywhere(operand.value)
         target = make_local(layout, source.buffer.type.element_type)
@@ -168,8 +165,10 @@ class GenericWriter:
             partial = self._reduce_values(generic, digits, sources, accesses, layout, neutral)
         else:
             for source, access in zip(sources, accesses, strict=True):
-                if isinstance(source, Local) and any(d in access for d in reduced):
-                    self.values.fill_padding(source, word_bits(neutral))
+                if isinstance(source, Local):
+                    self.values.fill_padding(
+                        source, word_bits(neutral), (i for i, d in enumerate(access) if d in reduced)
+                    )
             partial = self._nest(generic, digits, sources, accesses, layout, neutral)
         return self._across(generic, digits, partial)
 
@@ -220,7 +219,7 @@ class GenericWriter:
 
         nest = Nest(digits, [True] * len(access))
         nest.emit(reads, Buffered(values.buffer, values.layout, access), body)
-        self.values.fill_padding(values, word_bits(neutral))
+        self.values.fill_padding(values, word_bits(neutral), (d for d in access if not generic.parallel[d]))
         target = make_local(layout, element)
         read = Buffered(values.buffer, values.layout, access)
         write = Buffered(target.buffer, target.layout, generic.result)

@@ -1,6 +1,6 @@
 """Where each tensor of the function is while it is rewritten, and bringing it to where an operation needs it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,6 +126,7 @@ class Values:
         self.states: dict[Any, State] = {}
         self._copies: dict[tuple[Any, str], Local] = {}
         self._padding: dict[Any, int] = {}  # root buffer -> bits that all its padding is known to hold
+        self._filled: dict[Any, tuple[Any, int, frozenset[int]]] = {}  # root -> view, bits, dimensions padded with them
 
     def bring(self, value: Any, layout: Layout) -> Local:
         """The tensor in `layout`, up to the order of addresses; emits what is needed to get it there."""
@@ -242,9 +243,22 @@ class Values:
         elements = np.arange(int(np.prod(ir.RankedTensorType(value.type).shape)))
         return self.load_elements(value, layout, elements) if self.is_in_dram(value) else None
 
-    def fill_padding(self, local: Local, bits: int) -> None:
-        """Make sure that padding holds this word; it never matters to anybody else, so it is done in place."""
-        if local.layout.padded_shape == local.layout.shape or self._padding.get(local.root) == bits:
+    def fill_padding(self, local: Local, bits: int, dims: Iterable[int]) -> None:
+        """Make sure that the padding of these dimensions holds this word; it never matters to anybody else, so it is
+        done in place."""
+        pairs = list(zip(local.layout.shape, local.layout.padded_shape, strict=True))
+        padded = frozenset(d for d, (extent, whole) in enumerate(pairs) if extent != whole)
+        wanted = padded.intersection(dims)
+        if not wanted or self._padding.get(local.root) == bits:
             return
-        FillPadding(local.buffer, integer(bits))
-        self._padding[local.root] = bits
+        if (before := self._filled.get(local.root)) is not None:
+            view, known, filled = before
+            if view == local.buffer and known == bits and wanted <= filled:
+                return
+        made = FillPadding(local.buffer, integer(bits))
+        self._padding.pop(local.root, None)
+        if wanted == padded:
+            self._padding[local.root] = bits
+        else:
+            made.operation.attributes["dims"] = ir.DenseI64ArrayAttr.get(sorted(wanted))
+        self._filled[local.root] = local.buffer, bits, wanted

@@ -114,9 +114,10 @@ def emit_products(
     """Multiply `factors` into `target`. A factor that is None is a constant in DRAM and comes in parts; `layouts` has
     the place of the whole, too."""
     kernels = _kernels(generic, layouts, accesses, target)
-    for factor in factors:
+    for factor, access in zip(factors, accesses, strict=True):
         if factor is not None:
-            values.fill_padding(factor, 0)
+            contracted = (i for i, d in enumerate(access) if d is not None and not generic.parallel[d])
+            values.fill_padding(factor, 0, contracted)
     number, longs = streamed_factor(generic.op)
     if number is None:
         kernels.emit(factors)

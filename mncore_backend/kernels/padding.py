@@ -7,18 +7,23 @@ the comparison masks the write. Addresses without padding cost nothing.
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial, reduce
 
 import numpy as np
 
 from mnc.mncore_backend.assembly.records import Literal, Mask, Memory, Operand
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.layout.layout import Field
-from mnc.mncore_backend.program import COORDINATE, Buffer, BufferOperand, Builder, local
+from mnc.mncore_backend.program import COORDINATE, LOCAL_MEMORY, Buffer, BufferOperand, Builder, local
 
 MASK_ENTRY = 15
 _EVERYWHERE = -1  # threshold of addresses that hold padding only
+
+
+CoordinateParts = dict[tuple[tuple[Axis, int, int, int], ...], BufferOperand]
+"""What hardware digits (axis, size, stride, weight) contribute to an index, where a program has it already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +31,24 @@ class _Scalars:
     """Words that are the same in every cycle, one long word each."""
 
     builder: Builder
+    constants: dict[int, BufferOperand] = field(default_factory=dict)
 
     def constant(self, value: int) -> BufferOperand:
-        made = local(self.builder.temporary(1, name="padding"), [0])
-        self.builder.emit("imm", (), [made], literal=Literal("i", str(value)))
-        return made
+        if value not in self.constants:
+            made = local(self.builder.temporary(1, name="padding"), [0])
+            self.builder.emit("imm", (), [made], literal=Literal("i", str(value)))
+            self.constants[value] = made
+        return self.constants[value]
 
     def apply(self, opcode: str, *sources: Operand | BufferOperand) -> BufferOperand:
         made = local(self.builder.temporary(1, name="padding"), [0])
         self.builder.emit(opcode, sources, [made])
+        return made
+
+    def keep(self, value: BufferOperand) -> BufferOperand:
+        """A copy where many may stay for long."""
+        made = local(self.builder.temporary(1, LOCAL_MEMORY, "padding"), [0])
+        self.builder.emit("lpassa", [value], [made])
         return made
 
 
@@ -50,54 +64,54 @@ def _times(scalars: _Scalars, value: BufferOperand, factor: int) -> BufferOperan
     return total
 
 
-def _digit(scalars: _Scalars, field: Field) -> BufferOperand:
+def _digit(scalars: _Scalars, digit: Field) -> BufferOperand:
     """The value of one hardware digit times its weight in the index."""
-    if field.axis is Axis.W:
-        both = scalars.constant(field.weight)
+    if digit.axis is Axis.W:
+        both = scalars.constant(digit.weight)
         first = local(scalars.builder.temporary(1, name="padding"), [0])
-        scalars.builder.emit("immu", (), [first], literal=Literal("i", str(field.weight)))
+        scalars.builder.emit("immu", (), [first], literal=Literal("i", str(digit.weight)))
         return scalars.apply("ixor", both, first)
-    shift = scalars.constant(field.stride.bit_length() - 1)
-    moved = scalars.apply("ilsr", Operand(COORDINATE[field.axis.value]), shift)
-    return _times(scalars, scalars.apply("iand", moved, scalars.constant(field.size - 1)), field.weight)
+    shift = scalars.constant(digit.stride.bit_length() - 1)
+    moved = scalars.apply("ilsr", Operand(COORDINATE[digit.axis.value]), shift)
+    return _times(scalars, scalars.apply("iand", moved, scalars.constant(digit.size - 1)), digit.weight)
 
 
-def _coordinate_part(scalars: _Scalars, layout: Layout, dim: int) -> BufferOperand:
+def _coordinate_part(scalars: _Scalars, layout: Layout, dim: int, known: CoordinateParts) -> BufferOperand:
     """What the hardware coordinates contribute to the index of a dimension, per PE and word."""
-    total: BufferOperand | None = None
-    for field in layout.fields:
-        if field.dim == dim and field.axis is not Axis.ADDRESS:
-            term = _digit(scalars, field)
-            total = term if total is None else scalars.apply("iadd", total, term)
-    return scalars.constant(0) if total is None else total
+    digits = [own for own in layout.fields if own.dim == dim and own.axis is not Axis.ADDRESS]
+    key = tuple((own.axis, own.size, own.stride, own.weight) for own in digits)
+    if key not in known:
+        terms = [_digit(scalars, own) for own in digits] or [scalars.constant(0)]
+        known[key] = scalars.keep(reduce(partial(scalars.apply, "iadd"), terms))
+    return known[key]
 
 
 def _address_parts(layout: Layout) -> tuple[np.ndarray, np.ndarray]:
     """Addresses in use, and the index contribution of each to every dimension [dims, addresses]."""
-    fields = [field for field in layout.fields if field.axis is Axis.ADDRESS]
-    grids = np.indices([field.size for field in fields]).reshape(len(fields), -1) if fields else np.zeros((0, 1), int)
+    fields = [own for own in layout.fields if own.axis is Axis.ADDRESS]
+    grids = np.indices([own.size for own in fields]).reshape(len(fields), -1) if fields else np.zeros((0, 1), int)
     addresses = np.zeros(grids.shape[1], np.int64)
     parts = np.zeros((len(layout.shape), grids.shape[1]), np.int64)
-    for values, field in zip(grids, fields, strict=True):
-        addresses += values * field.stride
-        parts[field.dim] += values * field.weight
+    for values, own in zip(grids, fields, strict=True):
+        addresses += values * own.stride
+        parts[own.dim] += values * own.weight
     return addresses, parts
 
 
 def _coordinate_values(layout: Layout, dim: int) -> list[int]:
     """What the hardware coordinates may contribute to the index of a dimension, in order."""
     found = {0}
-    for field in layout.fields:
-        if field.dim == dim and field.axis is not Axis.ADDRESS:
-            found = {value + i * field.weight for value in found for i in range(field.size)}
+    for own in layout.fields:
+        if own.dim == dim and own.axis is not Axis.ADDRESS:
+            found = {value + i * own.weight for value in found for i in range(own.size)}
     return sorted(found)
 
 
-def _padded_addresses(layout: Layout) -> Iterator[tuple[int, int, list[int]]]:
+def _padded_addresses(layout: Layout, dims: Collection[int] | None) -> Iterator[tuple[int, int, list[int]]]:
     """(dimension, threshold, addresses): words are padding where the coordinate part reaches the threshold."""
     addresses, parts = _address_parts(layout)
     for dim, (extent, padded) in enumerate(zip(layout.shape, layout.padded_shape, strict=True)):
-        if padded == extent:
+        if padded == extent or (dims is not None and dim not in dims):
             continue
         values = _coordinate_values(layout, dim)
         groups: dict[int, list[int]] = defaultdict(list)
@@ -126,10 +140,19 @@ def emit_fill_unused(builder: Builder, buffer: Buffer, layout: Layout, bits: int
         _fill(builder, buffer, addresses[outside].tolist(), _Scalars(builder).constant(bits), None)
 
 
-def emit_fill_padding(builder: Builder, buffer: Buffer, layout: Layout, bits: int) -> None:
-    """Write `bits` (a word, as a signed integer) to every word of `buffer` that holds no element under `layout`."""
+def emit_fill_padding(
+    builder: Builder,
+    buffer: Buffer,
+    layout: Layout,
+    bits: int,
+    dims: Collection[int] | None = None,
+    known: CoordinateParts | None = None,
+) -> None:
+    """Write `bits` (a word, as a signed integer) to every word of `buffer` that holds no element under `layout`; with
+    `dims` to those beyond the extents of these dimensions. `known` are parts of indices that the program has computed
+    for others, and takes what is computed here."""
     scalars = _Scalars(builder)
-    groups = list(_padded_addresses(layout))
+    groups = list(_padded_addresses(layout, dims))
     if not groups:
         return
     value = scalars.constant(bits)
@@ -138,7 +161,7 @@ def emit_fill_padding(builder: Builder, buffer: Buffer, layout: Layout, bits: in
         mask = None
         if threshold != _EVERYWHERE:
             if dim not in parts:
-                parts[dim] = _coordinate_part(scalars, layout, dim)
+                parts[dim] = _coordinate_part(scalars, layout, dim, {} if known is None else known)
             limit = scalars.constant(threshold)
             builder.emit("isub", [parts[dim], limit], [Operand(Memory.MASK, address=MASK_ENTRY)])
             mask = Mask(entry=MASK_ENTRY)

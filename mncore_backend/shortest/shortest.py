@@ -73,7 +73,7 @@ class Shortest(NestingPass):
     few_statements: int = 3000
     most_statements: int = 10_000
     least_cycles: int = 1000
-    busy_cycles: int = 2500
+    busy_cycles: int = 1500
     regions: tuple[int, ...] = (36, 24, 16)
     rooms: tuple[int, ...] = (100, 88, 75, 62, 50)
 

@@ -30,8 +30,8 @@ HOPELESS = 1.25
 program may still become shorter, by a few percent."""
 SLACK = 12
 """Percent of local memory by which what is needed at once may be reckoned too large."""
-DECISION, SPILLS, SCHEDULE = "assign-layouts", "spill-buffers", "schedule"
-"""Passes whose options are varied: preferences, room for values, cycles after which a schedule is given up."""
+DECISION, SPILLS, ORDER, SCHEDULE = "assign-layouts", "spill-buffers", "order-operations", "schedule"
+"""Passes whose options are varied: preferences, room for values, cycles after which a program is given up."""
 Passes = tuple[Any, ...]
 
 
@@ -143,6 +143,7 @@ class Trials:
         start = position()
         limits = {} if best is None else {"most": int(HOPELESS * best), "below": best}
         last = with_options(self.passes[place_of(self.passes, SPILLS) :], SCHEDULE, **limits)
+        last = with_options(last, ORDER, below=best)
         largest = next((entry.percent for entry in last if entry.name == SPILLS), 0)
         for room in self.rooms:
             rewind(start)

@@ -1,12 +1,12 @@
 """Memory and address of every buffer of a program."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.allocation.choose import choose_memories
 from mnc.mncore_backend.codegen.allocation.lifetimes import Life, lives_of
-from mnc.mncore_backend.codegen.allocation.pack import pack, peak
+from mnc.mncore_backend.codegen.allocation.pack import left_over, pack, peak
 from mnc.mncore_backend.codegen.allocation.promote import promote_buffers
 from mnc.mncore_backend.codegen.allocation.relieve import relieve
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Program
@@ -101,18 +101,29 @@ def allocate(program: Program, *, pinned_first: bool = True) -> None:
     return _promote_and_allocate(program, pinned_first=pinned_first, only_tight=True)
 
 
-def fits(program: Program) -> bool:
-    """Whether `allocate` finds room for all buffers without rewriting operations. Nothing is changed."""
+def unplaced(program: Program) -> list[Life] | None:
+    """Buffers for which `allocate` finds no room without rewriting operations, beside all others; None if it cannot
+    even choose memories. Nothing is changed."""
     open_ = [buffer for buffer in program.buffers if buffer.memory is None or buffer.base is None]
     before = [(buffer, buffer.memory, buffer.base, buffer.choices) for buffer in open_]
     promote_buffers(program)
     try:
-        _packed(lives_of(program, pinned_first=True), TIGHT)
-    except (_Unpacked, InternalError):
-        return False
+        lives = lives_of(program, pinned_first=True)
+        _packed(lives, TIGHT)
+    except InternalError:
+        return None
+    except _Unpacked as failure:
+        return list(_left_over(lives, failure.chosen))
     finally:
         _take_back(before)
-    return True
+    return []
+
+
+def _left_over(lives: list[Life], chosen: dict[Life, Memory]) -> Iterator[Life]:
+    """Buffers without room in the memories that were chosen, of all memories that do not pack."""
+    for memory, members in _by_memory(lives, chosen).items():
+        if pack(members, longs := chip().memories[memory].longs) is None:
+            yield from left_over(members, longs)
 
 
 def _promote_and_allocate(program: Program, *, pinned_first: bool, only_tight: bool) -> None:
@@ -159,16 +170,20 @@ def _packed(lives: list[Life], tights: Sequence[bool]) -> tuple[dict[Life, Memor
 def _packed_as_chosen(
     lives: list[Life], chosen: dict[Life, Memory]
 ) -> tuple[dict[Life, Memory], dict[Life, int]]:
-    by_memory: dict[Memory, list[Life]] = {}
-    for life in lives:
-        by_memory.setdefault(chosen[life], []).append(life)
     bases: dict[Life, int] = {}
-    for memory, members in by_memory.items():
+    for memory, members in _by_memory(lives, chosen).items():
         placed = pack(members, chip().memories[memory].longs)
         if placed is None:
             raise _Unpacked(chosen, memory)
         bases.update(placed)
     return chosen, bases
+
+
+def _by_memory(lives: list[Life], chosen: dict[Life, Memory]) -> dict[Memory, list[Life]]:
+    found: dict[Memory, list[Life]] = {}
+    for life in lives:
+        found.setdefault(chosen[life], []).append(life)
+    return found
 
 
 def _allocate(program: Program, lives: list[Life], tights: Sequence[bool]) -> None:

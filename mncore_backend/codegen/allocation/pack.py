@@ -91,11 +91,18 @@ def _largest_first(fixed: Placed, free: list[Life], capacity: int) -> Placed | N
     order = sorted(free, key=lambda l: (-l.buffer.size, l.first))
     for _ in range(_ANEW):
         placed, left = _in_order(fixed, order, capacity)
-        if left is None:
+        if not left:
             return placed
-        order.remove(left)
-        order.insert(0, left)
+        order.remove(left[0])
+        order.insert(0, left[0])
     return None
+
+
+def left_over(lives: list[Life], capacity: int) -> list[Life]:
+    """Buffers that find no room when all others that do are placed, largest first, as `pack` does at last."""
+    fixed = {life: life.buffer.base for life in lives if life.buffer.base is not None}
+    order = sorted((life for life in lives if life not in fixed), key=lambda l: (-l.buffer.size, l.first))
+    return _in_order(fixed, order, capacity, most=len(order))[1]
 
 
 def _most_alive(lives: list[Life]) -> int:
@@ -104,9 +111,10 @@ def _most_alive(lives: list[Life]) -> int:
     return max(accumulate(size for _, size in sorted(changes)), default=0)
 
 
-def _in_order(fixed: Placed, order: list[Life], capacity: int) -> tuple[Placed, Life | None]:
-    """Each buffer at the lowest address free during its life, and the first one that finds none."""
+def _in_order(fixed: Placed, order: list[Life], capacity: int, most: int = 1) -> tuple[Placed, list[Life]]:
+    """Each buffer at the lowest address free during its life, and those that find none, until there are `most`."""
     placed = dict(fixed)
+    left: list[Life] = []
     width = 1 + max((life.last for life in (*fixed, *order)), default=0) // _PERIODS
     periods: dict[int, list[Life]] = {}  # so that only buffers of about the same time are looked at
 
@@ -120,11 +128,14 @@ def _in_order(fixed: Placed, order: list[Life], capacity: int) -> tuple[Placed, 
         near = {o for p in range(life.first // width, life.last // width + 1) for o in periods.get(p, ())}
         blocked = sorted((placed[o], placed[o] + o.buffer.size) for o in near if o.overlaps(life))
         at = _gap(blocked, life.buffer.size, life.buffer.alignment, 0, capacity)
-        if at is None:
-            return placed, life
-        placed[life] = at
-        note(life)
-    return placed, None
+        if at is not None:
+            placed[life] = at
+            note(life)
+            continue
+        left.append(life)
+        if len(left) == most:
+            break
+    return placed, left
 
 
 def peak(lives: list[Life]) -> tuple[int, list[Life]]:

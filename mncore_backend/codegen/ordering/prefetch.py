@@ -8,7 +8,7 @@ of L2BM while others pass.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 
@@ -24,8 +24,8 @@ LARGE = 256
 SPARE = 0.8
 """Part of the steps of the busiest unit of a run in which others are taken to be free for loads; hazards keep the
 rest."""
-SHARES = 0.85, 0.7, 0.5
-"""Parts of local memory that may be full of what goes ahead, as they are tried: what is fuller may not pack."""
+SHARE = 0.85
+"""Part of local memory that may be full of what goes ahead: what is fuller hardly packs."""
 
 Piece = Sequence[MachineOp]
 Steps = tuple[float, float, float]
@@ -51,25 +51,50 @@ class _Run:
         return data, l2bm, l1bm
 
 
-def prefetched(program: Program, runs: Sequence[Sequence[MachineOp]], share: float) -> list[MachineOp] | None:
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A load that goes ahead: the run that it was, the one before which its first piece stands now, and the long words
+    of local memory that it fills from there on."""
+
+    number: int
+    place: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Operations with loads ahead of their use."""
+
+    operations: list[MachineOp]
+    moved: list[Moved]
+
+
+def prefetched(
+    program: Program,
+    runs: Sequence[Sequence[MachineOp]],
+    share: float = SHARE,
+    bounds: Mapping[int, int] | None = None,
+) -> Ahead | None:
     """The operations of `runs`, whose given order is correct, with large loads ahead of their use while no more than a
-    `share` of local memory is full; None if nothing goes ahead. Staging buffers are added to `program`."""
-    own = [_run_of(run) for run in runs if run]
+    `share` of local memory is full; None if nothing goes ahead. Staging buffers are added to `program`. `bounds`: for
+    some loads, by their runs, the first run before which they may stand."""
+    own = [_run_of(run) for run in runs]
     users = _users(own)
     room = _Room(own, users, program, share)
     loads = {number: pieces for number, run in enumerate(own) if (pieces := _pieces(run, number, users))}
     idle = [(0.0, 0.0, 0.0) if number in loads else run.idle for number, run in enumerate(own)]
     ahead: dict[int, list[Piece]] = {}
-    gone: set[int] = set()
+    moved: list[Moved] = []
     for number, pieces in reversed(loads.items()):
         needed = [_steps(piece) for piece in pieces]
-        places = _places(needed, number, _earliest(own, number, users), idle, room)
+        earliest = max(_earliest(own, number, users), (bounds or {}).get(number, 0))
+        places = _places(needed, number, earliest, idle, room)
         if places[0] == number:
             continue
-        gone.add(number)
+        moved.append(Moved(number, places[0], room.target(number)))
         for piece, place in zip(pieces, places, strict=True):
             ahead.setdefault(place, []).append(_with_own_staging(piece, program))
-    return list(_joined(own, ahead, gone)) if gone else None
+    return Ahead(list(_joined(own, ahead, {load.number for load in moved})), moved) if moved else None
 
 
 def _run_of(operations: Sequence[MachineOp]) -> _Run:

@@ -9,11 +9,13 @@ from mnc.mncore_backend.program import Program
 from mnc.mncore_backend.target import CYCLES_PER_STEP
 
 
-def least_cycles(program: Program) -> int:
-    """Cycles for which the busiest unit of the PEs, or side of a memory that MVs use, has work. The program must have
-    addresses."""
+def least_cycles(program: Program, *, has_addresses: bool = True) -> int:
+    """Cycles for which the busiest unit of the PEs, or side of a memory that MVs use, has work. Without addresses MVs
+    do not count."""
     steps: Counter[object] = Counter()
     for op in program.operations:
+        if op.is_transfer and not has_addresses:
+            continue
         if op.is_transfer:
             timing = timing_of(transfer_of(op))
             steps.update(dict.fromkeys(timing.ports, timing.data_steps))

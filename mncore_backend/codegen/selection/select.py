@@ -20,7 +20,7 @@ from mnc.core.context import error_at
 from mnc.core.diagnostics import CompileError, node_name
 from mnc.core.view_pass import View, ViewPass
 from mnc.dialects.graph.attributes import to_numpy
-from mnc.dialects.mncore import reduced_axes, summed_axes
+from mnc.dialects.mncore import filled_dims, reduced_axes, summed_axes
 from mnc.dialects.mncore.attributes import memory_attribute, placed_attribute, placement_of
 from mnc.dialects.mncore.trips import read_slice
 from mnc.mncore_backend.assembly.records import Memory
@@ -32,7 +32,7 @@ from mnc.mncore_backend.codegen.selection.nests import NestReader
 from mnc.mncore_backend.codegen.selection.owners import reader_names
 from mnc.mncore_backend.codegen.trips import Slice
 from mnc.mncore_backend.kernels.matmul import emit_matmul, sums_fit
-from mnc.mncore_backend.kernels.padding import emit_fill_padding, emit_fill_unused
+from mnc.mncore_backend.kernels.padding import CoordinateParts, emit_fill_padding, emit_fill_unused
 from mnc.mncore_backend.kernels.vector import ConstantPool, emit_vector
 from mnc.mncore_backend.layout import Axis, Layout, equivalent
 from mnc.mncore_backend.movement import (
@@ -104,6 +104,7 @@ class _Selector:
         self.selection = Selection()
         self.builder = Builder(self.selection.program)
         self.constants = ConstantPool(self.builder)
+        self.coordinates: CoordinateParts = {}
         self.buffers: dict[Any, Buffer] = {}
         self.sources: dict[Any, HostTensor | tuple[str, np.ndarray]] = {}
         self.names = self._argument_names()
@@ -300,9 +301,9 @@ class _Selector:
         self._add_tables(plan)
 
     def fill_padding(self, op: Any) -> None:
-        buffer = op.operands[0]
+        held, layout = self.buffers[op.operands[0]], self.layout(op.operands[0])
         bits = ir.IntegerAttr(op.attributes["value"]).value
-        emit_fill_padding(self.builder, self.buffers[buffer], self.layout(buffer), bits)
+        emit_fill_padding(self.builder, held, layout, bits, filled_dims(op), self.coordinates)
 
     def lookup(self, op: Any) -> None:
         names = ("table_steps", "address_steps", "target_steps")

@@ -81,7 +81,7 @@ class Products:
             if use.is_direct:
                 self.rules.settle(state, use.tensor, layout)
             elif use.source is not None and use.source not in state.layouts:
-                self.rules.pay_arrival(state, use.source, layout)
+                self.rules.pay_arrival(state, self.rules.behind(state, use.source), layout)
             if (problem.left, problem.right)[i].in_parts and layout.local_size > whole:
                 parts = i, max(1, whole // 2)
         result = self._kept_share(state, op, plan.result) if plan.partial else plan.result

@@ -148,13 +148,16 @@ class Rules:
             assert isinstance(op, Loops)
             self.loops(state, number, op)
 
-    def _behind(self, tensor: int) -> int:
-        """What a tensor is a view of: tiles of it come from DRAM directly."""
+    def behind(self, state: State, tensor: int) -> int:
+        """What a tensor is a view or a part of: tiles of it, and copies for windows, come from DRAM directly."""
         while (number := self.problem.tensors[tensor].made_by) is not None:
             op = self.problem.operations[number]
-            if not isinstance(op, Transposition | Reshape):
+            if isinstance(op, Transposition | Reshape):
+                tensor = op.source
+            elif isinstance(op, Rearrangement) and op.part_of is not None and self.is_loaded_in_part(state, op):
+                tensor = op.part_of
+            else:
                 break
-            tensor = op.source
         return tensor
 
     def shape(self, tensor: int) -> tuple[int, ...]:
@@ -246,7 +249,7 @@ class Rules:
             if use.windows is not None and layout is not None:
                 self.pay_tiles(state, layout, use.windows, op.extents, digits)
             elif use.windows is not None and use.source is not None:
-                self.pay_arrival(state, self._behind(use.source), tiled_layout(use.windows, op.extents, digits))
+                self.pay_arrival(state, self.behind(state, use.source), tiled_layout(use.windows, op.extents, digits))
             elif use.is_direct and use.tensor in state.layouts:
                 self.pay_move(state, state.layouts[use.tensor], project(use.shape, digits, use.access))
 

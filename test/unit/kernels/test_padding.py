@@ -1,7 +1,11 @@
 """Words without an element take the value that is asked for, and no others."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from layout.strategies import layouts
 
 from mnc.mncore_backend.assembly import print_statement
@@ -15,10 +19,10 @@ from mnc.mncore_backend.program import Builder, Program
 from mnc.mncore_backend.target import chip
 
 
-def check(layout: Layout) -> Program:
+def check(layout: Layout, dims: Sequence[int] | None = None) -> Program:
     program = Program()
     buffer = program.buffer("x", layout.local_size, (Memory.LM0,), pinned=True)
-    emit_fill_padding(Builder(program), buffer, layout, 77)
+    emit_fill_padding(Builder(program), buffer, layout, 77, dims)
     allocate(program)
     assert buffer.memory is not None and buffer.base is not None
     data = np.arange(layout.size, dtype=np.uint32).reshape(layout.shape) + np.uint32(1000)
@@ -28,14 +32,42 @@ def check(layout: Layout) -> Program:
     held = machine.peek_words(buffer.memory, 2 * buffer.base, 2 * buffer.size).reshape(*chip().shape, -1)
     used = pack(np.zeros(layout.shape, np.uint32), layout, padding=1)
     assert (held[place(layout) >= 0] == pack(data, layout)[place(layout) >= 0]).all()
-    assert (held[(place(layout) < 0) & (used == 1)] == 77).all()
+    outside = (place(layout) < 0) & (used == 1)
+    if dims is None:
+        assert (held[outside] == 77).all()
+    else:
+        beyond = (place(_as_if_full(layout, dims)) >= 0) & outside  # in the padding of other dimensions only
+        assert (held[outside & ~beyond] == 77).all() and (held[beyond] == 0xBAD).all()
     return program
+
+
+def _as_if_full(layout: Layout, dims: Sequence[int]) -> Layout:
+    """The layout of a tensor that reaches into all padding but that of some dimensions."""
+    pairs = enumerate(zip(layout.shape, layout.padded_shape, strict=True))
+    return replace(layout, shape=tuple(extent if d in dims else padded for d, (extent, padded) in pairs))
 
 
 @given(layouts(max_address=8))
 @settings(max_examples=20, deadline=None)
 def test_random(layout: Layout) -> None:
     check(layout)
+
+
+@given(layouts(max_address=8), st.data())
+@settings(max_examples=20, deadline=None)
+def test_only_what_is_beyond_some_dimensions(layout: Layout, data: st.DataObject) -> None:
+    check(layout, data.draw(st.lists(st.sampled_from(range(len(layout.shape))), unique=True)))
+
+
+def test_what_coordinates_contribute_is_computed_once() -> None:
+    """5 of 8 lanes hold elements, in both tensors: the second fill compares, and no more."""
+    layout = parse("((4_PE:1, 2_W:1),)", (5,))
+    program, known = Program(), {}
+    for name in "ab":
+        before = len(program.operations)
+        buffer = program.buffer(name, layout.local_size, (Memory.LM0,), pinned=True)
+        emit_fill_padding(Builder(program), buffer, layout, 0, known=known)
+    assert [op.opcode for op in program.operations[before:]] == ["imm", "imm", "isub", "ipassa"]
 
 
 def test_addresses_that_end_at_the_same_place_share_a_comparison() -> None:

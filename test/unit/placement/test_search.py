@@ -14,7 +14,17 @@ from mnc.mncore_backend.layout import parse
 from mnc.mncore_backend.placement.candidates import Contraction, Operand, Policy, policy_of
 from mnc.mncore_backend.placement.cost.movements import Movement, Movements
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS
-from mnc.mncore_backend.placement.problem import Loops, Pinned, Problem, Product, Tensor, Transposition, Use
+from mnc.mncore_backend.placement.problem import (
+    Loops,
+    Pinned,
+    Problem,
+    Product,
+    Rearrangement,
+    Reshape,
+    Tensor,
+    Transposition,
+    Use,
+)
 from mnc.mncore_backend.placement.problem.reads import last_reads, readers
 from mnc.mncore_backend.placement.refine import solve_together as solve_together_module
 from mnc.mncore_backend.placement.refine.solve_together import solutions
@@ -23,7 +33,7 @@ from mnc.mncore_backend.placement.solve.duration import duration
 from mnc.mncore_backend.placement.solve.search import Search
 from mnc.mncore_backend.placement.solve.solve_in_order import solve_in_order
 from mnc.mncore_backend.placement.solve.state import State
-from mnc.mncore_backend.pricing import Resources
+from mnc.mncore_backend.pricing import Resources, arrival
 
 PLAIN = policy_of(())
 ROWS, MIDDLE, COLUMNS = (0, 2), (2, 1), (0, 1)  # of a product over m, n, k
@@ -82,6 +92,27 @@ def test_the_cheaper_of_mixed_and_pure_policies_is_taken() -> None:
     assert pure.price < mixed.price
     assert cheapest(problem, [alike], [PLAIN]).placed == pure.placed
     assert cheapest(problem, [PLAIN], [alike]).placed == pure.placed
+
+
+@pytest.mark.parametrize("behind", [[], [0], [0, 1]])
+def test_copies_for_windows_of_what_is_in_dram_have_to_arrive(behind: list[int]) -> None:
+    """12 outputs of 5 taps: behind a slice and a reshape of what is in DRAM, as well as of what is in DRAM itself."""
+    shape = (16,)
+    tensors, operations = [Tensor(shape)], []
+    for number in behind:
+        last = len(tensors) - 1
+        made = Rearrangement("pad", last + 1, (last,), (None,), 0) if number == 0 else Reshape("r", last + 1, last)
+        operations.append(made)
+        tensors.append(Tensor(shape, number))
+    source, weight, result = (len(tensors) + i for i in (-1, 0, 1))
+    tensors += [Tensor((5, 8)), Tensor((12, 8), len(operations))]
+    contraction = Contraction((12, 8, 5), Operand(ROWS), Operand(MIDDLE), COLUMNS)
+    copies = Use(source, ROWS, (12, 5), is_direct=False, source=source)
+    operations.append(Product("conv", result, copies, Use(weight, MIDDLE, (5, 8)), contraction))
+    state = Search(Problem(tuple(tensors), tuple(operations), 1024, (result,)), [PLAIN], Movements()).run()
+    number = len(operations) - 1
+    left, right = (arrival(own) for own in state.placed[number].operands if own is not None)
+    assert state.bill[number]["fetched"] == pytest.approx(left.mv + right.mv)
 
 
 def test_the_price_is_the_sum_of_the_bill() -> None:

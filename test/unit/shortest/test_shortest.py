@@ -119,7 +119,7 @@ def test_what_is_asked_for_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> N
 def test_tiny_tensors_settle_one_preference(rows: int, settled: list[str]) -> None:
     module = before_layouts(rows, Options())
     assert (largest_tensor(module) <= chip().tiny_elements) == bool(settled)
-    assert list(shortest(least_cycles=10**9).best(module).preferences) == settled  # no search
+    assert list(shortest(least_cycles=10**9, busy_cycles=10**9).best(module).preferences) == settled  # no search
 
 
 def test_of_long_programs_only_one_other_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:

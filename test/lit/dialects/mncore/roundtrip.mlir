@@ -10,7 +10,9 @@ func.func @movement(%x: memref<64x16xf32, #mncore.memory<"DRAM">>, %y: memref<64
   // CHECK: "mncore.relayout"
   "mncore.relayout"(%a, %b) : (memref<2x2xf32, #mncore.placed<"LM", "64x16", "((8_L2B:1, 8_L1B:1), (2:1, 4_PE:1, 2_W:1))">>, memref<1x2xf32, #mncore.placed<"LM", "64x16", "((8_L2B:1, 8_L1B:1), (2_MAB:1, 4_PE:1, 2_W:1))">>) -> ()
   // CHECK: "mncore.fill_padding"(%{{.*}}) {value = 0 : i32}
+  // CHECK: "mncore.fill_padding"(%{{.*}}) {dims = array<i64: 1>, value = 0 : i32}
   "mncore.fill_padding"(%b) {value = 0 : i32} : (memref<1x2xf32, #mncore.placed<"LM", "64x16", "((8_L2B:1, 8_L1B:1), (2_MAB:1, 4_PE:1, 2_W:1))">>) -> ()
+  "mncore.fill_padding"(%b) {dims = array<i64: 1>, value = 0 : i32} : (memref<1x2xf32, #mncore.placed<"LM", "64x16", "((8_L2B:1, 8_L1B:1), (2_MAB:1, 4_PE:1, 2_W:1))">>) -> ()
   // CHECK: "mncore.ul"(%{{.*}}, %arg1)
   "mncore.ul"(%b, %y) : (memref<1x2xf32, #mncore.placed<"LM", "64x16", "((8_L2B:1, 8_L1B:1), (2_MAB:1, 4_PE:1, 2_W:1))">>, memref<64x16xf32, #mncore.memory<"DRAM">>) -> ()
   return

@@ -10,9 +10,9 @@ from movement.test_batch import data_of
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.checker import check_program
-from mnc.mncore_backend.codegen.allocation import allocate, fits
+from mnc.mncore_backend.codegen.allocation import allocate, unplaced
 from mnc.mncore_backend.codegen.ordering.pieces import STAGING, pieces_of
-from mnc.mncore_backend.codegen.ordering.prefetch import LARGE, prefetched
+from mnc.mncore_backend.codegen.ordering.prefetch import LARGE, Moved, prefetched
 from mnc.mncore_backend.codegen.scheduling import best_schedule
 from mnc.mncore_backend.layout import Layout, pack, parse, place
 from mnc.mncore_backend.movement import DramImage, plan_loads
@@ -79,8 +79,9 @@ def staging(operations: Sequence[MachineOp]) -> set[Buffer]:
 def test_a_load_that_waits_for_dram_goes_ahead_in_pieces() -> None:
     """The pieces stand among earlier kernels."""
     made = Made(WEIGHT, 20, 40)
-    ahead = prefetched(made.program, made.runs, 0.7)
-    assert ahead is not None
+    found = prefetched(made.program, made.runs, 0.7)
+    assert found is not None
+    ahead = found.operations
     moves = [i for i, op in enumerate(ahead) if op.is_transfer]
     assert moves[0] < ahead.index(made.runs[-3][0]) and ahead[moves[0] + 1 :].count(made.runs[-3][0]) == 1
     assert len({sum(op in made.runs[k] for op in ahead[:i] for k in range(20)) for i in moves}) > 1
@@ -92,7 +93,7 @@ def test_a_load_that_waits_for_dram_goes_ahead_in_pieces() -> None:
 def test_what_arrives_is_the_same(layout: Layout, kernels: int, operations: int) -> None:
     made = Made(layout, kernels, operations)
     ahead = prefetched(made.program, made.runs, 0.9)
-    made.check(flat(made.runs) if ahead is None else ahead)
+    made.check(flat(made.runs) if ahead is None else ahead.operations)
 
 
 @pytest.mark.parametrize("layout", [WEIGHT, *OTHERS])
@@ -101,7 +102,8 @@ def test_pieces_hold_all_operations_and_share_no_staging(layout: Layout) -> None
     pieces = pieces_of(load)
     assert sorted(map(id, flat(pieces))) == sorted(map(id, load))
     made = Made(WEIGHT, 20, 40)
-    ahead = prefetched(made.program, made.runs, 0.7) or []
+    found = prefetched(made.program, made.runs, 0.7)
+    ahead = found.operations if found is not None else []
     filled: dict[Buffer, int] = {}
     for index, op in enumerate(ahead):
         for buffer in staging([op]):
@@ -124,15 +126,26 @@ def test_a_load_stays_behind_what_uses_its_target() -> None:
     builder = Builder(Program())
     builder.emit("zero", (), [local(made.target, range(4))])
     made.runs.insert(19, builder.program.operations)
-    ahead = prefetched(made.program, made.runs, 0.7)
-    assert ahead is None or min(i for i, op in enumerate(ahead) if op.is_transfer) > ahead.index(made.runs[19][0])
+    found = prefetched(made.program, made.runs, 0.7)
+    ahead = found.operations if found is not None else flat(made.runs)
+    assert min(i for i, op in enumerate(ahead) if op.is_transfer) > ahead.index(made.runs[19][0])
+
+
+def test_a_load_stays_behind_its_bound() -> None:
+    made = Made(WEIGHT, 20, 40)
+    found = prefetched(made.program, made.runs, 0.7)
+    assert found is not None and found.moved == [Moved(20, found.moved[0].place, WEIGHT.local_size)]
+    bound = found.moved[0].place + 1
+    later = prefetched(made.program, made.runs, 0.7, {20: bound})
+    assert later is not None and bound <= later.moved[0].place < 20
 
 
 def test_to_ask_for_room_changes_nothing() -> None:
     made = Made(WEIGHT, 2, 2)
     before = [(b.memory, b.base, b.choices) for b in made.program.buffers]
     made.program.operations[:] = flat(made.runs)
-    assert fits(made.program)
+    assert unplaced(made.program) == []
     assert [(b.memory, b.base, b.choices) for b in made.program.buffers] == before
     made.program.buffer("huge", 1 << 20, (Memory.LM0,), pinned=True)
-    assert not fits(made.program)
+    left = unplaced(made.program)
+    assert left is not None and [life.buffer.name for life in left] == ["huge"]
