@@ -2,12 +2,16 @@
 
 from typing import Literal
 
-Preference = Literal["alike", "tensor-parallel", "cyclic", "foresight", "still", "together", "second", "third"]
+Preference = Literal[
+    "alike", "tensor-parallel", "data-parallel", "cyclic", "foresight", "still", "together", "second", "third"
+]
 """What a choice among layouts favours, beyond its price.
 
 ``alike``: no tensor is split over the L2Bs. All of them compute the same, and nothing is exchanged between them.
 ``tensor-parallel``: all L2Bs do the same element-wise work, but contractions are split over them, and every L2B reads
 weights of its own.
+``data-parallel``: contractions are split over the L2Bs by the rows of their first factor or by batches, where there are
+enough. Every L2B reads all weights, and no sums are exchanged between them.
 ``cyclic``: elements are dealt out to the places in turn, not in blocks, where blocks would not be powers of two.
 ``foresight``: a layout is chosen for what it saves in later operations, even where that estimate is uncertain.
 ``still``: tensors keep their layouts, as long as the matrix unit loses less time than a transfer takes.
@@ -15,6 +19,7 @@ weights of its own.
 ``second``, ``third``: with ``together``, not the cheapest of the solutions that were compared but the next ones. Prices
 are not exact, schedules are.
 """
+BY_ROWS: Preference = "data-parallel"
 TOGETHER: Preference = "together"
 NEXT: tuple[Preference, ...] = "second", "third"
 """Preferences for a solution of the search that is not the cheapest, in their order."""

@@ -21,7 +21,8 @@ from mnc.core.recording import choose_attempt, compared, unrecorded
 from mnc.lowering.linalg_to_spmd.layout_attributes import note_preferences
 from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
 from mnc.mncore_backend.codegen.scheduling import TooLongError
-from mnc.mncore_backend.placement.preferences import NEXT, TOGETHER, Preference
+from mnc.mncore_backend.placement.preferences import BY_ROWS, NEXT, TOGETHER, Preference
+from mnc.mncore_backend.shortest.activations import multiplies_activations
 from mnc.mncore_backend.shortest.largest_tensor import largest_tensor
 from mnc.mncore_backend.shortest.trials import (
     DECISION,
@@ -61,7 +62,8 @@ class Shortest(NestingPass):
     preferences are compiled once: several compilations would take too long. Up to ``most_statements`` a program is
     compiled twice, with all operations placed together, and one by one. Programs below ``least_cycles`` are compiled
     once: they load, work and store, and hardly wait otherwise. Programs of small tensors that take ``busy_cycles`` do
-    not only wait: they are compiled with all operations placed together, too.
+    not only wait: they are compiled with all operations placed together, too. Where activations are multiplied with
+    each other, as in attention, contractions are also divided by rows, which stay where they are from one to the next.
 
     ``regions``: percent of all local memory that an operation may take before its chain is done part by part; less than
     `tile-regions` says is tried where one operation, as it is laid out, finds no room in a PE. ``rooms``: percent of
@@ -121,7 +123,8 @@ class Shortest(NestingPass):
         """The best program where the first places all operations together."""
         if best.text.count("\n") <= self.few_statements:
             best = _shorter(trials, best, {TOGETHER, ALIKE})
-        for other in NEXT:
+        rows = (BY_ROWS,) if multiplies_activations(trials.module) else ()
+        for other in (*NEXT, *rows):
             best = _shorter(trials, best, {TOGETHER, other})
         try:
             one_by_one = trials.compiled(min(STARTS, key=trials.price), best)
@@ -136,7 +139,7 @@ class Shortest(NestingPass):
         if best.text.count("\n") > self.few_statements or best.length[0] < self.least_cycles:
             return best
         for preference in PREFERENCES:
-            if preference not in (*settled, TOGETHER, *NEXT):
+            if preference not in (*settled, TOGETHER, *NEXT, BY_ROWS):
                 best = _shorter(trials, best, {*best.preferences, preference})
         return best
 

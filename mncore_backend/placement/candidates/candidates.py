@@ -90,7 +90,15 @@ def general_plans(problem: Contraction) -> list[Candidate]:
     if left.kept or right.kept or any(not layout.selected_bits(Axis.L2B) for layout in held):
         alike = tuple(axis for axis in axes if axis is not Axis.L2B)  # slower, but nothing to exchange between L2Bs
         found += _split_plans(space, _units(alike)) if alike != axes else ()
-    return found
+    by_rows = [own for own in found if _is_split_by_rows(problem, own[0])] if problem.policy.by_rows else []
+    return by_rows or found
+
+
+def _is_split_by_rows(problem: Contraction, plan: ContractionPlan) -> bool:
+    """Whether L2Bs have different rows of the left factor, or batches, and all of what is contracted."""
+    roles = problem.roles()
+    split = {roles[d] for d, own in plan.digits.items() for x in own if x.axis is Axis.L2B and x.size > 1}
+    return bool(split) and split <= {"b", "m"}
 
 
 def plans_where_left_is(problem: Contraction) -> list[Candidate]:
