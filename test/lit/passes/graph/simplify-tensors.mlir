@@ -218,3 +218,43 @@ func.func @causal(%x: tensor<1x2x9xf32>, %w: tensor<4x2x3xf32>) -> tensor<1x4x5x
       : (tensor<1x4x13xf32>) -> tensor<1x4x5xf32>
   return %1 : tensor<1x4x5xf32>
 }
+
+// 4 x 65 rows stay apart in products with matrices and what is added to rows, and 4 x 6 heads in products of batches.
+// CHECK-LABEL: func.func @rows
+func.func @rows(%x: tensor<4x65x16xf32>, %w: tensor<16x24xf32>, %b: tensor<24xf32>) -> tensor<4x65x6x4xf32> {
+  // CHECK-NEXT: %[[PRODUCT:.*]] = "graph.matmul"(%arg0, %arg1) : (tensor<4x65x16xf32>, tensor<16x24xf32>)
+  // CHECK-NEXT: %[[SUM:.*]] = "graph.add"(%[[PRODUCT]], %arg2) : (tensor<4x65x24xf32>, tensor<24xf32>)
+  // CHECK-NEXT: "graph.reshape"(%[[SUM]]) : (tensor<4x65x24xf32>) -> tensor<4x65x6x4xf32>
+  // CHECK-NEXT: return
+  %0 = "graph.reshape"(%x) : (tensor<4x65x16xf32>) -> tensor<260x16xf32>
+  %1 = "graph.matmul"(%0, %w) : (tensor<260x16xf32>, tensor<16x24xf32>) -> tensor<260x24xf32>
+  %2 = "graph.add"(%1, %b) : (tensor<260x24xf32>, tensor<24xf32>) -> tensor<260x24xf32>
+  %3 = "graph.reshape"(%2) : (tensor<260x24xf32>) -> tensor<4x65x6x4xf32>
+  return %3 : tensor<4x65x6x4xf32>
+}
+
+// CHECK-LABEL: func.func @heads
+func.func @heads(%x: tensor<4x6x65x8xf32>, %y: tensor<4x6x8x65xf32>) -> tensor<4x6x65x65xf32> {
+  // CHECK-NEXT: "graph.matmul"(%arg0, %arg1) : (tensor<4x6x65x8xf32>, tensor<4x6x8x65xf32>)
+  // CHECK-NEXT: return
+  %0 = "graph.reshape"(%x) : (tensor<4x6x65x8xf32>) -> tensor<24x65x8xf32>
+  %1 = "graph.reshape"(%y) : (tensor<4x6x8x65xf32>) -> tensor<24x8x65xf32>
+  %2 = "graph.matmul"(%0, %1) : (tensor<24x65x8xf32>, tensor<24x8x65xf32>) -> tensor<24x65x65xf32>
+  %3 = "graph.reshape"(%2) : (tensor<24x65x65xf32>) -> tensor<4x6x65x65xf32>
+  return %3 : tensor<4x6x65x65xf32>
+}
+
+// Rows of 4 x 64 have the same places as 256, and nothing takes 260 rows apart.
+// CHECK-LABEL: func.func @joined
+// WHY-DAG: BehindMatrix refused 'graph.matmul': nothing takes the rows apart again
+func.func @joined(%x: tensor<4x64x16xf32>, %y: tensor<4x65x16xf32>, %w: tensor<16x24xf32>)
+    -> (tensor<4x64x24xf32>, tensor<260x24xf32>) {
+  // CHECK: "graph.matmul"({{.*}}) : (tensor<256x16xf32>, tensor<16x24xf32>)
+  // CHECK: "graph.matmul"({{.*}}) : (tensor<260x16xf32>, tensor<16x24xf32>)
+  %0 = "graph.reshape"(%x) : (tensor<4x64x16xf32>) -> tensor<256x16xf32>
+  %1 = "graph.matmul"(%0, %w) : (tensor<256x16xf32>, tensor<16x24xf32>) -> tensor<256x24xf32>
+  %2 = "graph.reshape"(%1) : (tensor<256x24xf32>) -> tensor<4x64x24xf32>
+  %3 = "graph.reshape"(%y) : (tensor<4x65x16xf32>) -> tensor<260x16xf32>
+  %4 = "graph.matmul"(%3, %w) : (tensor<260x16xf32>, tensor<16x24xf32>) -> tensor<260x24xf32>
+  return %2, %4 : tensor<4x64x24xf32>, tensor<260x24xf32>
+}
