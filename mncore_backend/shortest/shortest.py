@@ -63,7 +63,8 @@ class Shortest(NestingPass):
     compiled twice, with all operations placed together, and one by one. Programs below ``least_cycles`` are compiled
     once: they load, work and store, and hardly wait otherwise. Programs of small tensors that take ``busy_cycles`` do
     not only wait: they are compiled with all operations placed together, too. Where activations are multiplied with
-    each other, as in attention, contractions are also divided by rows, which stay where they are from one to the next.
+    each other, as in attention, contractions of programs of up to ``most_by_rows`` statements are also divided by rows,
+    which stay where they are from one to the next.
 
     ``regions``: percent of all local memory that an operation may take before its chain is done part by part; less than
     `tile-regions` says is tried where one operation, as it is laid out, finds no room in a PE. ``rooms``: percent of
@@ -73,7 +74,8 @@ class Shortest(NestingPass):
 
     name: ClassVar[str] = "shortest"
     few_statements: int = 3000
-    most_statements: int = 10_000
+    most_statements: int = 8000
+    most_by_rows: int = 12_000
     least_cycles: int = 1000
     busy_cycles: int = 1500
     regions: tuple[int, ...] = (36, 24, 16)
@@ -102,8 +104,11 @@ class Shortest(NestingPass):
         trials, best = self._with_regions(module, settled)
         if TOGETHER not in best.preferences:
             best = self._one_by_one(trials, best, settled)
-        elif best.text.count("\n") <= self.most_statements:
-            best = self._together(trials, best, settled)
+        else:
+            if best.text.count("\n") <= self.most_by_rows and multiplies_activations(module):
+                best = _shorter(trials, best, {TOGETHER, BY_ROWS})
+            if best.text.count("\n") <= self.most_statements:
+                best = self._together(trials, best, settled)
         choose_attempt(", ".join(best.preferences))
         return best
 
@@ -123,8 +128,7 @@ class Shortest(NestingPass):
         """The best program where the first places all operations together."""
         if best.text.count("\n") <= self.few_statements:
             best = _shorter(trials, best, {TOGETHER, ALIKE})
-        rows = (BY_ROWS,) if multiplies_activations(trials.module) else ()
-        for other in (*NEXT, *rows):
+        for other in NEXT:
             best = _shorter(trials, best, {TOGETHER, other})
         try:
             one_by_one = trials.compiled(min(STARTS, key=trials.price), best)
