@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from mnc.lowering.linalg_to_spmd.placed import default_layout
 from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.movement.compose import NoWay
 from mnc.mncore_backend.movement.estimate import TooMany, UpTo
 from mnc.mncore_backend.movement.gather import plan_gather
 from mnc.mncore_backend.pricing import arrival
@@ -23,11 +24,10 @@ def comes_arranged(shape: tuple[int, ...], layout: Layout, index_map: NDArray[np
 
 
 def _takes_more(source: Layout, target: Layout, index_map: NDArray[np.int64], steps: float) -> bool:
-    """Whether a gather takes more than so many steps."""
+    """Whether a gather takes more than so many steps, or there is none."""
     builder = Builder(Program(operations=UpTo(steps)))
-    held, wanted = (builder.program.buffer(own, 1, LOCAL_MEMORY) for own in ("held", "wanted"))
-    held.size, wanted.size = source.local_size, target.local_size
-    with suppress(TooMany):
+    held, wanted = (builder.program.buffer("copies", own.local_size, LOCAL_MEMORY) for own in (source, target))
+    with suppress(TooMany, NoWay):
         plan_gather(builder, source, held, target, wanted, index_map)
         return False
     return True
