@@ -12,7 +12,7 @@ from mnc.mncore_backend.movement.repeats import REPEATS, Entries
 from mnc.mncore_backend.movement.scope import Index
 from mnc.mncore_backend.program import LOCAL_MEMORY, Builder, Program
 
-WORTHWHILE = 2000
+WORTHWHILE = 300
 """Long words per PE of all sources and targets together from which the copy of a process gains time."""
 
 

@@ -28,12 +28,14 @@ def atoms(layout: Layout) -> list[list[Digit]]:
 
 @cached_per_machine(4096)
 def places(layout: Layout) -> Mapping[Place, Bit]:
-    """The index bit that each bit of a hardware coordinate holds; bits that hold replicas are missing."""
+    """The index bit that each bit of a hardware coordinate holds; bits that hold replicas are missing, and those that
+    no element raises."""
     found: dict[Place, Bit] = {}
-    for dim, digits in enumerate(atoms(layout)):
+    for dim, (digits, extent) in enumerate(zip(atoms(layout), layout.shape, strict=True)):
         for i, digit in enumerate(digits):
-            if digit.axis is not Axis.ADDRESS:
-                found[digit.axis, digit.stride] = (dim, prod(d.size for d in digits[i + 1 :]))
+            weight = prod(d.size for d in digits[i + 1 :])
+            if digit.axis is not Axis.ADDRESS and weight < extent:
+                found[digit.axis, digit.stride] = (dim, weight)
     return found
 
 

@@ -14,7 +14,7 @@ from mnc.mncore_backend.movement.collect_l2bm import BLOCK, Granules, Hop, NoRoo
 from mnc.mncore_backend.movement.collecting import by_owners, by_rows, taking_turns
 from mnc.mncore_backend.movement.compose import ANY, PES, NoWay, fill, granules, long_words, origins, slack
 from mnc.mncore_backend.movement.dram_exchange import dram_exchange
-from mnc.mncore_backend.movement.estimate import check_share, counted
+from mnc.mncore_backend.movement.estimate import TooMany, check_share, counted
 from mnc.mncore_backend.movement.exchange_orders import merged, orders
 from mnc.mncore_backend.movement.feasible import may_stay
 from mnc.mncore_backend.movement.multicast import cast_of
@@ -35,11 +35,14 @@ from mnc.mncore_backend.movement.transfers import CYCLES, MV_UNIT, PeStep, disti
 from mnc.mncore_backend.program import Buffer, Builder, upper
 from mnc.mncore_backend.target import chip
 
-ORDERS = 5  # in which L2Bs may exchange, at most: by way of the DRAMs, and of PDM
+ORDERS = 3  # in which L2Bs may exchange, at most: by way of the DRAMs, and of PDM
 
 WIDER, WIDE = 4, 2
 """Slices so many times as long are tried where L2Bs exchange, if there are at least so many: the DRAMs take what many
 transfers bring, and their issue takes as long for little as for much."""
+
+MVS = 2
+"""Transfers of what L2Bs exchange: to a memory that all of them can read, and back."""
 
 Emit = Callable[[Builder, Buffer, Buffer], None]
 
@@ -55,6 +58,7 @@ class _Trip:
     parts: list[list[PeStep]]
     found: list[list[Emit]] = field(default_factory=list)
     obstacle: str = ""
+    dear: int = 0  # slices after which the order before was given up
 
     def slice(self, number: int) -> list[Emit]:
         """The ways of a slice; it becomes two where more has to be collected than there is room for. Raises NoWay."""
@@ -83,26 +87,36 @@ class _Trip:
         """Whether some slice has a way of this number, as far as is known."""
         return len(self.found) < len(self.parts) or any(order < len(ways) for ways in self.found)
 
-    def least(self, *, by_l2bm: bool) -> int:
-        """Steps from L1BM down to the PEs; `by_l2bm`: and from L2BM down to L1BM, or from another L1BM."""
+    def least(self, *, by_l2bm: bool, by_mv: bool) -> int:
+        """Steps from L1BM down to the PEs; `by_l2bm`: and from L2BM down to L1BM, or from another L1BM; `by_mv`: and of
+        an MV up and one down for every slice."""
+        mvs = MVS * (chip().mv_latency_steps + chip().mv_issue_interval_steps * len(self.parts)) if by_mv else 0
         if not by_l2bm:
-            return sum(map(len, self.parts))
+            return mvs + sum(map(len, self.parts))
         each = [(hop_steps(self.path, part), l1bm_extent(self.path, part) // MV_UNIT) for part in self.parts]
-        return sum(
+        return mvs + sum(
             min(steps, len(part) + chip().multicast_interval_steps * blocks)
             for part, (steps, blocks) in zip(self.parts, each, strict=True)
         )
 
     def way(self, order: int) -> Emit:
         """Every slice in this one of its ways, or in the last; raises NoWay when it is emitted, also where it is the
-        same as that of the order before."""
+        same as that of the order before, or as far as that was followed before it became too dear."""
 
         def run(builder: Builder, a: Buffer, b: Buffer) -> None:
             if self.obstacle or not self.may_have(order):
                 raise NoWay(self.obstacle or "there is no other order")
-            other = order == 0
-            number = done = 0
-            total = sum(len(part) for part in self.parts)
+            if self.dear and all(len(ways) <= order for ways in self.found[: self.dear]):
+                raise NoWay("it begins like the order before, which takes too many steps")
+            self._emit(order, builder, a, b)
+
+        return run
+
+    def _emit(self, order: int, builder: Builder, a: Buffer, b: Buffer) -> None:
+        other = order == 0
+        number = done = 0
+        total = sum(len(part) for part in self.parts)
+        try:
             while number < len(self.parts):  # there may come to be more of them
                 ways = self.slice(number)
                 done += len(self.parts[number])
@@ -110,10 +124,12 @@ class _Trip:
                 ways[min(order, len(ways) - 1)](builder, a, b)
                 other |= order < len(ways)
                 check_share(builder, done / total)
-            if not other:
-                raise NoWay("there is no other order")
-
-        return run
+        except TooMany:
+            self.dear = number
+            raise
+        self.dear = 0
+        if not other:
+            raise NoWay("there is no other order")
 
 
 def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[tuple[int, Emit]]:
@@ -129,12 +145,16 @@ def hop(source: Layout, target: Layout, index_map: Index | None = None) -> list[
     choices += [(path, rows) for path in paths(target, upward=False) if rows is not None]
     choices += _by_owners(source, target, held, addresses)
     longs = _long_words(source, target, held)
+    choices = [choice for number, choice in enumerate(choices) if choice not in choices[:number]]
     trips = [_Trip(source, path, longs, slices(path, order, two_long=True)) for path, order in choices]
     if index_map is None and not may_stay(source, target, Axis.L2B):
         parts = [(path, slices(path, order, two_long=True, times=WIDER)) for path, order in choices]
         trips += [_Trip(source, path, longs, own) for path, own in parts if len(own) >= WIDE]
     by_l2bm = index_map is None and not may_stay(source, target, Axis.L1B)
-    return [(trip.least(by_l2bm=by_l2bm), trip.way(order)) for trip in trips for order in range(ORDERS)]
+    by_mv = index_map is None and not may_stay(source, target, Axis.L2B)
+    return [
+        (trip.least(by_l2bm=by_l2bm, by_mv=by_mv), trip.way(order)) for trip in trips for order in range(ORDERS)
+    ]
 
 
 def _by_owners(source: Layout, target: Layout, held: Index, addresses: list[int]) -> list[tuple[Path, list[int]]]:

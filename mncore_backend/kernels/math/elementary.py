@@ -27,13 +27,19 @@ NEGATIVE_INFINITY = 0xFF800000
 # ---- logistic function and hyperbolic tangent -------------------------------------------------------------------
 
 
-def logistic(m: MicroBuilder, x: Value) -> Value:
-    """1 / (1 + e^-x); +0 where the true value is below the smallest normal."""
-    low = m.number(-87.3)
-    clamped = m.alu("fmin", m.alu("fmax", x, low), m.number(80.0))
-    d = m.add(exp_unclamped(m, -clamped), m.number(1.0))
+_LEAST_LOGIT, _GREATEST_LOGIT = -87.3, 80.0
+"""The logistic function is a normal number from the first on, and a single cannot tell it from 1 long before the
+second."""
+
+
+def logistic(m: MicroBuilder, x: Value, factor: float = 1.0) -> Value:
+    """1 / (1 + e^(-factor * x)); +0 where the true value is below the smallest normal."""
+    least = m.number(_LEAST_LOGIT / factor)
+    inward, outward = ("fmax", "fmin") if factor > 0 else ("fmin", "fmax")
+    clamped = m.alu(outward, m.alu(inward, x, least), m.number(_GREATEST_LOGIT / factor))
+    d = m.add(exp_unclamped(m, clamped, -factor), m.number(1.0))
     r, e = _reciprocal_steps(m, d, m.mul(*[m.alu("frsqrt", d)] * 2))
-    return m.keep_where(m.test("fmax", x, low), "fvfma", r, e, r)
+    return m.keep_where(m.test(inward, x, least), "fvfma", r, e, r)
 
 
 def _split_exponent(m: MicroBuilder, x: Value, factor: float) -> tuple[Value, Value]:

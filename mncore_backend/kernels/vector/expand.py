@@ -102,6 +102,7 @@ class Expander:
         self._uses.update(scalar.number for scalar in outputs)
         self._definitions = {operation.result.number: operation for operation in body.operations}
         self._fused = self._find_fused_products(body)
+        self._logistics = self._find_logistics(body)
         for operation in body.operations:
             if operation.result.number not in self._fused:
                 self._results[operation.result.number] = self._expand(operation)
@@ -121,6 +122,40 @@ class Expander:
                         fused.add(operand.number)
                         break
         return fused
+
+    def _find_logistics(self, body: Body) -> dict[int, tuple[Scalar, float]]:
+        """Quotients 1 / (1 + e^z) with x and factor such that z = -factor * x: a divisor from 1 on that nobody else
+        reads needs no sign, no zero and no infinity. What leads to them is computed by them."""
+        found: dict[int, tuple[Scalar, float]] = {}
+        for operation in body.operations:
+            if operation.name != "divf" or not self._is_one(operation.operands[0]):
+                continue
+            addends = self._only(operation.operands[1], "addf")
+            for one, raised in (addends, addends[::-1]) if addends else ():
+                exponent = self._only(raised, "exp")
+                if self._is_one(one) and exponent:
+                    found[operation.result.number] = self._negated(exponent[0])
+                    self._fused |= {operation.operands[1].number, raised.number}
+                    break
+        return found
+
+    def _only(self, scalar: Scalar, name: str) -> tuple[Scalar, ...]:
+        """The operands of an operation of this name whose result is read once; none where it is something else."""
+        operation = self._definitions[scalar.number]
+        return operation.operands if operation.name == name and self._uses[scalar.number] == 1 else ()
+
+    def _is_one(self, scalar: Scalar) -> bool:
+        operation = self._definitions[scalar.number]
+        return operation.name == "constant" and int(operation.attribute) == MANTISSA_ONE
+
+    def _negated(self, scalar: Scalar) -> tuple[Scalar, float]:
+        """x and factor whose product is the negated value."""
+        operation = self._definitions[scalar.number]
+        if operation.name == "negf":
+            return operation.operands[0], 1.0
+        if scalar.number in self._fused and (scaled := self._scaled(scalar)) is not None:
+            return scaled[0], -scaled[1]
+        return scalar, -1.0
 
     def _scaled(self, scalar: Scalar) -> tuple[Scalar, float] | None:
         """The value and the constant that an exponential's operand is the product of, if it takes the constant."""
@@ -159,6 +194,8 @@ class Expander:
             return self._sum(operation)
         if name == "exp" and operation.operands[0].number in self._fused:
             return self._scaled_exp(operation.operands[0])
+        if (logistic := self._logistics.get(operation.result.number)) is not None:
+            return elementary.logistic(m, self.value(logistic[0]), logistic[1])
         operands = [self.value(operand) for operand in operation.operands]
         if name in _ALU_NAMES:
             return m.alu(_ALU_NAMES[name], *operands)

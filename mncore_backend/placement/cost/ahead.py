@@ -76,8 +76,8 @@ class Ahead:
         windowed = [use for use in op.uses if use.source == tensor] if isinstance(op, Loops) else []
         if isinstance(op, Loops) and windowed:
             return sum(self._windows(reader, op, use, layout) for use in windowed)
-        then = self._then(op, tensor, layout)
-        return 0.0 if then is None else self.windows(op.result, then, reader, passed=passed)
+        left = then(self.problem, op, tensor, layout)
+        return 0.0 if left is None else self.windows(op.result, left, reader, passed=passed)
 
     def _product(self, op: Product, side: str, layout: Layout) -> float:
         """What a product pays at least for where a factor is."""
@@ -105,22 +105,23 @@ class Ahead:
             self._elsewhere[reader] = tuple(possible_tiles(op.extents, op.parallel, operands, self.policy.axes)[0])
         return self._elsewhere[reader]
 
-    def _then(self, op: Operation, tensor: int, layout: Layout) -> Layout | None:
-        """Where the result of a view or of element-wise work on a tensor is; None for other operations."""
-        shape = self.problem.tensors[op.result].shape
-        match op:
-            case Transposition():
-                return permute(layout, op.order)
-            case Reshape():
-                try:
-                    return reshape(layout, shape)
-                except LayoutError:
-                    return None
-            case Loops():
-                is_read = any(use.tensor == tensor and use.access == op.access for use in op.uses)
-                return layout if is_read and op.is_element_wise and shape == layout.shape else None
-            case _:
+
+def then(problem: Problem, op: Operation, tensor: int, layout: Layout) -> Layout | None:
+    """Where the result of a view or of element-wise work on a tensor is; None for other operations."""
+    shape = problem.tensors[op.result].shape
+    match op:
+        case Transposition():
+            return permute(layout, op.order)
+        case Reshape():
+            try:
+                return reshape(layout, shape)
+            except LayoutError:
                 return None
+        case Loops():
+            is_read = any(use.tensor == tensor and use.access == op.access for use in op.uses)
+            return layout if is_read and op.is_element_wise and shape == layout.shape else None
+        case _:
+            return None
 
 
 def _is_copied(use: Use) -> bool:

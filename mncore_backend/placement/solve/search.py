@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, Digits, source_layout
 from mnc.mncore_backend.placement.candidates.policy import Policy, of_contractions
 from mnc.mncore_backend.placement.candidates.space import scattered
 from mnc.mncore_backend.placement.cost.ahead import Ahead
+from mnc.mncore_backend.placement.cost.meetings import Meetings
 from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.cost.product_prices import Counted, PricedPlan, ProductPrices
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Weights
@@ -71,6 +72,7 @@ class Search:
         self.width = WIDTH
         self._prices = ProductPrices(self.movements, self.weights, self.counted)
         self._ahead = Ahead(self.problem, self.policies[0], self._prices)
+        self._meetings = Meetings(self.problem, self.movements, self.weights["moves"])
         self._last, self._readers = last_reads(self.problem), readers(self.problem)
         self._read: dict[int, list[int]] = {}
         for tensor, numbers in self._readers.items():
@@ -78,7 +80,7 @@ class Search:
                 self._read.setdefault(number, []).append(tensor)
         self._live_after: tuple[int, list[int]] = -1, []
         self._readers_want: dict[tuple[int, Policy], list[list[Digits]]] = {}
-        self._best: dict[tuple[int, Contraction], list[PricedPlan]] = {}
+        self._best: dict[tuple[int, Contraction], tuple[list[PricedPlan], int]] = {}
 
     def run(self, policies: Sequence[Policy] | None = None, width: int | None = None) -> State:
         """The cheapest state that was found in which everything has a place. `policies`: the only ones to follow;
@@ -153,10 +155,10 @@ class Search:
         if known.policy in seen:
             return
         seen.add(known.policy)
-        plans = self._plans(number, op, known)
-        for i, priced in enumerate(plans[:count]):
+        plans, followed = self._plans(number, op, known)
+        for i, priced in enumerate(plans[: max(count, followed)]):
             take = partial(_take, products, number=number, op=op, priced=priced, among=plans)
-            yield Way(products.rules.policy, take, i < ALTERNATIVES)
+            yield Way(products.rules.policy, take, i < followed)
 
     def _wanted(self, number: int, op: Rearrangement, products: Products) -> list[list[Digits]]:
         """Digits of the result with which the products that read it would have it, were it theirs to say."""
@@ -166,7 +168,7 @@ class Search:
                 wanted
                 for reader in self._readers.get(op.result, ())
                 if reader > number and isinstance(product := self.problem.operations[reader], Product)
-                for priced in self._plans(reader, product, products.known(State(), product))[:WANTED]
+                for priced in self._plans(reader, product, products.known(State(), product))[0][:WANTED]
                 for use, own in ((product.left, priced.plan.left), (product.right, priced.plan.right))
                 if (wanted := _wanted_of(op.result, use, own, priced.plan, self.problem)) is not None
             ]
@@ -183,16 +185,31 @@ class Search:
         kinds = {own.policy: own for own in known}
         return [plan for own in kinds.values() for plan in self._prices.plans(own)]
 
-    def _plans(self, number: int, op: Product, known: Contraction) -> list[PricedPlan]:
-        """The plans of a product that promise most, together with what windows pay later for its result."""
+    def _plans(self, number: int, op: Product, known: Contraction) -> tuple[list[PricedPlan], int]:
+        """The plans of a product that promise most, together with what windows pay later for its result, and how many
+        of them are followed: among these is one whose result all L2Bs have, and one whose result they share, if there
+        are such."""
 
         def ahead(plan: ContractionPlan) -> float:
             return self._ahead.windows(op.result, scattered(plan.result) if plan.partial else plan.result, number)
 
         key = number, known
         if key not in self._best:
-            self._best[key] = self._prices.best(known, SHOWN, ahead, self.pinned.get(number))
+            best = self._prices.best(known, SHOWN, ahead, self.pinned.get(number))
+            others = self._of_other_kind(known, best, ahead) if number not in self.pinned else []
+            rest = [own for own in best[ALTERNATIVES:] if own.plan not in [other.plan for other in others]]
+            self._best[key] = [*best[:ALTERNATIVES], *others, *rest], ALTERNATIVES + len(others)
         return self._best[key]
+
+    def _of_other_kind(
+        self, known: Contraction, best: Sequence[PricedPlan], ahead: Callable[[ContractionPlan], float]
+    ) -> list[PricedPlan]:
+        """Where all plans that are followed have a result that L2Bs share, or all one that each has, the best plan of
+        the other kind. What comes next may pay much for one or the other: data come late from another L2B, and a plan
+        that is dearer by a few steps may be all that it costs to have them in each."""
+        kinds = {_is_divided(own.plan) for own in best[:ALTERNATIVES]}
+        found = self._prices.best(known, 1, ahead, lambda plan: _is_divided(plan) not in kinds)
+        return [other for other in found if _is_divided(other.plan) not in kinds]
 
     def key(self, number: int, state: State) -> object:
         """What matters later of a state in which an operation has its place. Work that waits reads its operands later
@@ -233,7 +250,15 @@ class Search:
     def _least(self, state: State, number: int) -> float:
         """What is paid later for where tensors are."""
         live = ((t, state.layouts[t]) for t in self._live(number) if t in state.layouts)
-        return sum(self._ahead.price(tensor, layout, number) for tensor, layout in live)
+        return sum(
+            self._ahead.price(tensor, layout, number) + self._meetings.price(tensor, layout, number, state.layouts)
+            for tensor, layout in live
+        )
+
+
+def _is_divided(plan: ContractionPlan) -> bool:
+    """Whether L2Bs have different parts of the result."""
+    return plan.result.selected_bits(Axis.L2B) != 0
 
 
 def _wanted_of(tensor: int, use: Use, own: Layout, plan: ContractionPlan, problem: Problem) -> Layout | None:

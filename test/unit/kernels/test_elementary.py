@@ -2,9 +2,13 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
+
+from mnc.mncore_backend.kernels.vector import Body, Scalar
+from mnc.mncore_backend.kernels.vector.expand import Expander
 
 from .harness import apply, random_singles, ulp_error
 
@@ -60,6 +64,48 @@ def test_exp_takes_a_factor(factor: float) -> None:
     assert ulp_error(actual, expected)[normal].max() <= 1.0
     assert (actual[expected < 2.0**-127] == 0).all()
     assert np.isinf(actual[expected > 3.5e38]).all()
+
+
+def one_over_one_plus_exp(body: Body, x: Scalar, factor: float, *, swapped: bool, shared: bool) -> Scalar:
+    """1 / (1 + e^(-factor * x)), and of a shared power another sum that takes no part in the result."""
+    one = body.constant(1.0)
+    if factor == -1.0:
+        exponent = x
+    elif factor == 1.0:
+        exponent = body.op("negf", x)
+    else:
+        exponent = body.op("mulf", x, body.constant(-factor))
+    power = body.op("exp", exponent)
+    divisor = body.op("addf", power, one) if swapped else body.op("addf", one, power)
+    quotient = body.op("divf", one, divisor)
+    if not shared:
+        return quotient
+    other = body.op("addf", divisor, body.op("negf", divisor))
+    return body.op("addf", quotient, other)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("factor", [1.0, -1.0, 0.25, -3.7])
+def test_a_divisor_of_one_and_a_power_is_a_logistic_function(factor: float, swapped: bool) -> None:
+    """It takes as many instructions, and has the same values at the ends."""
+    x = np.concatenate([uniform(-87 / abs(factor), 87 / abs(factor)), uniform(-3, 3)])
+    form = partial(one_over_one_plus_exp, factor=float(np.float32(factor)), swapped=swapped, shared=False)
+    expected = 1 / (1 + np.exp(-x.astype(np.float64) * np.float32(factor)))
+    assert ulp_error(apply(form, x), expected)[expected >= 2.0**-126].max() <= 2.5
+    ends = np.array([0.0, INF, -INF, 3e38, -3e38], np.float32)
+    np.testing.assert_array_equal(apply(form, ends), [0.5, 1, 0, 1, 0] if factor > 0 else [0.5, 0, 1, 0, 1])
+    by_form, by_name = Body(), Body()
+    form(by_form, by_form.input("f32"))
+    by_name.op("logistic", by_name.input("f32"))
+    assert len(Expander(by_form).m.instructions) <= len(Expander(by_name).m.instructions) + 1
+
+
+def test_a_divisor_that_others_read_is_divided_by() -> None:
+    """Its power has to be there, infinities included."""
+    x = uniform(-80, 80)
+    form = partial(one_over_one_plus_exp, factor=1.0, swapped=False, shared=True)
+    expected = 1 / (1 + np.exp(-x.astype(np.float64)))
+    assert ulp_error(apply(form, x), expected).max() <= 2.5
 
 
 SPECIAL: dict[str, list[tuple[float, float]]] = {

@@ -1,0 +1,100 @@
+"""What is paid later where a tensor meets a larger one in element-wise work, as the scales of channels meet an image.
+
+The larger one stays where it is, and the other has to come there. Of tensors of one size either may come. Views and
+element-wise work in between leave a tensor where it is. What other operations do is looked at elsewhere (`ahead.py`).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.placement.candidates.space import project
+from mnc.mncore_backend.placement.cost.ahead import then
+from mnc.mncore_backend.placement.cost.movements import Movements
+from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Reshape, Transposition, Use
+from mnc.mncore_backend.placement.problem.reads import readers
+
+
+@dataclass(frozen=True, slots=True)
+class _Meeting:
+    """Element-wise work that reads a tensor beside an `other` one; `passed` are the operations in between."""
+
+    passed: tuple[int, ...]
+    number: int
+    use: Use
+    other: Use
+
+
+class Meetings:
+    """Prices of meetings; they are remembered."""
+
+    def __init__(self, problem: Problem, movements: Movements, weight: float) -> None:
+        """`weight`: what a step of a movement counts."""
+        self.problem, self.movements, self.weight = problem, movements, weight
+        self._of: dict[int, list[_Meeting]] = {}
+        self._known: dict[tuple[int, int, Layout, Layout], float] = {}
+
+    @cached_property
+    def _readers(self) -> dict[int, list[int]]:
+        return readers(self.problem)
+
+    def price(self, tensor: int, layout: Layout, after: int, layouts: Mapping[int, Layout]) -> float:
+        """Weighted steps to bring a tensor to where those are that it meets after an operation, of which the places
+        are in `layouts`."""
+        if tensor not in self._of:
+            self._of[tensor] = list(self._found(tensor, ()))
+        total = 0.0
+        for meeting in self._of[tensor]:
+            there = layouts.get(meeting.other.tensor)
+            if there is not None and (meeting.passed or (meeting.number,))[0] > after:
+                key = tensor, meeting.number, layout, there
+                if key not in self._known:
+                    self._known[key] = self.weight * self._steps(tensor, meeting, layout, there)
+                total += self._known[key]
+        return total
+
+    def _found(self, tensor: int, passed: tuple[int, ...]) -> Iterator[_Meeting]:
+        for number in self._readers.get(tensor, ()):
+            op = self.problem.operations[number]
+            meetings = list(_meetings(op, tensor, number, passed)) if isinstance(op, Loops) else []
+            yield from meetings
+            if not meetings and _is_passed(op):
+                yield from self._found(op.result, (*passed, number))
+
+    def _steps(self, tensor: int, meeting: _Meeting, layout: Layout, there: Layout) -> float:
+        for number in meeting.passed:
+            op = self.problem.operations[number]
+            left = then(self.problem, op, tensor, layout)
+            if left is None:
+                return 0.0
+            tensor, layout = op.result, left
+        steps = self._moved(layout, meeting.use, there, meeting.other)
+        if prod(layout.shape) == prod(there.shape):
+            steps = min(steps, self._moved(there, meeting.other, layout, meeting.use))
+        return steps
+
+    def _moved(self, layout: Layout, use: Use, there: Layout, other: Use) -> float:
+        """Steps to bring a tensor to where another is."""
+        digits = {d: own for own, d in zip(there.dims, other.access, strict=True) if d is not None}
+        wanted = project(use.shape, [digits.get(d, ()) for d in range(1 + max(digits))], use.access)
+        found = self.movements.relayout(layout, wanted)
+        return 0.0 if found is None else found[1]
+
+
+def _is_passed(op: Operation) -> bool:
+    """Whether an operation may leave what it reads where it is."""
+    return isinstance(op, Transposition | Reshape) or (isinstance(op, Loops) and op.is_element_wise)
+
+
+def _meetings(op: Loops, tensor: int, number: int, passed: tuple[int, ...]) -> Iterator[_Meeting]:
+    """What is read beside a tensor, at least as large, and where the tensor is not known to be otherwise."""
+    uses = [use for use in op.uses if use.tensor == tensor and use.is_direct]
+    others = [use for use in op.uses if use.tensor != tensor and use.is_direct]
+    for use in uses:
+        own = {d for d in use.access if d is not None}
+        for other in others:
+            if own <= {d for d in other.access if d is not None} and prod(other.shape) > prod(use.shape) > 1:
+                yield _Meeting(passed, number, use, other)
+                return
