@@ -10,6 +10,7 @@ PASSES: dict[str, str] = {
     "graph-autodiff": "mnc.passes.autodiff.graph_autodiff:GraphAutodiff",
     "hoist-scales": "mnc.passes.graph.hoist_scales:HoistScales",
     "join-slices": "mnc.passes.graph.join_slices:JoinSlices",
+    "merge-groups": "mnc.passes.graph.merge_groups:MergeGroups",
     "mixed-precision": "mnc.passes.graph.mixed_precision:MixedPrecision",
     "simplify-algebra": "mnc.passes.graph.simplify_algebra:SimplifyAlgebra",
     "simplify-tensors": "mnc.passes.graph.simplify_tensors:SimplifyTensors",

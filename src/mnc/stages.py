@@ -21,6 +21,7 @@ GRAPH: tuple[str, ...] = (
     "count-work{{precision={precision} resident={resident}}}",  # of the model: without what no run computes, unpadded
     "fold-batch-norm",  # before decompose, which would dissolve it; after folding, which makes its parameters constant
     "decompose",  # before the simplifications: they know primitive operations only
+    "merge-groups",  # after both: of convolutions that transposed ones become, with folded weights
     "simplify-tensors",  # before algebra: operands lie next to each other once moves between them are gone
     "cse",  # before algebra, which finds common factors by identity
     "simplify-algebra",
