@@ -32,7 +32,7 @@ EXACT, ONCE = 0.0, 0.5
 
 MEASURED: Mapping[str, float] = {
     "exp": 0.87, "log": 0.83, "log1p": 1.41, "sqrt": 0.50, "reciprocal": 0.5002, "divf": 1.38,
-    "tanh": 2.46, "logistic": 2.27, "erf": 1.05, "sin": 2.31, "cos": 2.34, "powf": 1.52,
+    "tanh": 2.46, "logistic": 2.40, "erf": 1.05, "sin": 2.31, "cos": 2.34, "powf": 1.52,
 }  # fmt: skip
 """Worst error of each elementary function in units of the last place, over all ranges of docs/transcendentals.md."""
 
