@@ -1,12 +1,16 @@
 """Planning the movements of a program before they are wanted, some of them at the same time as others."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+import numpy as np
+
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.movement.estimate import Cost, count
 from mnc.mncore_backend.movement.gather import plan_gather
+from mnc.mncore_backend.movement.price_book import PRICES, digest
 from mnc.mncore_backend.movement.relayout import plan_relayout
 from mnc.mncore_backend.movement.repeats import REPEATS, Entries
 from mnc.mncore_backend.movement.scope import Index
@@ -37,8 +41,19 @@ class Request:
         self._planned()
 
     def cost(self) -> Cost:
-        """What the plan takes."""
-        return count(self._planned().operations)
+        """What the plan takes; nothing is planned where that is known already."""
+        return PRICES.price(self._key, lambda: count(self._planned().operations))
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether it is known what the plan takes."""
+        return PRICES.knows(self._key)
+
+    @property
+    def _key(self) -> bytes:
+        places = ((layout.shape, layout) for layout in (self.source, self.target))
+        index_map = None if self.index_map is None else hashlib.blake2b(self.index_map.astype(np.int64).tobytes())
+        return digest(*places, index_map and index_map.hexdigest(), self.padding, self.keep)
 
     def _planned(self) -> Program:
         builder = Builder(Program(), keep=self.keep)

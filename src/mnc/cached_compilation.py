@@ -97,11 +97,14 @@ def _through(store: Store, content: str, named: ModelKey, make: Callable[[], Exe
     key = fingerprints.digest(fingerprints.compiler_version(), content)
     if (found := _find(store, key, named)) is not None:
         return found
+    from mnc.cache.prices import remembered_prices
+
     # Recorded and given again below, so that a hit can give them, too.
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         try:
-            made = make()
+            with remembered_prices(store):
+                made = make()
         except BaseException:
             _repeat([str(warning.message) for warning in given])
             raise

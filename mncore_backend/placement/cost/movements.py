@@ -98,7 +98,7 @@ class Movements:
         """Find out exact prices where they are not known. `plan` is given all that will be planned, to do it ahead."""
         wanted = {movement: movement.requests() for movement in movements if movement not in self.exact}
         self._relayouts.clear()
-        plan([request for requests in wanted.values() for request in requests])
+        plan([request for requests in wanted.values() for request in requests if not request.is_priced])
         for movement, requests in wanted.items():
             self.exact[movement] = sum((_resources(request.cost()) for request in requests), NOTHING)
 

@@ -17,9 +17,13 @@ import mnc
 from mnc import cached_compilation
 from mnc.cache import fingerprints, programs
 from mnc.cache.models import model_key
+from mnc.cache.prices import remembered_prices
 from mnc.cache.store import Store, open_store
 from mnc.executable import Executable, HostTensor
 from mnc.mncore_backend.movement import DramImage
+from mnc.mncore_backend.movement.ahead import Request
+from mnc.mncore_backend.movement.price_book import PRICES
+from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.report import report
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]> g'
@@ -96,6 +100,47 @@ def test_a_program_from_the_cache_runs(cache: Store, compilations: list[Any]) ->
     first, second = (mnc.compile(model).run({"x": x})["y"] for _ in range(2))
     assert len(compilations) == 1
     np.testing.assert_array_equal(first, second)
+
+
+def layers(seed: int) -> onnx.ModelProto:
+    """A product of activations, whose placement asks for prices of movements, with random weights."""
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18]> g (float[64,40] x) => (float[64,64] y) {'
+        "a = MatMul(x, w)\n t = Transpose(a)\n s = MatMul(a, t)\n y = Softmax(s) }"
+    )
+    w = np.random.default_rng(seed).standard_normal((40, 48)).astype(np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(w, "w"))
+    return model
+
+
+def test_prices_of_movements_are_kept_for_other_models(cache: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With them less is planned, and programs are the same."""
+    options, planned = mnc.Options(prefer=("together",)), []
+    original = Request._planned
+    monkeypatch.setattr(Request, "_planned", lambda request: (planned.append(request), original(request))[1])
+
+    def compiled(seed: int) -> tuple[Executable, int]:
+        planned.clear()
+        PRICES.forget()
+        REPEATS.forget()
+        return mnc.compile(layers(seed), options), len(planned)
+
+    first, all_planned = compiled(0)
+    assert {entry.kind for entry in cache.entries()} >= {"prices"}
+    other, still_planned = compiled(1)
+    assert still_planned < all_planned
+    cache.remove("prices", fingerprints.digest("prices", fingerprints.compiler_version()))
+    monkeypatch.setenv("MNC_NO_CACHE", "1")
+    assert same(other, replace(compiled(1)[0], cache_key=other.cache_key))
+    assert other.text == first.text
+
+
+def test_damaged_prices_are_found_out_anew(cache: Store) -> None:
+    key = fingerprints.digest("prices", fingerprints.compiler_version())
+    wrong = {"keys": np.zeros((2, 3), np.uint8), "prices": np.zeros((2, 9), np.int64)}
+    assert cache.write("prices", key, {}, wrong)
+    with remembered_prices(cache):
+        assert cache.read("prices", key) is None
 
 
 def test_every_option_counts(cache: Store) -> None:
