@@ -14,7 +14,8 @@ from mnc.mncore_backend.movement.compose import NoWay
 from mnc.mncore_backend.movement.crossing import narrowed
 from mnc.mncore_backend.movement.estimate import TooMany, UpTo, count, most_steps, move_steps
 from mnc.mncore_backend.movement.feasible import may_copy, may_hop, may_transpose
-from mnc.mncore_backend.movement.hop import Emit, hop
+from mnc.mncore_backend.movement.hop import hop
+from mnc.mncore_backend.movement.hop_slices import Emit
 from mnc.mncore_backend.movement.lanes import local_copy, transpose
 from mnc.mncore_backend.movement.local import LONG, WORD, constant, copy, fill
 from mnc.mncore_backend.movement.neighbours import Neighbours, Shift, emit_shifts

@@ -20,7 +20,7 @@ from mnc.mncore_backend.layout import Axis, Layout, canonical, equivalent
 from mnc.mncore_backend.movement.estimate import TooMany, UpTo, count, move_steps
 from mnc.mncore_backend.movement.feasible import may_copy, may_stay
 from mnc.mncore_backend.movement.gather import plan_gather, single_move
-from mnc.mncore_backend.movement.hop import Emit
+from mnc.mncore_backend.movement.hop_slices import Emit
 from mnc.mncore_backend.movement.lanes import collected, variants
 from mnc.mncore_backend.movement.own_part import own_part
 from mnc.mncore_backend.movement.pick import Plan
