@@ -123,7 +123,10 @@ class _Writer:
             return
         generic = read_generic(op.opview)
         result = op.results[0]
-        if is_transposition(generic) and RESULT not in op.attributes and not self._is_splat(generic.inputs[0].value):
+        if is_transposition(generic) and RESULT not in op.attributes:
+            if self._is_splat(generic.inputs[0].value):
+                self.values.states[result] = self.values.states[generic.inputs[0].value]
+                return
             order = transposition_order(generic)
             inverse = [order.index(i) for i in range(len(order))]
             self._view(

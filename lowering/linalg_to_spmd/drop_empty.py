@@ -1,7 +1,7 @@
 """drop-empty: tensors without elements disappear, because no place on the chip can be given to nothing.
 
 before:  %y = linalg.generic ins(%x : tensor<0x3xf32>) outs(%init) {iterator_types = ["reduction", "parallel"]}
-after:   %init in place of %y; a result without elements becomes a `tensor.empty`
+after:   %init in place of %y; a result without elements becomes a `tensor.empty`, and so does a view of one
 """
 
 from dataclasses import dataclass
@@ -23,6 +23,14 @@ def touches_empty(op: Any) -> bool:
     return any(is_empty(value) for value in (*op.operands, *op.results))
 
 
+VIEWS = "tensor.expand_shape", "tensor.collapse_shape", "tensor.extract_slice"
+
+
+def _is_unwritten(value: Any) -> bool:
+    """Whether nothing has been written to a tensor yet: whatever writes to a view of it takes its shape only."""
+    return not isinstance(value.owner, ir.Block) and value.owner.name == "tensor.empty"
+
+
 def _empty(type_: Any) -> Any:
     return tensor.EmptyOp(list(type_.shape), type_.element_type).result
 
@@ -39,6 +47,8 @@ def _replacement(op: Any) -> Any | None:
     result = op.results[0]
     if is_empty(result):
         return None if op.name == "tensor.empty" else _empty(ir.RankedTensorType(result.type))
+    if op.name in VIEWS and _is_unwritten(op.operands[0]):
+        return _empty(ir.RankedTensorType(result.type))
     if not any(is_empty(value) for value in op.operands):
         return None
     if op.name == "linalg.generic":

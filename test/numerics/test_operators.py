@@ -276,6 +276,12 @@ REGRESSIONS = {
     "what stands before the only element": """g (float[1] x) => (float[1] y) <int64 a = {0}> {
         y = CumSum <exclusive = 1> (x, a)
     }""",
+    "what stands before the only element of a row": """g (float[1] x) => (float[1, 1] y) <int64 a = {0}> {
+        s = CumSum <exclusive = 1> (x, a) y = Flatten <axis = 0> (s)
+    }""",
+    "columns of what stands before the only element": """g (float[1] x) => (float[1, 1] y) <int64 a = {0}> {
+        s = CumSum <exclusive = 1> (x, a) r = Flatten <axis = 0> (s) t = Transpose <perm = [1, 0]> (r) y = Relu (t)
+    }""",
     "running sum of constants": """g (float[5, 8, 1] x) => (float[5, 8, 1] y) <int64 a = {2}, int64 b = {0}> {
         s = CumSum <exclusive = 1> (x, a) y = CumSum <reverse = 1> (s, b)
     }""",

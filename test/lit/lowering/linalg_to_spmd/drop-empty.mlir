@@ -26,3 +26,16 @@ func.func @pieces(%x: tensor<3xf32>, %y: tensor<0xf32>) -> tensor<3xf32> {
   %r = tensor.concat dim(0) %x, %y : (tensor<3xf32>, tensor<0xf32>) -> tensor<3xf32>
   return %r : tensor<3xf32>
 }
+
+// A view of what nobody has written yet has its shape only.
+// CHECK-LABEL: func.func @unwritten
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<2x2xf32>
+// CHECK-NOT: tensor.expand_shape
+// CHECK: linalg.fill {{.*}} outs(%[[E]]
+func.func @unwritten() -> tensor<2x2xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %v = tensor.expand_shape %e [[0, 1]] output_shape [2, 2] : tensor<4xf32> into tensor<2x2xf32>
+  %f = linalg.fill ins(%z : f32) outs(%v : tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %f : tensor<2x2xf32>
+}
