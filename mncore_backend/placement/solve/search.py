@@ -31,6 +31,9 @@ ALTERNATIVES = 6
 """Plans of a product that are followed from every state."""
 WIDTH = 16
 """States that are kept from operation to operation."""
+MUCH = 2.0
+"""Factor of the price of the cheapest plan up to which one of another kind is followed besides: more states than these
+crowd out better ones."""
 WANTED = 2
 """Plans of a product whose layouts are thought of where what it reads is joined."""
 SHOWN = 8
@@ -205,11 +208,12 @@ class Search:
         self, known: Contraction, best: Sequence[PricedPlan], ahead: Callable[[ContractionPlan], float]
     ) -> list[PricedPlan]:
         """Where all plans that are followed have a result that L2Bs share, or all one that each has, the best plan of
-        the other kind. What comes next may pay much for one or the other: data come late from another L2B, and a plan
-        that is dearer by a few steps may be all that it costs to have them in each."""
+        the other kind, if it is not much dearer. What comes next may pay much for one or the other: data come late from
+        another L2B, and a plan that is dearer by a few steps may be all that it costs to have them in each."""
         kinds = {_is_divided(own.plan) for own in best[:ALTERNATIVES]}
         found = self._prices.best(known, 1, ahead, lambda plan: _is_divided(plan) not in kinds)
-        return [other for other in found if _is_divided(other.plan) not in kinds]
+        most = MUCH * best[0].price
+        return [other for other in found if _is_divided(other.plan) not in kinds and other.price <= most]
 
     def key(self, number: int, state: State) -> object:
         """What matters later of a state in which an operation has its place. Work that waits reads its operands later
