@@ -2,13 +2,14 @@
 
 import pytest
 
-from mnc.mncore_backend.layout import parse
+from mnc.mncore_backend.layout import Axis, parse
 from mnc.mncore_backend.placement.candidates import Contraction, Operand, policy_of
 from mnc.mncore_backend.placement.cost.meetings import Meetings
 from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.problem import Loops, Problem, Product, Reshape, Tensor, Use
 from mnc.mncore_backend.placement.solve import search
 from mnc.mncore_backend.placement.solve.search import Search
+from mnc.mncore_backend.placement.solve.state import State
 
 PLAIN = policy_of(())
 CHANNELS, POOLED, PIXELS = 96, 16, 4096
@@ -69,3 +70,22 @@ def test_a_narrow_search_that_thinks_of_meetings_finds_something_cheaper(monkeyp
     met = Search(network(), [PLAIN], Movements()).run().price
     monkeypatch.setattr(Meetings, "price", lambda *_: 0.0)
     assert met < Search(network(), [PLAIN], Movements()).run().price
+
+
+def kinds_followed() -> tuple[set[bool], int]:
+    """Whether L2Bs share the result of the second product, over all plans that are followed, and how many these are.
+    What it reads is in every L2B."""
+    own, state = Search(network(), [PLAIN], Movements()), State()
+    state.layouts[1] = parse("((), (2:1, 4_PE:1, 2_W:1))", (1, POOLED))
+    op = own.problem.operations[1]
+    assert isinstance(op, Product)
+    plans, followed = own._plans(1, op, own.followed[0].known(state, op))
+    return {priced.plan.result.selected_bits(Axis.L2B) != 0 for priced in plans[:followed]}, followed
+
+
+def test_a_plan_of_the_other_kind_is_followed_unless_it_is_much_dearer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "ALTERNATIVES", 2)
+    assert kinds_followed() == ({True, False}, 3)
+    monkeypatch.setattr(search, "MUCH", 0.0)
+    kinds, followed = kinds_followed()
+    assert len(kinds) == 1 and followed == 2
