@@ -58,13 +58,13 @@ def small() -> int:
 class Shortest(NestingPass):
     """Run passes with several preferences about layouts, and keep the program that takes the fewest cycles.
 
-    `assign-layouts` and `schedule` have to be among the passes. Of programs whose operations are placed together the
-    next solutions are compiled as well, up to ``most_statements``, and up to ``few_statements`` what rules make of
-    operations that are placed one by one: in longer programs they have made none shorter. Programs below
-    ``least_cycles`` are compiled once: they load, work and store, and hardly wait otherwise. Programs of small tensors
-    that take ``busy_cycles`` do not only wait: they are compiled with all operations placed together, too. Where
-    activations are multiplied with each other, as in attention, contractions of programs of up to ``most_by_rows``
-    statements are also divided by rows, which stay where they are from one to the next.
+    `assign-layouts` and `schedule` have to be among the passes. Programs of more than ``few_statements`` without
+    preferences are compiled once: several compilations would take too long. Up to ``most_statements`` a program is
+    compiled twice, with all operations placed together, and one by one. Programs below ``least_cycles`` are compiled
+    once: they load, work and store, and hardly wait otherwise. Programs of small tensors that take ``busy_cycles`` do
+    not only wait: they are compiled with all operations placed together, too. Where activations are multiplied with
+    each other, as in attention, contractions of programs of up to ``most_by_rows`` statements are also divided by rows,
+    which stay where they are from one to the next.
 
     ``regions``: percent of all local memory that an operation may take before its chain is done part by part; less than
     `tile-regions` says is tried where one operation, as it is laid out, finds no room in a PE. ``rooms``: percent of
@@ -130,8 +130,6 @@ class Shortest(NestingPass):
             best = _shorter(trials, best, {TOGETHER, ALIKE})
         for other in NEXT:
             best = _shorter(trials, best, {TOGETHER, other})
-        if best.text.count("\n") > self.few_statements:
-            return best
         try:
             one_by_one = trials.compiled(min(STARTS, key=trials.price), best)
         except (CapacityError, TooLongError):
