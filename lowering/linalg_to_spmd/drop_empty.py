@@ -10,7 +10,7 @@ from typing import Any
 from mnc.core.bindings import ir, linalg, tensor
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.reading import is_tensor, shape_of
-from mnc.lowering.linalg_to_spmd.rearranging import padding_value
+from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES, padding_value
 
 
 def is_empty(value: Any) -> bool:
@@ -23,7 +23,7 @@ def touches_empty(op: Any) -> bool:
     return any(is_empty(value) for value in (*op.operands, *op.results))
 
 
-VIEWS = "tensor.expand_shape", "tensor.collapse_shape", "tensor.extract_slice"
+VIEWS = *RESHAPES, "tensor.extract_slice"
 
 
 def _is_unwritten(value: Any) -> bool:

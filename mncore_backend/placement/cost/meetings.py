@@ -44,7 +44,7 @@ class Meetings:
         """Weighted steps to bring a tensor to where those are that it meets after an operation, of which the places
         are in `layouts`."""
         if tensor not in self._of:
-            self._of[tensor] = list(self._found(tensor, ()))
+            self._of[tensor] = list(self._found(tensor))
         total = 0.0
         for meeting in self._of[tensor]:
             there = layouts.get(meeting.other.tensor)
@@ -55,13 +55,18 @@ class Meetings:
                 total += self._known[key]
         return total
 
-    def _found(self, tensor: int, passed: tuple[int, ...]) -> Iterator[_Meeting]:
-        for number in self._readers.get(tensor, ()):
-            op = self.problem.operations[number]
-            meetings = list(_meetings(op, tensor, number, passed)) if isinstance(op, Loops) else []
-            yield from meetings
-            if not meetings and _is_passed(op):
-                yield from self._found(op.result, (*passed, number))
+    def _found(self, tensor: int) -> Iterator[_Meeting]:
+        """Meetings of a tensor; where several ways lead to one of them, by the first."""
+        ways: dict[int, tuple[int, ...]] = {tensor: ()}
+        queue = [tensor]
+        for here in queue:
+            for number in self._readers.get(here, ()):
+                op = self.problem.operations[number]
+                meetings = list(_meetings(op, here, number, ways[here])) if isinstance(op, Loops) else []
+                yield from meetings
+                if not meetings and _is_passed(op) and op.result not in ways:
+                    ways[op.result] = (*ways[here], number)
+                    queue.append(op.result)
 
     def _steps(self, tensor: int, meeting: _Meeting, layout: Layout, there: Layout) -> float:
         for number in meeting.passed:

@@ -6,7 +6,7 @@ from mnc.mncore_backend.layout import Axis, parse
 from mnc.mncore_backend.placement.candidates import Contraction, Operand, policy_of
 from mnc.mncore_backend.placement.cost.meetings import Meetings
 from mnc.mncore_backend.placement.cost.movements import Movements
-from mnc.mncore_backend.placement.problem import Loops, Problem, Product, Reshape, Tensor, Use
+from mnc.mncore_backend.placement.problem import Loops, Problem, Product, Reshape, Tensor, Transposition, Use
 from mnc.mncore_backend.placement.solve import search
 from mnc.mncore_backend.placement.solve.search import Search
 from mnc.mncore_backend.placement.solve.state import State
@@ -55,6 +55,23 @@ def test_the_smaller_comes_to_the_larger_through_views_and_element_wise_work() -
     found = price(SCALES, 1)
     assert found == price(ACTIVE, 2)
     assert found["everywhere"] < found["divided"]
+
+
+def test_ways_that_part_and_meet_again_are_followed_once() -> None:
+    """Sums of a square and its transposition, forty times: two ways through each."""
+    square, count = (8, 8), 40
+    tensors, operations, here = [Tensor(square)], [], 0
+    for _ in range(count):
+        turned, total = len(tensors), len(tensors) + 1
+        tensors += [Tensor(square, len(operations)), Tensor(square, len(operations) + 1)]
+        uses = Use(here, (0, 1), square), Use(turned, (0, 1), square)
+        operations += [
+            Transposition("turned", turned, here, (1, 0)),
+            Loops("sum", total, uses, (0, 1), square, (True, True)),
+        ]
+        here = total
+    meetings = Meetings(Problem(tuple(tensors), tuple(operations), 1024, (here,)), Movements(), 1.0)
+    assert meetings.price(0, parse("((8:8), (8:1))", square), -1, {}) == 0.0
 
 
 def test_nothing_is_paid_for_what_is_nowhere_yet_or_has_met_already() -> None:
