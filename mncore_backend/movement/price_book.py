@@ -18,7 +18,7 @@ from mnc.mncore_backend.movement.estimate import Cost
 from mnc.mncore_backend.target import cached_per_machine, chip
 
 DIGEST_BYTES = 16
-MOST = 1 << 13
+MOST = 10_000
 """Prices that are remembered: what every compilation reads and may write again, below 1 MB on disk; those used longest
 ago are forgotten first."""
 NUMBERS = len(fields(Cost))
