@@ -1,9 +1,10 @@
 """Fit the price list to what the planner emits, and write `mncore_backend/pricing/fitted.json`.
 
-    python scripts/fit_prices.py [--seconds N] [--seed N] [--samples FILE]
+    python scripts/fit_prices.py [--seconds N] [--seed N] [--samples FILE] [--kind KIND ...]
 
 Samples are random movements and those that the compiler asks prices for in real models, half of each. What has been
-measured is added to FILE, a line of JSON per sample, and counts with what it held before.
+measured is added to FILE, a line of JSON per sample, and counts with what it held before. With kinds, only their laws
+are fitted, and the others stay.
 
 Loads, stores and sums are counted by the price list itself. Movements on the chip have a law for each class, a product
 of powers of amounts: least squares of logarithms, regularised as cross-validation says.
@@ -13,7 +14,7 @@ import json
 import random
 import signal
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from price_truth import measured
 from mnc.mncore_backend.pricing import Resources, relayout
 from mnc.mncore_backend.pricing.crossing import Crossing, crossing
 from mnc.mncore_backend.pricing.facts import facts
-from mnc.mncore_backend.pricing.joining import join_crossing
+from mnc.mncore_backend.pricing.joining import fills, join_crossing
 from mnc.mncore_backend.pricing.reshaping import reshape_crossing
 from mnc.mncore_backend.pricing.resources import UNITS
 from mnc.mncore_backend.pricing.table import CLASSES, FEATURES_OF, FITTED, class_of, laws
@@ -38,6 +39,10 @@ TURNS = (
     "relayout", "tiling", "relayout", "joining", "relayout", "tiling", "relayout", "reshaping", "reduction", "arrival",
     "store",
 )  # fmt: skip
+_SAMPLES = {"slicing": "joining"}
+"""Kinds of laws whose samples are of another kind."""
+_RECORDED = {"relayout", "tiling", "reduction", "arrival"}
+"""Kinds of which models are asked for samples, too."""
 LIMIT = 3.0
 """Seconds after which planning one sample is given up."""
 STRENGTHS = np.logspace(-2, 3, 16)
@@ -50,19 +55,20 @@ class _TooLong(Exception):
     pass
 
 
-def measure(seconds: float, seed: int) -> Iterator[Measured]:
+def measure(seconds: float, seed: int, kinds: Collection[str] = KINDS) -> Iterator[Measured]:
     """Random samples and those of models in turn, as many as the time allows."""
     rng = random.Random(seed)
+    turns = [kind for kind in TURNS if kind in kinds]
     pools = {
         kind: {model: rng.sample(own, len(own)) for model, own in models.items() if own}
-        for kind, models in recorded().items()
+        for kind, models in (recorded().items() if _RECORDED.intersection(kinds) else ())
     }
     drawn = {kind: random_samples(kind, seed) for kind in KINDS}
     signal.signal(signal.SIGALRM, _give_up)
     begin = time.monotonic()
     number = 0
     while time.monotonic() - begin < seconds:
-        kind = TURNS[number // 2 % len(TURNS)]
+        kind = turns[number // 2 % len(turns)]
         models = pools.get(kind, {})
         pool = models[rng.choice(list(models))] if number % 2 and models else []
         sample = pool.pop() if pool else next(drawn[kind])
@@ -93,6 +99,15 @@ def crossing_of(sample: Sample) -> Crossing:
         assert found is not None
         return found
     return crossing(facts(sample.source), facts(sample.target))
+
+
+def law_of(sample: Sample) -> str:
+    """The kind of the law that prices a sample."""
+    if sample.kind != "joining":
+        return sample.kind
+    assert sample.target is not None
+    assert sample.box is not None
+    return "slicing" if fills(sample.source, sample.target, sample.box) else "joining"
 
 
 def ridge(features: NDArray[np.float64], wanted: NDArray[np.float64], strength: float) -> NDArray[np.float64]:
@@ -140,14 +155,17 @@ def errors(samples: Iterable[Measured]) -> dict[str, float]:
     }
 
 
-def fit(samples: Sequence[Measured]) -> dict[str, Any]:
-    """All coefficients."""
+def fit(samples: Sequence[Measured], kinds: Collection[str] = KINDS) -> dict[str, Any]:
+    """The coefficients of these kinds."""
     found = {}
     for kind in FEATURES_OF:
-        own = [(sample, truth) for sample, truth in samples if sample.kind == kind and not crossing_of(sample).is_copy]
+        if _SAMPLES.get(kind, kind) not in kinds:
+            continue
+        priced = [pair for pair in samples if law_of(pair[0]) == kind]
+        own = [(sample, truth) for sample, truth in priced if not crossing_of(sample).is_copy]
         numbers = [class_of(crossing_of(sample)) for sample, _ in own]
         found[kind] = {name: law(_members(own, numbers, number), kind) for number, name in enumerate(CLASSES)}
-    return {"laws": found}
+    return found
 
 
 def _members(samples: Sequence[Measured], numbers: Sequence[int], number: int) -> list[Measured]:
@@ -170,18 +188,21 @@ def read(path: Path) -> list[Measured]:
 @click.option("--seconds", default=1500.0, show_default=True, help="Time for which samples are measured.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--samples", "path", type=click.Path(path_type=Path), help="What was measured, to be added to.")
-def main(seconds: float, seed: int, path: Path | None) -> None:
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Fit no others.")
+def main(seconds: float, seed: int, path: Path | None, kinds: Sequence[str]) -> None:
     """Measure, fit, write, and say how far the prices are off."""
+    kinds = kinds or tuple(KINDS)
+    old = json.loads(FITTED.read_text(encoding="utf-8"))
     known = [] if path is None else read(path)
-    for sample, truth in measure(seconds, seed) if seconds else ():
+    for sample, truth in measure(seconds, seed, kinds) if seconds else ():
         known.append((sample, truth))
         if path is not None:
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps([sample.to_json(), [getattr(truth, unit) for unit in UNITS]]) + "\n")
-    values = fit(known)
+    values = {"laws": {**old["laws"], **fit(known, kinds)}}
     _write(values)
-    found = {kind: errors(pair for pair in known if pair[0].kind == kind) for kind in KINDS}
-    _write({"errors": found, **values})
+    found = {kind: errors(pair for pair in known if pair[0].kind == kind) for kind in kinds}
+    _write({"errors": {**old["errors"], **found}, **values})
     for kind, own in found.items():
         print(kind, own)
 

@@ -58,7 +58,8 @@ def _tiling(builder: Builder, sample: Sample) -> None:
         plan_relayout(builder, layout, held, places, moved)
         layout, held = places, moved
     tiled = tile(windows, extents, digits, sample.source.shape)
-    plan_gather(builder, layout, held, tiled.layout, _buffer(builder, tiled.layout), tiled.index_map, padding=0)
+    ends = layout, held, tiled.layout, _buffer(builder, tiled.layout)
+    plan_gather(builder, *ends, tiled.index_map, padding=0, fills=True)
 
 
 def _joining(builder: Builder, sample: Sample) -> None:

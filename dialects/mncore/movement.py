@@ -181,7 +181,8 @@ class Relayout(Mncore.Operation, name="relayout"):  # pyright: ignore[reportGene
 class Gather(Mncore.Operation, name="gather"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """target[i] = source[index_map[i]] over flat elements; -1 stands for `padding` (bits of a word).
 
-    With ``onto`` the target keeps what it holds where the map is -1; it holds zeros elsewhere.
+    With ``onto`` the target keeps what it holds where the map is -1; it holds zeros elsewhere. With ``fills_padding``
+    the words that pad the placement of the target hold `padding`, too.
     """
 
     source: ext.Operand[ir.MemRefType]

@@ -11,11 +11,12 @@ from typing import Any
 from mnc.core.bindings import ir, memref
 from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
-from mnc.dialects.mncore import Constant, Dl, Gather, Relayout, Resident
+from mnc.dialects.mncore import Constant, Dl, Relayout, Resident
 from mnc.dialects.mncore.attributes import memory_attribute
 from mnc.dialects.mncore.trips import TABLES
 from mnc.lowering.linalg_to_spmd.homes import HOMES
-from mnc.lowering.linalg_to_spmd.keep_resident import ARRANGEMENT, NAME
+from mnc.lowering.linalg_to_spmd.keep_resident import NAME
+from mnc.lowering.linalg_to_spmd.placed import gather_as_loaded
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def _take(load: Any, homes: list[Any]) -> None:
     same = next((home for home in homes if home.type == target.type), None)
     with ir.InsertionPoint(load), load.location:
         if "index_map" in load.attributes:
-            Gather(_copied(homes[0]), target, *(load.attributes[name] for name in ARRANGEMENT))
+            gather_as_loaded(_copied(homes[0]), load)
         else:
             Relayout(_copied(homes[0]) if same is None else same, target)
     load.erase()

@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from mnc.core.bindings import ir, memref
 from mnc.core.pass_base import Pass
-from mnc.dialects.mncore import Dl, Gather, Relayout, Resident
+from mnc.dialects.mncore import Dl, Relayout, Resident
 from mnc.lowering.linalg_to_spmd.homes import KEPT
 from mnc.lowering.linalg_to_spmd.in_place import root_of, update_in_place
-from mnc.lowering.linalg_to_spmd.placed import allocate, default_layout
+from mnc.lowering.linalg_to_spmd.placed import allocate, default_layout, gather_as_loaded
 
 NAME, UPDATED, VALUE = "onnx.name", "mnc.updated", "value"
 ARRANGEMENT = ("index_map", "padding")
@@ -92,7 +92,7 @@ class _Keeper:
                 buffers.append(self._resident(made, kept))
         for load in arranged:
             with ir.InsertionPoint(load), load.location:
-                Gather(buffers[0], load.operands[1], *(load.attributes[name] for name in ARRANGEMENT))
+                gather_as_loaded(buffers[0], load)
             load.erase()
         return buffers
 

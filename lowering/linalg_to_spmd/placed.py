@@ -83,12 +83,27 @@ def integer(value: int) -> Any:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
 
 
-def gather(source: Local, target: Local, index_map: NDArray[np.int64], padding: int = 0, *, onto: bool = False) -> None:
-    """Emit target[i] = source[index_map[i]]; `padding` are the bits of a word where the map is -1. With `onto` the
-    target keeps what it holds there."""
+def gather(
+    source: Local,
+    target: Local,
+    index_map: NDArray[np.int64],
+    padding: int = 0,
+    *,
+    onto: bool = False,
+    fills: bool = False,
+) -> None:
+    """Emit target[i] = source[index_map[i]]; `padding` are the bits of a word where the map is -1, and if it `fills`
+    also of those that pad the target. With `onto` the target keeps what it holds there."""
     made = Gather(source.buffer, target.buffer, flat_map(index_map), integer(padding))
-    if onto:
-        made.operation.attributes["onto"] = ir.UnitAttr.get()
+    for name, is_so in (("onto", onto), ("fills_padding", fills)):
+        if is_so:
+            made.operation.attributes[name] = ir.UnitAttr.get()
+
+
+def gather_as_loaded(source: Any, load: Any) -> None:
+    """Emit what a load with an arrangement does, from a buffer on the chip, whatever pads its target included."""
+    made = Gather(source, load.operands[1], load.attributes["index_map"], load.attributes["padding"])
+    made.operation.attributes["fills_padding"] = ir.UnitAttr.get()
 
 
 def load_arranged(source: Dram, target: Local, index_map: NDArray[np.int64], padding: int) -> None:
@@ -166,7 +181,7 @@ class Values:
                 if places is not None:
                     local = self.bring(source, places)
                 made = make_local(tiled.layout, local.buffer.type.element_type)
-                gather(local, made, tiled.index_map, padding)
+                gather(local, made, tiled.index_map, padding, fills=True)
             self._padding[made.root] = padding
             self._copies[key] = made
         made = self._copies[key]

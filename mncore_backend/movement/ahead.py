@@ -22,14 +22,15 @@ WORTHWHILE = 300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """A movement between two buffers of local memory: a relayout, or a gather by `index_map`. `keep` is that of the
-    builder."""
+    """A movement between two buffers of local memory: a relayout, or a gather by `index_map`, which `fills` what pads
+    its target or not. `keep` is that of the builder."""
 
     source: Layout
     target: Layout
     index_map: Index | None = None
     padding: int | None = None
     keep: bool = False
+    fills: bool = False
 
     @property
     def size(self) -> int:
@@ -53,7 +54,7 @@ class Request:
     def _key(self) -> bytes:
         places = ((layout.shape, layout) for layout in (self.source, self.target))
         index_map = None if self.index_map is None else hashlib.blake2b(self.index_map.astype(np.int64).tobytes())
-        return digest(*places, index_map and index_map.hexdigest(), self.padding, self.keep)
+        return digest(*places, index_map and index_map.hexdigest(), self.padding, self.keep, self.fills)
 
     def _planned(self) -> Program:
         builder = Builder(Program(), keep=self.keep)
@@ -64,9 +65,8 @@ class Request:
             if self.index_map is None:
                 plan_relayout(builder, self.source, source, self.target, target)
             else:
-                plan_gather(
-                    builder, self.source, source, self.target, target, self.index_map, padding=self.padding
-                )
+                ends = self.source, source, self.target, target
+                plan_gather(builder, *ends, self.index_map, padding=self.padding, fills=self.fills)
         return builder.program
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.layout import Axis, Layout, addresses_in_use
 from mnc.mncore_backend.movement.compose import NoWay
 from mnc.mncore_backend.movement.crossing import narrowed
-from mnc.mncore_backend.movement.estimate import TooMany, UpTo, count, most_steps, move_steps
+from mnc.mncore_backend.movement.estimate import TooMany, UpTo, count, most_steps, move_steps, with_what_waits
 from mnc.mncore_backend.movement.feasible import may_copy, may_hop, may_transpose
 from mnc.mncore_backend.movement.hop import hop
 from mnc.mncore_backend.movement.hop_slices import Emit
@@ -24,9 +24,18 @@ from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.movement.scope import Index, Need, analyse
 from mnc.mncore_backend.movement.universe import portions
 from mnc.mncore_backend.program import Buffer, Builder, Program
+from mnc.mncore_backend.target import chip
 
 MOST_FAR = 0.6
 """Part of the words that may travel as far as any does where it is tried to leave the others behind."""
+
+_Ends = tuple[Layout, Buffer, Need, NDArray[np.bool_], list[int], Buffer, int | None]
+
+UNHURRIED = 0.5
+"""What a step counts that waits for nothing that is moved: it is done while others wait."""
+
+CHEAP = 16
+"""Steps of a single move above which it is compared with what picks take."""
 
 MASK_STEPS = 3
 """Steps for which a shift waits for its mask and for what it writes over, where little else is to be done."""
@@ -41,11 +50,14 @@ def plan_gather(
     index_map: NDArray[np.integer],
     *,
     padding: int | None = 0,
+    fills: bool = False,
 ) -> Plan:
-    """target.flat[i] = source.flat[index_map.flat[i]], or the 32-bit pattern `padding` where the map is negative.
+    """target.flat[i] = source.flat[index_map.flat[i]], or the 32-bit pattern `padding` where the map is negative. With
+    None the target keeps what it holds there, and must hold zeros where the map is not negative: the pieces of a tensor
+    come to one buffer one after the other.
 
-    Words that pad the target layout get the pattern too. With None the target keeps what it holds there, and must hold
-    zeros where the map is not negative: the pieces of a tensor come to one buffer one after the other.
+    Words that pad the target layout get the pattern too if `fills`, and are left unspecified otherwise, which is
+    cheaper.
 
     The index tables of the plan are DRAM images with the constant arrays that the host must pack into them. Raises
     ValueError when the map does not fit the layouts, TooMany where `builder` takes up to so many steps only.
@@ -55,9 +67,9 @@ def plan_gather(
         raise ValueError(f"index map of {flat.size} entries does not fit {source_layout} -> {target_layout}")
     flat = flat.astype(np.int32)
     digest = hashlib.blake2b(flat.tobytes()).digest()
-    key = ("gather", source_layout, target_layout, digest, padding)
+    key = ("gather", source_layout, target_layout, digest, padding, fills)
     ends = (source_layout, source, target_layout, target)
-    return REPEATS.emit(builder, key, source, target, lambda: _plan(builder, *ends, flat, padding))
+    return REPEATS.emit(builder, key, source, target, lambda: _plan(builder, *ends, flat, padding, fills))
 
 
 def _plan(
@@ -68,21 +80,39 @@ def _plan(
     target: Buffer,
     flat: Index,
     padding: int | None,
+    fills: bool,
 ) -> Plan:
     longs = addresses_in_use(target_layout)
     need = analyse(source_layout, target_layout, flat, once=True)
-    padded = _static_padding(need, longs)
+    blank = ~need.wanted if fills else need.blank(target_layout)
+    padded = _static_padding(need, blank, longs)
+    ends = source_layout, source, need, blank, longs, target, padding
     if padded is not None and (padding is not None or _whole(padded)):
-        limit = most_steps(builder)
-        move = single_move(source_layout, target_layout, flat, limit=limit)
-        if move == limit < inf:
-            raise TooMany
+        move = single_move(source_layout, target_layout, flat, limit=most_steps(builder))
         if isinstance(move, tuple):
+            picked = _picked_in_less(builder, move[0], source, ends) if move[0] > CHEAP else None
+            if picked is not None:
+                return picked
             move[1](builder, source, target)
             if padding is not None:
                 _fill_words(builder, target, padded, padding)
             return Plan()
-    return _collect_and_pick(builder, source_layout, source, need, longs, target, padding)
+    return _collect_and_pick(builder, *ends, limit=most_steps(builder))
+
+
+def _picked_in_less(builder: Builder, steps: int, source: Buffer, ends: _Ends) -> Plan | None:
+    """A pick that takes fewer steps; of what waits for nothing, like the arrival of tables, half of them count, and no
+    latencies."""
+    most = UpTo(steps / UNHURRIED + chip().mv_latency_steps)
+    trial = Builder(Program(operations=most), builder.location, builder.keep)
+    with suppress(TooMany):
+        plan = _collect_and_pick(trial, *ends, limit=most_steps(trial))
+        cost, waiting = map(count, with_what_waits(trial.program.operations, source))
+        rest = cost.steps + cost.transfer_steps - waiting.steps - waiting.transfer_steps
+        if waiting.total_steps + UNHURRIED * rest < steps:
+            builder.adopt(trial)
+            return plan
+    return None
 
 
 def single_move(
@@ -112,13 +142,13 @@ def single_move(
     return best[0], ways[best[1]][1]
 
 
-def _static_padding(need: Need, longs: list[int]) -> list[int] | None:
-    """Target words that take the padding, if they are the same in all PEs."""
+def _static_padding(need: Need, blank: NDArray[np.bool_], longs: list[int]) -> list[int] | None:
+    """Target words that take the padding, if none of them takes an element in another PE."""
     words = [2 * a + j for a in longs for j in range(2)]
-    padded = ~need.wanted[..., words].reshape(-1, len(words))
-    if (padded != padded[0]).any():
+    padded, wanted = (np.any(own[..., words].reshape(-1, len(words)), axis=0) for own in (blank, need.wanted))
+    if (padded & wanted).any():
         return None
-    return [w for w, p in zip(words, padded[0], strict=True) if p]
+    return [w for w, p in zip(words, padded, strict=True) if p]
 
 
 def _whole(words: list[int]) -> bool:
@@ -141,11 +171,15 @@ def _collect_and_pick(
     source_layout: Layout,
     source: Buffer,
     need: Need,
+    blank: NDArray[np.bool_],
     longs: list[int],
     target: Buffer,
     padding: int | None,
+    *,
+    limit: float,
 ) -> Plan:
-    """The way that is always open: everything a PE might need passes by, and it picks by an index table.
+    """The way that is always open: everything a PE might need passes by, and it picks by an index table; in at most
+    `limit` steps, or it raises TooMany.
 
     Words that travel far take those with them that do not, unless it is cheaper to bring each as far as it has to go.
     """
@@ -153,12 +187,12 @@ def _collect_and_pick(
     rest = need.without(copied)
     best: tuple[int, Builder, Plan] | None = None
     trials = list(_trials(rest))
-    limit = most_steps(builder) + MASK_STEPS * max(len(shifts) for _, shifts in trials)
+    limit += MASK_STEPS * max(len(shifts) for _, shifts in trials)
     for parts, shifts in reversed(trials):  # the last ones mostly take least, and with that limit the others
         own = Builder(Program(operations=UpTo(limit)), builder.location, builder.keep)
         with suppress(TooMany):
             copy(own, source, target, [(LONG * a, LONG * b) for b, a in copied.items()])
-            ends = ~need.wanted, longs, target, padding, set(copied)
+            ends = blank, longs, target, padding, set(copied)
             plan = _pick_parts(own, source_layout, source, parts, shifts, *ends)
             price = count(own.program.operations).total_steps + MASK_STEPS * len(shifts)
             if best is None or price <= best[0]:
@@ -166,8 +200,7 @@ def _collect_and_pick(
                 limit = min(limit, price)
     if best is None:
         raise TooMany
-    builder.program.buffers += best[1].program.buffers
-    builder.program.operations += best[1].program.operations
+    builder.adopt(best[1])
     return best[2]
 
 

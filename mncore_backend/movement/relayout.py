@@ -83,10 +83,10 @@ def _plan(
         index_map = np.arange(source_layout.size)
         plan = None
         with suppress(TooMany):
-            plan = plan_gather(trial, source_layout, source, target_layout, target, index_map, padding=padding or 0)
+            own = {"padding": padding or 0, "fills": padding is not None}
+            plan = plan_gather(trial, source_layout, source, target_layout, target, index_map, **own)
         if plan is not None and (cost is None or count(trial.program.operations).total_steps < cost):
-            builder.program.buffers += trial.program.buffers
-            builder.program.operations += trial.program.operations
+            builder.adopt(trial)
             return plan
     assert chain is not None
     here = source

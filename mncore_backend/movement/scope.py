@@ -114,6 +114,11 @@ class Need:
         wanted[(self.place[self.wanted] & size) >> first] = True
         return np.flatnonzero(wanted)
 
+    def blank(self, target: Layout) -> NDArray[np.bool_]:
+        """Where an element of the target is that takes nothing of the source."""
+        once = tuple(slice(1 if size == 1 else None) for size in self.wanted.shape)
+        return (place(target)[once] >= 0) & ~self.wanted
+
     def keeps(self, axis: Axis) -> bool:
         """Whether every word stays within its own coordinate of `axis`."""
         return not self._moved & self.code.field(axis)

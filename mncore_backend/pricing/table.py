@@ -15,7 +15,8 @@ from mnc.mncore_backend.pricing.resources import Resources
 FITTED = Path(__file__).with_name("fitted.json")
 CLASSES = ("across L2Bs", "across L1Bs", "across MABs", "inside MABs", "inside PEs")
 FEATURES_OF = {
-    "relayout": FEATURES, "joining": FEATURES, "reshaping": FEATURES, "tiling": (*FEATURES, "halo", "inner part"),
+    "relayout": FEATURES, "joining": (*FEATURES, "masked"), "slicing": FEATURES, "reshaping": FEATURES,
+    "tiling": (*FEATURES, "halo", "inner part"),
 }  # fmt: skip
 """What the price of a kind of movement is a product of powers of: amounts, and 2 for everything else."""
 

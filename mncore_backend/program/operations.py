@@ -194,6 +194,11 @@ class Builder:
         self.program.operations.append(op)
         return op
 
+    def adopt(self, trial: "Builder") -> None:
+        """Take what another builder has made as the next that this one makes."""
+        self.program.buffers += trial.program.buffers
+        self.program.operations += trial.program.operations
+
     def temporary(
         self,
         size: int,

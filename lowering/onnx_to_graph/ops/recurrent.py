@@ -62,84 +62,94 @@ def _part(value: Any, axis: int, start: int, end: int) -> Any:
     return graph.Slice.build(value, starts=starts, limits=limits, steps=[1] * len(shape)).result
 
 
-class _Direction:
-    """Weights and functions of one direction of the node."""
+class _Directions:
+    """Weights and functions of the directions of the node that run together: a dimension behind the gates where they
+    are two."""
 
-    def __init__(self, node: Node, index: int, gates: int, functions: Sequence[GateFunction]) -> None:
+    def __init__(self, node: Node, chosen: Sequence[int], gates: int, functions: Sequence[GateFunction]) -> None:
         self.node = node
         self.hidden = shape_of(node.operand(2))[2]
         self.gates = gates
-        self.x_weight = self._by_gates(self._own(1, index))
-        self.h_weight = self._by_gates(self._own(2, index))
-        both = reshape(self._own(3, index), [2 * gates, 1, self.hidden]) if node.has(3) else None
+        self.chosen = chosen
+        self.together = [len(chosen)] if len(chosen) > 1 else []
+        self.x_weight = self._by_gates(self.own(1))
+        self.h_weight = self._by_gates(self.own(2))
+        both = self._bias() if node.has(3) else None
         self.x_bias = None if both is None else _part(both, 0, 0, gates)
         self.h_bias = None if both is None else _part(both, 0, gates, 2 * gates)
-        peepholes = self._own(7, index) if node.op_type == "LSTM" and node.has(7) else None
-        self.peepholes = (
-            None
-            if peepholes is None
-            else [_part(peepholes, 0, i * self.hidden, (i + 1) * self.hidden) for i in range(3)]
-        )
+        self.peepholes = None
+        if node.op_type == "LSTM" and node.has(7):
+            every = reshape(self.own(7), [*self.together, 1, 3 * self.hidden])
+            self.peepholes = [_part(every, -1, i * self.hidden, (i + 1) * self.hidden) for i in range(3)]
         self.functions = functions
         self.clip = node.attribute("clip")
 
-    def _own(self, operand: int, index: int) -> Any:
+    def own(self, operand: int, axis: int = 0) -> Any:
+        """The part of an operand that belongs to these directions."""
         value = self.node.operand(operand)
-        shape = shape_of(value)
-        return reshape(_part(value, 0, index, index + 1), shape[1:])
+        part = _part(value, axis, self.chosen[0], self.chosen[-1] + 1)
+        return part if self.together else reshape(part, [n for i, n in enumerate(shape_of(part)) if i != axis])
 
     def _by_gates(self, weight: Any) -> Any:
-        """[gates * hidden, inputs] -> [gates, inputs, hidden]."""
-        apart = reshape(weight, [self.gates, self.hidden, shape_of(weight)[1]])
-        return graph.Transpose.build(apart, permutation=[0, 2, 1]).result
+        """[gates * hidden, inputs] -> [gates, inputs, hidden], with the directions in front -> behind the gates."""
+        inputs = shape_of(weight)[-1]
+        apart = reshape(weight, [*self.together, self.gates, self.hidden, inputs])
+        permutation = [1, 0, 3, 2] if self.together else [0, 2, 1]
+        return graph.Transpose.build(apart, permutation=permutation).result
+
+    def _bias(self) -> Any:
+        """[2 * gates, directions, 1, hidden]."""
+        apart = reshape(self.own(3), [*self.together, 2 * self.gates, 1, self.hidden])
+        return graph.Transpose.build(apart, permutation=[1, 0, 2, 3]).result if self.together else apart
 
     def gate(self, value: Any, index: int) -> Any:
-        """[batch, hidden] of one gate of [gates, batch, hidden]."""
+        """One gate of [gates, directions, batch, hidden]."""
         return reshape(_part(value, 0, index, index + 1), shape_of(value)[1:])
 
     def activate(self, which: int, value: Any) -> Any:
-        """Function number `which` of this direction, after clipping."""
+        """Function number `which`, after clipping."""
         if self.clip:
             value = graph.Clip.build(value, min=-float(self.clip), max=float(self.clip)).result
         function = self.functions[which]
         return _FUNCTIONS[function.name](value, *function.floats)
 
     def project(self, x: Any) -> Any:
-        """The input's part of all gates, for all steps at once: [gates, length * batch, hidden]."""
-        length, batch, inputs = shape_of(x)
-        product = graph.MatMul.build(reshape(x, [length * batch, inputs]), self.x_weight).result
+        """The input's part of all gates, for all steps at once: [gates, directions, length * batch, hidden]."""
+        *others, length, batch, inputs = shape_of(x)
+        product = graph.MatMul.build(reshape(x, [*others, length * batch, inputs]), self.x_weight).result
         return product if self.x_bias is None else _add(product, self.x_bias)
 
     def recur(self, h: Any, gates: slice) -> Any:
-        """The state's part of some gates: [gates, batch, hidden]."""
+        """The state's part of some gates: [gates, directions, batch, hidden]."""
         start, end = gates.start, gates.stop
         product = graph.MatMul.build(h, _part(self.h_weight, 0, start, end)).result
         return product if self.h_bias is None else _add(product, _part(self.h_bias, 0, start, end))
 
     def recur_alone(self, h: Any, index: int) -> Any:
-        """The state's part of one gate: [batch, hidden]."""
+        """The state's part of one gate: [directions, batch, hidden]."""
         return self.gate(self.recur(h, slice(index, index + 1)), 0)
 
 
-def _rnn_cell(d: _Direction) -> Cell:
+def _rnn_cell(d: _Directions) -> Cell:
     return lambda x, state: [d.activate(0, _add(d.gate(x, 0), d.recur_alone(state[0], 0)))]
 
 
-def _gru_cell(d: _Direction) -> Cell:
+def _gru_cell(d: _Directions) -> Cell:
     before_reset = d.node.attribute("linear_before_reset", 0)
 
     def step(x: Any, state: list[Any]) -> list[Any]:
         (h,) = state
-        both = d.activate(0, _add(_part(x, 0, 0, 2), d.recur(h, slice(0, 2))))
+        products = d.recur(h, slice(0, 3 if before_reset else 2))
+        both = d.activate(0, _add(_part(x, 0, 0, 2), _part(products, 0, 0, 2)))
         z, r = (d.gate(both, i) for i in range(2))
-        inner = _mul(r, d.recur_alone(h, 2)) if before_reset else d.recur_alone(_mul(r, h), 2)
+        inner = _mul(r, d.gate(products, 2)) if before_reset else d.recur_alone(_mul(r, h), 2)
         candidate = d.activate(1, _add(d.gate(x, 2), inner))
         return [_add(_mul(_one_minus(z), candidate), _mul(z, h))]
 
     return step
 
 
-def _lstm_cell(d: _Direction) -> Cell:
+def _lstm_cell(d: _Directions) -> Cell:
     def step(x: Any, state: list[Any]) -> list[Any]:
         h, c = state
         every = _add(x, d.recur(h, slice(0, 4)))
@@ -160,7 +170,7 @@ def _lstm_cell(d: _Direction) -> Cell:
     return step
 
 
-_CELLS: dict[str, tuple[Callable[[_Direction], Cell], int, tuple[str, ...]]] = {
+_CELLS: dict[str, tuple[Callable[[_Directions], Cell], int, tuple[str, ...]]] = {
     "RNN": (_rnn_cell, 1, ("Tanh",)),
     "GRU": (_gru_cell, 3, ("Sigmoid", "Tanh")),
     "LSTM": (_lstm_cell, 4, ("Sigmoid", "Tanh", "Tanh")),
@@ -169,16 +179,18 @@ _CELLS: dict[str, tuple[Callable[[_Direction], Cell], int, tuple[str, ...]]] = {
 _DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
 
-def _states(node: Node, index: int, batch: int, hidden: int, like: Any) -> list[Any]:
-    """Initial state of a direction: given, or zero."""
-    found = []
+def _states(d: _Directions, batch: int, like: Any) -> list[Any]:
+    """Initial state of the directions: given, or zero."""
+    found, node = [], d.node
+    shape = [*d.together, batch, d.hidden]
     for operand in (5, 6) if node.op_type == "LSTM" else (5,):
-        if node.has(operand):
-            value = node.operand(operand)
-            axis = 1 if node.attribute("layout", 0) else 0
-            found.append(reshape(_part(value, axis, index, index + 1), [batch, hidden]))
-        else:
-            found.append(constant(np.zeros((batch, hidden)), like=like))
+        if not node.has(operand):
+            found.append(constant(np.zeros(shape), like=like))
+            continue
+        by_batch = bool(node.attribute("layout", 0))
+        value = d.own(operand, 1 if by_batch else 0)
+        turned = by_batch and d.together
+        found.append(graph.Transpose.build(value, permutation=[1, 0, 2]).result if turned else value)
     return found
 
 
@@ -196,46 +208,74 @@ def _functions(node: Node, directions: int) -> list[list[GateFunction]]:
     return found
 
 
-def _run(
-    node: Node, x: Any, index: int, backward: bool, functions: Sequence[GateFunction]
-) -> tuple[list[Any], list[Any]]:
-    """One direction: what it gives at every step, and its last state."""
-    cell, gates, _ = _CELLS[node.op_type]
+def _backward_too(x: Any) -> Any:
+    """[length, batch, inputs] -> the same, and from the last step to the first: [2, length, batch, inputs]."""
+    length, batch, inputs = shape_of(x)
+    limits, steps = [-1, batch, inputs], [-1, 1, 1]
+    backward = graph.Slice.build(x, starts=[length - 1, 0, 0], limits=limits, steps=steps).result
+    both = [reshape(own, [1, length, batch, inputs]) for own in (x, backward)]
+    return concat_tree(both, 0)
+
+
+def _runs(d: _Directions, backward: Sequence[bool], length: int, step: int, lengths: Any) -> Any:
+    """Where a sequence of the batch has not ended at this step of the directions: [directions, batch, 1]."""
+    times = [length - 1 - step if turned else step for turned in backward]
+    number = np.array(times).reshape([*[len(times)][: len(d.together)], 1])
+    times_like = constant(number if d.together else times[0], like=lengths)
+    return reshape(graph.Less.build(times_like, lengths).result, [*d.together, *shape_of(lengths), 1])
+
+
+def _run(d: _Directions, x: Any, backward: Sequence[bool]) -> tuple[list[list[Any]], list[list[Any]]]:
+    """What each of the directions gives at every step, and its last state, all [1, batch, hidden]."""
     length, batch, _ = shape_of(x)
-    direction = _Direction(node, index, gates, functions)
-    step = cell(direction)
-    projected = direction.project(x)
-    state = _states(node, index, batch, direction.hidden, x)
-    lengths = node.operand(4) if node.has(4) else None
-    results: list[Any] = [None] * length
-    for t in reversed(range(length)) if backward else range(length):
-        new = step(_part(projected, 1, t * batch, (t + 1) * batch), state)
-        results[t] = new[0]
+    step = _CELLS[d.node.op_type][0](d)
+    projected = d.project(_backward_too(x) if d.together else x)
+    state = _states(d, batch, x)
+    lengths = d.node.operand(4) if d.node.has(4) else None
+    results: list[list[Any]] = [[None] * length for _ in backward]
+    for number in range(length):
+        t = length - 1 - number if backward[0] else number
+        new = step(_part(projected, -2, t * batch, (t + 1) * batch), state)
+        given = new[0]
         if lengths is not None:  # behind the end of a sequence nothing is given and the state stays
-            runs = reshape(graph.Less.build(constant(t, like=lengths), lengths).result, [batch, 1])
-            results[t] = graph.Where.build(runs, new[0], constant(0, like=x)).result
+            runs = _runs(d, backward, length, number, lengths)
+            given = graph.Where.build(runs, new[0], constant(0, like=x)).result
             new = [graph.Where.build(runs, n, old).result for n, old in zip(new, state, strict=True)]
         state = new
-    return results, state
+        for k, own in enumerate(_apart(d, given)):
+            results[k][length - 1 - number if backward[k] else number] = own
+    return results, [list(own) for own in zip(*(_apart(d, value) for value in state), strict=True)]
+
+
+def _apart(d: _Directions, value: Any) -> list[Any]:
+    """What belongs to each direction: [1, batch, hidden]."""
+    if not d.together:
+        return [reshape(value, [1, *shape_of(value)])]
+    return [_part(value, 0, k, k + 1) for k in range(len(d.chosen))]
 
 
 def recurrent(node: Node) -> list[Any]:
-    """RNN, GRU, LSTM: the results of all steps, and the last states."""
+    """RNN, GRU, LSTM: the results of all steps, and the last states. Directions with the same functions take their
+    steps together: each waits for the one before, and the chip has room for both."""
     batch_first = node.attribute("layout", 0)
     x = node.operand(0)
     if batch_first:
         x = graph.Transpose.build(x, permutation=[1, 0, 2]).result
     length, batch, _ = shape_of(x)
-    hidden = shape_of(node.operand(2))[2]
-    kind = node.attribute("direction", "forward")
-    functions = _functions(node, len(_DIRECTIONS[kind]))
-    runs = [_run(node, x, index, backward, functions[index]) for index, backward in enumerate(_DIRECTIONS[kind])]
-    count = len(runs)
-    steps = [reshape(runs[k][0][t], [1, 1, batch, hidden]) for t in range(length) for k in range(count)]
-    y = reshape(concat_tree(steps, 0), [length, count, batch, hidden])
-    last = [
-        concat_tree([reshape(state[i], [1, batch, hidden]) for _, state in runs], 0) for i in range(len(runs[0][1]))
-    ]
+    kind = _DIRECTIONS[node.attribute("direction", "forward")]
+    functions = _functions(node, len(kind))
+    alike = all(own == functions[0] for own in functions)
+    groups = [list(range(len(kind)))] if alike else [[k] for k in range(len(kind))]
+    results: list[list[Any]] = []
+    states: list[list[Any]] = []
+    for chosen in groups:
+        d = _Directions(node, chosen, _CELLS[node.op_type][1], functions[chosen[0]])
+        given, state = _run(d, x, [kind[k] for k in chosen])
+        results += given
+        states += state
+    steps = [reshape(own[t], [1, 1, batch, d.hidden]) for t in range(length) for own in results]
+    y = reshape(concat_tree(steps, 0), [length, len(kind), batch, d.hidden])
+    last = [concat_tree(list(own), 0) for own in zip(*states, strict=True)]
     if batch_first:
         y = graph.Transpose.build(y, permutation=[2, 0, 1, 3]).result
         last = [graph.Transpose.build(value, permutation=[1, 0, 2]).result for value in last]

@@ -1,9 +1,10 @@
 """Addresses within one memory: buffers that live at the same time get disjoint ranges.
 
 Reuse of an address orders operations that are otherwise independent, so it should come late. First attempt: in order of
-first use, each buffer behind the one placed before it (round robin). If that fragments too much, large buffers are
-placed first, and the others round robin between them; the fewer are placed first, the later is reuse. Last: all,
-largest first, each at the lowest address that is free during its life, and again with what found none before the rest.
+first use, each buffer behind the one placed before it (round robin). If that fragments too much, those that found no
+room are placed first, then large ones, and the others round robin between them; the fewer are placed first, the later
+is reuse. Last: all, largest first, each at the lowest address that is free during its life, and again with what found
+none before the rest.
 """
 
 from bisect import insort
@@ -15,6 +16,8 @@ Placed = dict[Life, int]
 _PERIODS = 512
 _ANEW = 16
 """How often all are placed anew, with what found no room before at the front."""
+_AROUND = 32
+"""How many buffers that find no room are placed before the others, one after the other."""
 _LARGE = (4, 8, 16, 32)
 """Parts of a memory from which on a buffer counts as large, as they are tried."""
 
@@ -24,15 +27,30 @@ def pack(lives: list[Life], capacity: int) -> Placed | None:
     base keep it."""
     fixed = {life: life.buffer.base for life in lives if life.buffer.base is not None}
     free = [life for life in lives if life.buffer.base is None]
-    placed = _round_robin(fixed, free, capacity)
+    placed = _around_what_finds_no_room(fixed, free, capacity)
     for part in _LARGE if placed is None else ():
         large = [life for life in free if life.buffer.size * part > capacity]
         standing = _largest_first(fixed, large, capacity)
         if standing is not None and large:
-            placed = _round_robin(standing, [life for life in free if life not in standing], capacity)
+            placed, _ = _round_robin(standing, [life for life in free if life not in standing], capacity)
         if placed is not None:
             return placed
     return placed or _largest_first(fixed, free, capacity)
+
+
+def _around_what_finds_no_room(fixed: Placed, free: list[Life], capacity: int) -> Placed | None:
+    """Round robin; a buffer that finds no room is placed before the others, and those anew around it. So a short time
+    in which memory is full decides nothing for the rest of a program."""
+    first: list[Life] = []
+    for _ in range(_AROUND):
+        standing, left = _in_order(fixed, first, capacity)
+        if left:
+            return None
+        placed, without_room = _round_robin(standing, [life for life in free if life not in standing], capacity)
+        if without_room is None:
+            return placed
+        first.append(without_room)
+    return None
 
 
 def _aligned(address: int, alignment: int) -> int:
@@ -51,9 +69,9 @@ def _gap(blocked: list[tuple[int, int]], size: int, alignment: int, start: int, 
     return at if at + size <= end else None
 
 
-def _round_robin(fixed: Placed, free: list[Life], capacity: int) -> Placed | None:
+def _round_robin(fixed: Placed, free: list[Life], capacity: int) -> tuple[Placed | None, Life | None]:
     """Long-lived buffers (pinned) at the bottom, then the others in order of first use, behind one another and around
-    those that are `fixed`."""
+    those that are `fixed`; or the first that finds no room."""
     placed = dict(fixed)
     standing = list(placed)
     pointer = 0
@@ -69,14 +87,14 @@ def _round_robin(fixed: Placed, free: list[Life], capacity: int) -> Placed | Non
         if at is None:
             at = _gap(blocked, buffer.size, buffer.alignment, 0, capacity)
         if at is None:
-            return None
+            return None, life
         placed[life] = at
         if buffer.pinned:
             standing.append(life)
         else:
             pointer = at + buffer.size
             insort(active, (life.last, id(life), life), key=lambda entry: entry[:2])
-    return placed
+    return placed, None
 
 
 def _expired(active: list[tuple[int, int, Life]], life: Life) -> bool:

@@ -19,6 +19,8 @@ from mnc.mncore_backend.layout import equivalent
 from mnc.mncore_backend.movement.ahead import Request, plan_ahead
 from mnc.mncore_backend.movement.reduce_scatter import may_go_at_once
 
+_ARRANGEMENT = ("index_map", "padding", "onto", "fills_padding")
+
 
 @dataclass(frozen=True)
 class PlanMovements(Pass):
@@ -48,7 +50,7 @@ def _requests(function: Any) -> Iterator[Request]:
         if op.name not in ("mncore.relayout", "mncore.gather") and not _ends_in_relayout(op):
             continue
         layouts = [placement_of(value.type).layout for value in op.operands]
-        given = {name: op.attributes[name] for name in ("index_map", "padding", "onto") if name in op.attributes}
+        given = {name: op.attributes[name] for name in _ARRANGEMENT if name in op.attributes}
         key = (*layouts, *given.items())
         if key not in found:
             found.add(key)
@@ -66,4 +68,4 @@ def _request(layouts: list[Any], given: dict[str, Any], keep: bool) -> Request:
     if "index_map" not in given:
         return Request(layouts[0], layouts[1], keep=keep)
     padding = None if "onto" in given else ir.IntegerAttr(given["padding"]).value & 0xFFFFFFFF
-    return Request(layouts[0], layouts[1], to_numpy(given["index_map"]), padding, keep)
+    return Request(layouts[0], layouts[1], to_numpy(given["index_map"]), padding, keep, "fills_padding" in given)

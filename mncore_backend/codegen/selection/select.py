@@ -286,7 +286,8 @@ class _Selector:
         if "onto" in op.attributes:
             self._add_tables(plan_gather(self.builder, *self._ends(op), index_map, padding=None))
             return
-        self._add_tables(plan_gather(self.builder, *self._ends(op), index_map, padding=padding & 0xFFFFFFFF))
+        own = {"padding": padding & 0xFFFFFFFF, "fills": "fills_padding" in op.attributes}
+        self._add_tables(plan_gather(self.builder, *self._ends(op), index_map, **own))
         emit_fill_unused(self.builder, self.buffers[op.operands[1]], self.layout(op.operands[1]), padding)
 
     def reduce(self, op: Any) -> None:

@@ -50,8 +50,8 @@ class Movement:
         tiles = tile(self.windows, self.extents, self.digits, self.source.shape)
         places = source_layout(self.windows, self.digits, self.source.shape)
         if places is None or same_places(places, self.source):
-            return [Request(self.source, tiles.layout, tiles.index_map, 0)]
-        return [Request(self.source, places), Request(places, tiles.layout, tiles.index_map, 0)]
+            return [Request(self.source, tiles.layout, tiles.index_map, 0, fills=True)]
+        return [Request(self.source, places), Request(places, tiles.layout, tiles.index_map, 0, fills=True)]
 
     @cached_property
     def rough(self) -> Resources:

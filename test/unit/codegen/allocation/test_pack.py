@@ -1,5 +1,7 @@
 """Addresses within a memory: nothing overlaps, and reuse comes late even where a large buffer has to fit between."""
 
+from random import Random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,3 +59,18 @@ def test_what_found_no_room_goes_to_the_front() -> None:
     assert peak(lives)[0] == 9
     assert pack(lives, 9) is not None
     assert pack(lives, 8) is None
+
+
+def test_a_short_time_without_room_decides_nothing_for_the_rest() -> None:
+    """Small buffers fill nearly all for a moment, and what follows them finds gaps that are too small; before and
+    behind it, the others go on to take turns."""
+    random = Random(325)
+    many = random.randint(34, 40)
+    full = [life(random.choice([24, 30]), 20, random.choice([23, 27])) for _ in range(many)]
+    full += [life(random.choice([24, 30]), 24, 27) for _ in range(random.randint(5, 25))]
+    early = [life(8, 2 * i, 2 * i + 3) for i in range(8)]
+    late = [life(8, 30 + 2 * i, 33 + 2 * i) for i in range(20)]
+    placed = pack([*early, *full, *late], CAPACITY)
+    assert placed is not None
+    for own in (early, late):
+        assert all(placed[a] != placed[b] for a, b in zip(own, own[2:], strict=False))
