@@ -219,10 +219,9 @@ def _backward_too(x: Any) -> Any:
 
 def _runs(d: _Directions, backward: Sequence[bool], length: int, step: int, lengths: Any) -> Any:
     """Where a sequence of the batch has not ended at this step of the directions: [directions, batch, 1]."""
-    times = [length - 1 - step if turned else step for turned in backward]
-    number = np.array(times).reshape([*[len(times)][: len(d.together)], 1])
-    times_like = constant(number if d.together else times[0], like=lengths)
-    return reshape(graph.Less.build(times_like, lengths).result, [*d.together, *shape_of(lengths), 1])
+    times = np.array([length - 1 - step if turned else step for turned in backward])
+    numbers = constant(times[:, None] if d.together else times, like=lengths)
+    return reshape(graph.Less.build(numbers, lengths).result, [*d.together, *shape_of(lengths), 1])
 
 
 def _run(d: _Directions, x: Any, backward: Sequence[bool]) -> tuple[list[list[Any]], list[list[Any]]]:

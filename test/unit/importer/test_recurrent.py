@@ -126,6 +126,20 @@ def test_results_are_those_of_the_reference(
         np.testing.assert_allclose(value, want, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize(("second", "together"), [("Sigmoid", True), ("Softsign", False)])
+def test_directions_with_the_same_functions_run_together(second: str, together: bool) -> None:
+    """One product for the input of all steps, and one for the state at every step: of both directions, or of each."""
+    activations = ["Sigmoid", "Tanh", second, "Tanh"]
+    model = _model("GRU", _weights(2, 3), 2, direction="bidirectional", linear_before_reset=1, activations=activations)
+    module = import_model(model, make_context(["graph"]))
+    assert str(module).count('"graph.matmul"') == (LENGTH + 1) * (1 if together else 2)
+    x = np.random.default_rng(0).standard_normal((LENGTH, BATCH, INPUT)).astype(np.float32)
+    feeds = {"x": x, "lengths": np.array([4, 5, 2], np.int32)}
+    wanted: Any = evaluator(model).run(None, feeds)
+    for value, want in zip(evaluate(module, feeds), wanted, strict=True):
+        np.testing.assert_allclose(value, want, rtol=1e-5, atol=1e-6)
+
+
 def test_a_hard_sigmoid_has_the_numbers_that_the_node_gives() -> None:
     model = _model("RNN", _weights(1, 1), 1, activations=["HardSigmoid"], activation_beta=[0.25])
     x = np.random.default_rng(0).standard_normal((LENGTH, BATCH, INPUT)).astype(np.float32)
