@@ -143,11 +143,13 @@ def single_move(
 
 
 def _static_padding(need: Need, blank: NDArray[np.bool_], longs: list[int]) -> list[int] | None:
-    """Target words that take the padding, if none of them takes an element in another PE."""
+    """Target words that take the padding, if none of them takes an element in another PE. The other word of a long word
+    takes it too if no element comes there: long words are read as a whole."""
     words = [2 * a + j for a in longs for j in range(2)]
     padded, wanted = (np.any(own[..., words].reshape(-1, len(words)), axis=0) for own in (blank, need.wanted))
     if (padded & wanted).any():
         return None
+    padded = padded.reshape(-1, 2).any(axis=1).repeat(2) & ~wanted
     return [w for w, p in zip(words, padded, strict=True) if p]
 
 
