@@ -19,6 +19,8 @@ from mnc.mncore_backend.program import Builder, MachineOp, Program
 from .chips import ready
 
 PADDING = 0xFF800000
+UNTOUCHED = 0xDEADBEEF
+"""What the target holds before: of long words in use no half is left, since whoever reads one reads both."""
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)  # whole-chip examples take too long to shrink
 
 
@@ -38,6 +40,7 @@ def check_gather(
     chip = ready(program, emulated)
     data = np.arange(source_layout.size, dtype=np.uint32) * np.uint32(2654435761) + np.uint32(1)
     chip.poke(source, pack(data, source_layout, padding=0xBAD))
+    chip.poke(target, np.full((4096, 2 * target.size), UNTOUCHED, np.uint32).reshape(chip.peek(target).shape))
     for image, array in plan.tables:
         chip.write_dram(image.buffer, image.pack(array))
     chip.run(program)
@@ -47,6 +50,7 @@ def check_gather(
     used = np.repeat(is_element.reshape(4096, -1, 2).any(axis=(0, 2)), 2)
     is_right = chip.peek(target) == pack(expected, target_layout, padding=PADDING)
     assert (is_right | ~(used if fills else is_element)).all()
+    assert (chip.peek(target) != UNTOUCHED)[..., used].all()
     return program
 
 
@@ -128,6 +132,12 @@ def test_a_limit_ends_what_is_dearer_and_changes_nothing_else(data: st.DataObjec
     assert [op.opcode for op in planned(steps)] == [op.opcode for op in free]
     with pytest.raises(TooMany):
         planned(len(free) // 2)
+
+
+def test_the_first_part_of_a_join_leaves_no_half_of_a_long_word() -> None:
+    source = parse("((4_PE:1, 2_W:1), ())", (1, 1))
+    target = parse("((4_PE:1, 2_W:1), (4:1,))", (1, 4))
+    check_gather(source, target, np.array([0, -1, -1, -1]), emulated=True, fills=False)
 
 
 def test_a_slice_beside_padding_is_a_copy() -> None:
