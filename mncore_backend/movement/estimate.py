@@ -175,15 +175,15 @@ def count(operations: list[MachineOp]) -> Cost:
     return Cost(steps, cycles, mvs, longs, max(busy.values(), default=0), *waits, l2bm, l1bm)
 
 
-def with_what_waits(operations: list[MachineOp], source: Buffer) -> tuple[list[MachineOp], list[MachineOp]]:
-    """Operations, and those of them that wait for what a buffer holds."""
+def waiting_for(operations: Sequence[MachineOp], source: Buffer) -> list[MachineOp]:
+    """The operations that wait for what a buffer holds."""
     reached: set[_Holder] = {source}
     waiting = []
     for op in operations:
         if any(holder in reached for holder in _holders(op.sources)):
             waiting.append(op)
             reached.update(_holders(op.destinations))
-    return operations, waiting
+    return waiting
 
 
 def _pass_on(passed: dict[_Holder, tuple[int, int]], op: MachineOp, data: int | None) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.layout import Axis, Layout, addresses_in_use
 from mnc.mncore_backend.movement.compose import NoWay
 from mnc.mncore_backend.movement.crossing import narrowed
-from mnc.mncore_backend.movement.estimate import TooMany, UpTo, count, most_steps, move_steps, with_what_waits
+from mnc.mncore_backend.movement.estimate import TooMany, UpTo, count, most_steps, move_steps, waiting_for
 from mnc.mncore_backend.movement.feasible import may_copy, may_hop, may_transpose
 from mnc.mncore_backend.movement.hop import hop
 from mnc.mncore_backend.movement.hop_slices import Emit
@@ -103,11 +103,11 @@ def _plan(
 def _picked_in_less(builder: Builder, steps: int, source: Buffer, ends: _Ends) -> Plan | None:
     """A pick that takes fewer steps; of what waits for nothing, like the arrival of tables, half of them count, and no
     latencies."""
-    most = UpTo(steps / UNHURRIED + chip().mv_latency_steps)
-    trial = Builder(Program(operations=most), builder.location, builder.keep)
+    most = min(most_steps(builder), steps / UNHURRIED + chip().mv_latency_steps)
+    trial = Builder(Program(operations=UpTo(most)), builder.location, builder.keep)
     with suppress(TooMany):
-        plan = _collect_and_pick(trial, *ends, limit=most_steps(trial))
-        cost, waiting = map(count, with_what_waits(trial.program.operations, source))
+        plan = _collect_and_pick(trial, *ends, limit=most)
+        cost, waiting = count(trial.program.operations), count(waiting_for(trial.program.operations, source))
         rest = cost.steps + cost.transfer_steps - waiting.steps - waiting.transfer_steps
         if waiting.total_steps + UNHURRIED * rest < steps:
             builder.adopt(trial)

@@ -217,9 +217,9 @@ def _backward_too(x: Any) -> Any:
     return concat_tree(both, 0)
 
 
-def _runs(d: _Directions, backward: Sequence[bool], length: int, step: int, lengths: Any) -> Any:
-    """Where a sequence of the batch has not ended at this step of the directions: [directions, batch, 1]."""
-    times = np.array([length - 1 - step if turned else step for turned in backward])
+def _runs(d: _Directions, places: Sequence[int], lengths: Any) -> Any:
+    """Where a sequence of the batch has not ended at the place of each direction: [directions, batch, 1]."""
+    times = np.array(places)
     numbers = constant(times[:, None] if d.together else times, like=lengths)
     return reshape(graph.Less.build(numbers, lengths).result, [*d.together, *shape_of(lengths), 1])
 
@@ -233,16 +233,17 @@ def _run(d: _Directions, x: Any, backward: Sequence[bool]) -> tuple[list[list[An
     lengths = d.node.operand(4) if d.node.has(4) else None
     results: list[list[Any]] = [[None] * length for _ in backward]
     for number in range(length):
-        t = length - 1 - number if backward[0] else number
+        places = [length - 1 - number if turned else number for turned in backward]
+        t = places[0]  # of a second direction the input has been turned
         new = step(_part(projected, -2, t * batch, (t + 1) * batch), state)
         given = new[0]
         if lengths is not None:  # behind the end of a sequence nothing is given and the state stays
-            runs = _runs(d, backward, length, number, lengths)
+            runs = _runs(d, places, lengths)
             given = graph.Where.build(runs, new[0], constant(0, like=x)).result
             new = [graph.Where.build(runs, n, old).result for n, old in zip(new, state, strict=True)]
         state = new
-        for k, own in enumerate(_apart(d, given)):
-            results[k][length - 1 - number if backward[k] else number] = own
+        for own, place, value in zip(results, places, _apart(d, given), strict=True):
+            own[place] = value
     return results, [list(own) for own in zip(*(_apart(d, value) for value in state), strict=True)]
 
 
