@@ -8,6 +8,7 @@ PASSES: dict[str, str] = {
     "load-again": "mnc.mncore_backend.codegen.load_again:LoadAgain",
     "name-transfers": "mnc.mncore_backend.codegen.name_transfers:NameTransfers",
     "order-operations": "mnc.mncore_backend.codegen.order_operations:OrderOperations",
+    "pack-weights": "mnc.mncore_backend.codegen.selection.pack_weights:PackWeights",
     "plan-movements": "mnc.mncore_backend.codegen.selection.plan_movements:PlanMovements",
     "schedule": "mnc.mncore_backend.codegen.schedule:Schedule",
     "select-instructions": "mnc.mncore_backend.codegen.selection.select:SelectInstructions",

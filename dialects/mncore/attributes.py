@@ -104,6 +104,13 @@ def placement_of(type_: Any) -> Placement:
     attribute = type_.memory_space if isinstance(type_, ir.MemRefType) else None
     if not isinstance(attribute, Placed):
         raise ValueError(f"needs a buffer with a #mncore.placed memory space, found {type_}")
+    return placement_in(attribute)
+
+
+def placement_in(attribute: Any) -> Placement:
+    """A ``#mncore.placed`` as plain data; raises ValueError for anything else."""
+    if not isinstance(attribute, Placed):
+        raise ValueError(f"needs a #mncore.placed, found {attribute}")
     texts = [ir.StringAttr(part).value for part in (attribute.space, attribute.tensor_shape, attribute.layout)]
     return _parse_placement(*texts)
 

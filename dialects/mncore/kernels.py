@@ -6,13 +6,13 @@ Element-wise work and reductions inside a PE stay affine loops until instruction
 from typing import Any, Optional
 
 from mnc.core.bindings import ext, ir
-from mnc.dialects.mncore.attributes import check_placed_buffer
+from mnc.dialects.mncore.attributes import check_placed_buffer, placement_in
 from mnc.dialects.mncore.base import Mncore, verifier
 from mnc.mncore_backend.layout import Axis
+from mnc.mncore_backend.target import PRECISIONS
 
 HARDWARE_AXES = ("L2B", "L1B", "MAB", "PE", "W")
 REDUCTION_KINDS = ("sum", "max", "min")
-PRECISIONS = ("single", "pseudo-single")
 
 
 def _strings(op: Any, name: str) -> list[str]:
@@ -53,6 +53,9 @@ def _check_fill(op: Any) -> None:
 
 def _check_matmul(op: Any) -> None:
     layouts = [check_placed_buffer(value).layout for value in op.operation.operands][:3]
+    if "packed" in op.operation.attributes:
+        _check_packed(op)
+        layouts[1] = placement_in(op.operation.attributes["packed"]).layout
     dims = [_strings(op, name) for name in ("x_dims", "w_dims", "y_dims")]
     if "x_steps" in op.operation.attributes:  # windows: the dimensions of x are not those of the product
         layouts, dims = layouts[1:], dims[1:]
@@ -70,6 +73,14 @@ def _check_matmul(op: Any) -> None:
                 raise ValueError(f"dimension {name} is {sizes[name]} in one operand and {extent} in another")
 
 
+def _check_packed(op: Any) -> None:
+    element = op.operation.operands[1].type.element_type
+    if ir.StringAttr(op.operation.attributes["precision"]).value != "half":
+        raise ValueError("a packed matrix is one of halves, and the precision is another")
+    if not isinstance(element, ir.IntegerType):
+        raise ValueError(f"a packed matrix has words of two halves, 32-bit integers, not {element}")
+
+
 class Matmul(Mncore.Operation, name="matmul"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
     """y[..] = init[..] + sum over k of x[..] * w[..], each MAB over its share.
 
@@ -83,6 +94,9 @@ class Matmul(Mncore.Operation, name="matmul"):  # pyright: ignore[reportGeneralT
     With ``part`` the operand that ``part_of`` names ("x" or "w") is a part of a larger one: per dimension the numbers
     of some of its address digits, each with the first value and their count. The others are used in that range only.
     An ``init`` must be y itself: the product is added to what is there.
+
+    With ``packed`` w has halves in block float, as matrix banks take them, two to a word (see `pack-weights`); the
+    attribute says how singles would be placed, which ``w_dims`` and ``part`` are about.
     """
 
     x: ext.Operand[ir.MemRefType]

@@ -8,6 +8,8 @@ from mnc.dialects.mncore.base import Mncore, verifier
 from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.target import chip
 
+HALF_BLOCKS = "half-blocks"
+"""What the host makes of singles before it puts them into DRAM, see `kernels/matmul/packing.py`."""
 _SUMMED = (Axis.L2B, Axis.L1B, Axis.MAB)
 
 
@@ -26,7 +28,12 @@ def _check_same_element(a: Any, b: Any) -> None:
 def _check_constant(op: Any) -> None:
     memory = op.operation.results[0]
     check_dram(memory, tuple(memory.type.shape))
-    if ir.ShapedType(op.operation.attributes["value"].type).shape != memory.type.shape:
+    wanted = list(memory.type.shape)
+    if "encoding" in op.operation.attributes:
+        if ir.StringAttr(op.operation.attributes["encoding"]).value != HALF_BLOCKS:
+            raise ValueError(f'the only encoding is "{HALF_BLOCKS}"')
+        wanted[-1] *= 2
+    if list(ir.ShapedType(op.operation.attributes["value"].type).shape) != wanted:
         raise ValueError(f"value has type {op.operation.attributes['value'].type}, the buffer is {memory.type}")
 
 
@@ -99,7 +106,10 @@ def _check_gather(op: Any) -> None:
 
 
 class Constant(Mncore.Operation, name="constant"):  # pyright: ignore[reportGeneralTypeIssues, reportCallIssue]
-    """A tensor that the host puts into DRAM once: weights. ``onnx.name`` names the initializer."""
+    """A tensor that the host puts into DRAM once: weights. ``onnx.name`` names the initializer.
+
+    With ``encoding = "half-blocks"`` the value has singles, and the host makes halves of them, two to a word: 16
+    neighbours have one exponent."""
 
     memory: ext.Result[ir.MemRefType]
     value: Any

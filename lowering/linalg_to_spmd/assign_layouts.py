@@ -45,7 +45,7 @@ from mnc.mncore_backend.placement.solve.state import Placed, State
 from mnc.mncore_backend.placement.trace.trace import Traces, in_order
 from mnc.mncore_backend.placement.trace.trace_json import trace_json
 from mnc.mncore_backend.program import LOCAL_MEMORY
-from mnc.mncore_backend.target import chip
+from mnc.mncore_backend.target import Precision, chip
 
 REMEMBERED = 4
 """Problems whose solutions are known until others come: a program is compiled with several solutions of each."""
@@ -86,7 +86,7 @@ class AssignLayouts(Pass):
     """
 
     name = "assign-layouts"
-    precision: Literal["single", "pseudo-single"] = "pseudo-single"
+    precision: Precision = "pseudo-single"
     resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
     whole: int = 0
     prefer: tuple[Preference, ...] = ()

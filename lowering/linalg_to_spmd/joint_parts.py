@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mnc.core.bindings import ir
 from mnc.lowering.linalg_to_spmd.factors import iteration_access
-from mnc.lowering.linalg_to_spmd.layout_attributes import IS_PART
+from mnc.lowering.linalg_to_spmd.layout_attributes import IS_PART, precision_of
 from mnc.lowering.linalg_to_spmd.placed import Dram, Local, Values
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input, shape_of, splat_value
 from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES, is_part_of_dram
@@ -133,7 +133,8 @@ def joint_parts(
     if left is None or right is None:
         return None
     dims = [d for d, is_parallel in enumerate(generic.parallel) if not is_parallel]
-    cut = joint_cut(Factor(left.layout, left.access), Factor(right.layout, right.access), result, dims)
+    precision = precision_of(generic.op.operation, "pseudo-single")
+    cut = joint_cut(Factor(left.layout, left.access), Factor(right.layout, right.access), result, dims, precision)
     return None if cut is None else JointParts(values, generic, digits, (left, right), cut)
 
 

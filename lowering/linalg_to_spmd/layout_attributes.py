@@ -1,8 +1,9 @@
 """The attributes in which decisions about layouts stand on operations, and on a module what was preferred."""
 
-from typing import Any
+from typing import Any, cast
 
 from mnc.core.bindings import ir
+from mnc.mncore_backend.target import Precision
 
 OPERANDS, RESULT, PRECISION = "mncore.operands", "mncore.result", "mncore.precision"
 PARTIAL = "mncore.partial"
@@ -28,3 +29,9 @@ def preferences_of(module: Any) -> tuple[str, ...]:
     """What was preferred in a module, as far as it was noted."""
     attributes = module.operation.attributes
     return tuple(ir.StringAttr(name).value for name in attributes[PREFERENCES]) if PREFERENCES in attributes else ()
+
+
+def precision_of(op: Any, default: Precision) -> Precision:
+    """Of a contraction: what the model or a pass chose for it, or the default."""
+    given = op.attributes.get(PRECISION)
+    return default if given is None else cast(Precision, ir.StringAttr(given).value)

@@ -141,5 +141,5 @@ def _steps(op: Any) -> float:
         return 0.0
     points = prod(extents_of(op, maps_of(op), list(op.operands), maps_of(op)[0].n_dims))
     if _is_contraction(op):
-        return points / (chip().peak_multiply_adds("g") * CYCLES_PER_STEP)
+        return points / (chip().peak_multiply_adds() * CYCLES_PER_STEP)
     return points * body_work(op) / _computed_per_step()

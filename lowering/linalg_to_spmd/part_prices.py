@@ -77,7 +77,7 @@ class PartPrices:
 
 def _resources(problem: Contraction, plan: ContractionPlan, counts: dict[str, int]) -> Resources:
     kernel = kernel_resources(counts, problem.precision)
-    peak = prod(problem.extents) / (chip().peak_multiply_adds("g") * CYCLES_PER_STEP)
+    peak = prod(problem.extents) / (chip().peak_multiply_adds(problem.precision) * CYCLES_PER_STEP)
     held = [layout for o, layout in ((problem.left, plan.left), (problem.right, plan.right)) if not o.in_parts]
     missing = TOO_LARGE * sum(max(0, layout.local_size - half_memory()) for layout in (*held, plan.result))
     busy = Resources(mau=max(0.0, kernel.mau - peak), alu=kernel.alu, latency=missing)

@@ -12,7 +12,7 @@ from mnc.lowering.linalg_to_spmd.drop_empty import touches_empty
 from mnc.lowering.linalg_to_spmd.factors import contracted_elsewhere, factor_of, iteration_access, operand_shape
 from mnc.lowering.linalg_to_spmd.homes import Homes, untransposed
 from mnc.lowering.linalg_to_spmd.joint_parts import comes_alone
-from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, PRECISION, RESULT
+from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, RESULT, precision_of
 from mnc.lowering.linalg_to_spmd.reading import (
     Generic,
     body_work,
@@ -49,6 +49,7 @@ from mnc.mncore_backend.placement.problem import (
     Transposition,
     Use,
 )
+from mnc.mncore_backend.target import Precision
 
 MOVED_ONLY = ("arith.constant", "tensor.empty", "linalg.fill")
 
@@ -57,8 +58,9 @@ class Poser:
     """Reads the operations of a function one by one. `operations` holds, per operation of the problem, where it is in
     the IR."""
 
-    def __init__(self, precision: str, homes: Homes) -> None:
-        self.precision, self.homes = precision, homes
+    def __init__(self, precision: Precision, homes: Homes) -> None:
+        self.precision: Precision = precision
+        self.homes = homes
         self.strides = StridesAfter()
         self.operations: list[Any] = []
 
@@ -166,13 +168,12 @@ class Poser:
             )
             for i, operand in enumerate(generic.inputs)
         )
-        given = op.attributes.get(PRECISION)
         contraction = Contraction(
             generic.extents,
             own_left,
             own_right,
             generic.result,
-            precision=self.precision if given is None else ir.StringAttr(given).value,
+            precision=precision_of(op, self.precision),
             blocks=contracted_elsewhere(generic),
             strides=strides_of_result(generic, self.strides.of(op.results[0])),
         )

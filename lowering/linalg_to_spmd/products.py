@@ -8,7 +8,7 @@ from mnc.core.bindings import ir
 from mnc.dialects.mncore import Matmul
 from mnc.lowering.linalg_to_spmd.factors import iteration_access
 from mnc.lowering.linalg_to_spmd.joint_parts import JointParts
-from mnc.lowering.linalg_to_spmd.layout_attributes import MATRIX, PRECISION
+from mnc.lowering.linalg_to_spmd.layout_attributes import MATRIX, PRECISION, precision_of
 from mnc.lowering.linalg_to_spmd.placed import Dram, Local, Splat, Values
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input
 from mnc.lowering.linalg_to_spmd.streaming import (
@@ -126,7 +126,8 @@ def emit_products(
     whole = values.states.pop(constant)
     assert isinstance(whole, Dram)
     lanes = lane_dimension(layouts[number], accesses[number], target.layout, generic.result)
-    cuts = in_parts(layouts[number], accesses[number], generic.parallel, longs, lanes)
+    precision = precision_of(generic.op.operation, "pseudo-single")
+    cuts = in_parts(layouts[number], accesses[number], generic.parallel, longs, lanes, precision)
     for count, (layout, part, adds) in enumerate(cuts):
         memory = part_constant(constant.owner, layouts[number], part, whole.buffer.type, count)
         local = values.load(memory, layout)

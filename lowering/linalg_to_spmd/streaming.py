@@ -19,7 +19,9 @@ from mnc.dialects.mncore import Constant
 from mnc.lowering.linalg_to_spmd.reading import splat_value
 from mnc.mncore_backend.layout import Axis, Digit, Layout
 from mnc.mncore_backend.placement.candidates import Access, Digits, project
+from mnc.mncore_backend.placement.candidates.halves import whole_matrices
 from mnc.mncore_backend.placement.candidates.space import LANES
+from mnc.mncore_backend.target import Precision
 
 PARTS = "mncore.parts"
 """On a contraction: number of the factor that comes in parts, and the long words per PE that a part may take."""
@@ -66,18 +68,20 @@ def _address_digits(digits: Digits) -> list[int]:
     return [i for i, d in enumerate(digits) if d.axis is Axis.ADDRESS and d.size > 1]
 
 
-def parts_of(layout: Layout, dims: Sequence[int], longs: int, lanes: int | None = None) -> list[tuple[Range, ...]]:
+def parts_of(
+    layout: Layout, dims: Sequence[int], longs: int, lanes: int | None = None, precision: Precision = "pseudo-single"
+) -> list[tuple[Range, ...]]:
     """Cut a tensor into parts of about `longs` long words per PE, or as near to that as digits allow.
 
     `dims` are the dimensions that may be cut, the first preferred. The last address digit of dimension `lanes` stays
-    whole: the columns of a matrix.
+    whole: the columns of a matrix. Blocks of one matrix of halves stay together.
     """
     wanted, cuts = round(layout.local_size / longs), []
     for dim in dims:
         places = _address_digits(layout.dims[dim])
         for digit, place in enumerate(places[:-1] if dim == lanes else places):
             size = layout.dims[dim][place].size
-            each = ceil(size / max(1, min(size, wanted)))
+            each = whole_matrices(ceil(size / max(1, min(size, wanted))), precision)
             if each < size:
                 cuts.append([Range(dim, digit, i, min(each, size - i)) for i in range(0, size, each)])
                 wanted = round(wanted / len(cuts[-1]))
@@ -146,12 +150,17 @@ def ranges_attribute(part: Sequence[Range], names: Sequence[str]) -> Any:
 
 
 def in_parts(
-    layout: Layout, access: Sequence[int | None], parallel: Sequence[bool], longs: int, lanes: int | None
+    layout: Layout,
+    access: Sequence[int | None],
+    parallel: Sequence[bool],
+    longs: int,
+    lanes: int | None,
+    precision: Precision,
 ) -> Iterator[tuple[Layout, tuple[Range, ...], bool]]:
     """Parts of a factor that is indexed by `access`, with their layouts, and whether a part adds to what an earlier one
     has left. Contracted dimensions are cut first: that costs nothing, as sums stay where they are."""
     contracted = [i for i, d in enumerate(access) if d is not None and not parallel[d]]
     others = [i for i, d in enumerate(access) if d is not None and parallel[d]]
-    for part in parts_of(layout, [*contracted, *others], longs, lanes):
+    for part in parts_of(layout, [*contracted, *others], longs, lanes, precision):
         adds = any(item.start > 0 for item in part if item.dim in contracted)
         yield contracted_first(part_layout(layout, part), access, parallel), part, adds

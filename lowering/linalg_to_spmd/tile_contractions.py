@@ -23,7 +23,7 @@ from mnc.dialects.mncore.attributes import layout_attribute
 from mnc.lowering.linalg_to_spmd.factors import factor_of
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.joint_parts import comes_alone
-from mnc.lowering.linalg_to_spmd.layout_attributes import IS_PART, MATRIX, OPERANDS, PRECISION, RESULT
+from mnc.lowering.linalg_to_spmd.layout_attributes import IS_PART, MATRIX, OPERANDS, PRECISION, RESULT, precision_of
 from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic, splat_value
 from mnc.lowering.linalg_to_spmd.slices import Ranges, joined, slice_of
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
@@ -36,6 +36,7 @@ from mnc.mncore_backend.placement.candidates import (
     tile_ranges,
 )
 from mnc.mncore_backend.placement.candidates.problem import half_memory
+from mnc.mncore_backend.target import Precision
 
 LEAST = 1 << 22
 """Multiply-adds of a product below which tiles would cost more in latencies than they hide."""
@@ -46,7 +47,7 @@ class TileContractions(Pass):
     """Cut contractions of which both factors are in DRAM into tiles, where they do not fit or where that is cheaper."""
 
     name = "tile-contractions"
-    precision: Literal["single", "pseudo-single"] = "pseudo-single"
+    precision: Precision = "pseudo-single"
     resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
 
     def run(self, module: Any) -> None:
@@ -66,9 +67,8 @@ class TileContractions(Pass):
             return
         if tiled_operands(generic) or any(i.access is None or not _is_free(i.value, homes) for i in generic.inputs):
             return
-        given = op.operation.attributes.get(PRECISION)
-        precision = self.precision if given is None else ir.StringAttr(given).value
         left, right = (replace(factor_of(i, None), alone=comes_alone(i, None)) for i in generic.inputs)
+        precision = precision_of(op.operation, self.precision)
         problem = Contraction(generic.extents, left, right, generic.result, precision=precision)
         leaves = all(use.owner.name == "func.return" for use in op.operation.results[0].uses)
         tile = _chosen(problem, leaves=leaves)

@@ -8,9 +8,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from mnc.core.bindings import func, ir
+from mnc.dialects.mncore.movement import HALF_BLOCKS
 from mnc.dialects.mncore.trips import SLICE, TRIPS, keep_trips, read_slice, slice_attribute
 from mnc.mncore_backend.codegen.program_ir import create, integer_of, read_buffer, string_of
 from mnc.mncore_backend.codegen.trips import Each, Slice, Trips
+from mnc.mncore_backend.kernels.matmul.packing import packed_words
 from mnc.mncore_backend.movement import DramImage
 from mnc.mncore_backend.program import Buffer
 
@@ -22,6 +24,7 @@ class _HostTensor(Protocol):
     image: DramImage
     value: np.ndarray | None
     part: Slice | None
+    encoding: str
 
 
 def _write_image(tensor: _HostTensor) -> None:
@@ -39,6 +42,7 @@ def _write_image(tensor: _HostTensor) -> None:
         segments=ir.DenseI64ArrayAttr.get([number for segment in image.segments for number in segment]),
         index=ir.DenseElementsAttr.get(np.ascontiguousarray(image.index, dtype=np.int32)),
         value=None if value is None else ir.DenseElementsAttr.get(value),  # equal to the model's: shares its storage
+        **{"encoding": tensor.encoding} if tensor.encoding else {},
         **{} if tensor.part is None else {SLICE: slice_attribute(tensor.part)},
     )
 
@@ -71,6 +75,11 @@ class Image:
     image: DramImage
     value: np.ndarray | None
     part: Slice | None = None
+    encoding: str = ""
+
+    def words(self, value: np.ndarray | None) -> np.ndarray | None:
+        """What the host puts into DRAM of a value of this tensor."""
+        return packed_words(value) if value is not None and self.encoding == HALF_BLOCKS else value
 
 
 @dataclass
@@ -128,7 +137,8 @@ def read_images(module: Any, buffers: dict[str, Buffer]) -> list[Image]:
             )
             value = np.asarray(attributes["value"]) if "value" in attributes else None
             name, role, dtype = (string_of(operation, key) for key in ("sym_name", "role", "dtype"))
-            result.append(Image(name, role, dtype, image, value, read_slice(attributes)))
+            encoding = string_of(operation, "encoding") if "encoding" in attributes else ""
+            result.append(Image(name, role, dtype, image, value, read_slice(attributes), encoding))
     return result
 
 

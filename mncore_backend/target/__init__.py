@@ -14,10 +14,13 @@ from mnc.mncore_backend.target.instruction_set import (
     MATRIX_ROWS,
     MATVEC_MULTIPLY_ADDS,
     PES_PER_MAB,
+    PRECISION_LETTERS,
+    PRECISIONS,
     TAGS,
     VECTOR_MULTIPLY_ADDS,
     WORD_BYTES,
     WRITABLE_MASKS,
+    Precision,
 )
 from mnc.mncore_backend.target.machine import Machine
 from mnc.mncore_backend.target.machines import MACHINES, MN_CORE_2, SMALL, named
@@ -36,6 +39,8 @@ __all__ = [
     "MATVEC_MULTIPLY_ADDS",
     "MN_CORE_2",
     "PES_PER_MAB",
+    "PRECISIONS",
+    "PRECISION_LETTERS",
     "SMALL",
     "TAGS",
     "VECTOR_MULTIPLY_ADDS",
@@ -45,6 +50,7 @@ __all__ = [
     "Hierarchy",
     "Machine",
     "MvForm",
+    "Precision",
     "Shape",
     "cached_per_machine",
     "chip",

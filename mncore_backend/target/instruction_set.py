@@ -5,6 +5,8 @@ Every machine that this compiler knows executes the same instructions: a step of
 are fields of `Machine`. Sources as there.
 """
 
+from typing import Literal, get_args
+
 CYCLES_PER_STEP = 4  # SDM 3.6
 LONG_BYTES = 8
 WORD_BYTES = 4
@@ -21,4 +23,8 @@ BAR_SOURCE_WORD = 0  # OPEN-11: D0 feeds the base address register
 
 # Multiply-adds per MAB and cycle of the matrix-vector operations (summary 7.5) and of the vector operations.
 MATVEC_MULTIPLY_ADDS = {"d": 2 * 4, "f": 8 * 4, "g": 8 * 8, "h": 16 * 16}
+Precision = Literal["single", "pseudo-single", "half"]
+"""Of the factors of matrix products; sums are single."""
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+PRECISION_LETTERS: dict[Precision, str] = {"single": "f", "pseudo-single": "g", "half": "h"}
 VECTOR_MULTIPLY_ADDS = {"d": 2, "f": 2 * PES_PER_MAB, "h": 4 * PES_PER_MAB}

@@ -19,8 +19,10 @@ from mnc.mncore_backend.target.instruction_set import (
     CYCLES_PER_STEP,
     LONG_BYTES,
     MATVEC_MULTIPLY_ADDS,
+    PRECISION_LETTERS,
     VECTOR_MULTIPLY_ADDS,
     WORD_BYTES,
+    Precision,
 )
 from mnc.mncore_backend.target.memories import MN_CORE_2_SIZES, MemoryFacts, memories
 from mnc.mncore_backend.target.mv_forms import MvForm, mv_forms
@@ -177,6 +179,6 @@ class Machine:
         per_mab = (VECTOR_MULTIPLY_ADDS if vector else MATVEC_MULTIPLY_ADDS)[precision]
         return 2 * per_mab * self.mabs * self.clock_hz
 
-    def peak_multiply_adds(self, precision: str) -> int:
+    def peak_multiply_adds(self, precision: Precision = "pseudo-single") -> int:
         """Multiply-adds per cycle of all matrix units."""
-        return MATVEC_MULTIPLY_ADDS[precision] * self.mabs
+        return MATVEC_MULTIPLY_ADDS[PRECISION_LETTERS[precision]] * self.mabs

@@ -10,14 +10,13 @@ import numpy as np
 from mnc.core.bindings import ir
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.contraction import PRECISION
-from mnc.mncore_backend.target import LONG_BYTES, WORD_BYTES, chip
+from mnc.mncore_backend.target import LONG_BYTES, WORD_BYTES, Precision, chip
 from mnc.passes.graph.matching import constant_of, producer, shape_of, size_of, splat_of
 from mnc.passes.graph.mixed_precision import CONTRACTIONS, multiply_adds
 
 WORK = "mnc.work"
 """Attribute of the module: multiply_adds, compute_cycles and dram_long_words."""
 NAME, UPDATED = "onnx.name", "mnc.updated"
-_LETTERS = {"single": "f", "pseudo-single": "g"}
 _SAME_ELEMENTS = ("reshape", "transpose", "broadcast_to", "cast", "bitcast")
 
 
@@ -30,12 +29,13 @@ class CountWork(Pass):
     Multiply-adds are those of contractions (convolutions count the places of their padding, transposed ones do not
     count the zeros between elements) that something needs; products with one-hot matrices are lookups and do not
     count. Long words of DRAM are inputs, constants and outputs once, a word per element; of a table that is only
-    looked up the rows that are read; constants that are one number and indices known when compiling are free. What
+    looked up the rows that are read; constants that are one number and indices known when compiling are free; of
+    constants that only products of halves read half a word per element, as they can lie in DRAM as halves. What
     ``resident`` keeps on the chip between runs is no traffic. Cycles are at the matrix peak of ``precision``.
     """
 
     name: ClassVar[str] = "count-work"
-    precision: Literal["single", "pseudo-single"] = "pseudo-single"
+    precision: Precision = "pseudo-single"
     resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
 
     def run(self, module: ir.Module) -> None:
@@ -48,7 +48,7 @@ class CountWork(Pass):
             for op in needed:
                 count = _contraction_work(op)
                 work += count
-                cycles += count / chip().peak_multiply_adds(_LETTERS[self._precision_of(op)])
+                cycles += count / chip().peak_multiply_adds(self._precision_of(op))
             words += self._long_words(view.operation, needed)
         with module.context, ir.Location.unknown():
             i64, f64 = ir.IntegerType.get_signless(64), ir.F64Type.get()
@@ -59,7 +59,7 @@ class CountWork(Pass):
             }
             module.operation.attributes[WORK] = ir.DictAttr.get(numbers)
 
-    def _precision_of(self, op: Any) -> str:
+    def _precision_of(self, op: Any) -> Precision:
         return ir.StringAttr(op.attributes[PRECISION]).value if PRECISION in op.attributes else self.precision
 
     def _long_words(self, function: Any, needed: list[Any]) -> int:
@@ -72,9 +72,18 @@ class CountWork(Pass):
         sources = [value for value, updated in zip(block.arguments, arguments, strict=True) if updated not in kept]
         if self.resident in ("nothing", "updates"):
             sources += [op.results[0] for op in needed if op.name == "graph.constant"]
-        sizes = [_words_read(value, alive) for value in sources]
+        sizes = [_words_read(value, alive) // (2 if self._is_of_halves(value, alive) else 1) for value in sources]
         sizes += [size_of(value) for value, name in zip(needed[0].operands, results, strict=True) if name not in kept]
         return sum(-(-size * WORD_BYTES // LONG_BYTES) for size in sizes)
+
+
+    def _is_of_halves(self, value: ir.Value, alive: Iterable[Any]) -> bool:
+        """Whether a constant is a factor of products of halves only: the host can make halves of it."""
+        users = [(use.owner.operation, use.operand_number) for use in value.uses if use.owner.operation in alive]
+        if producer(value, "constant") is None or not users:
+            return False
+        factors = all(op.name in CONTRACTIONS and number < 2 for op, number in users)
+        return factors and all(self._precision_of(op) == "half" for op, _ in users)
 
 
 def _names(function: Any, attribute: str, key: str, count: int) -> list[str | None]:

@@ -10,11 +10,11 @@ from mnc.core.diagnostics import CompileError, node_name
 from mnc.core.explanation import explain
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.contraction import PRECISION
+from mnc.mncore_backend.target import PRECISIONS
 from mnc.passes.graph.classify_fusion import graph_operations
 from mnc.passes.graph.matching import shape_of
 
 CONTRACTIONS = ("graph.matmul", "graph.gemm", "graph.conv", "graph.conv_transpose")
-_KNOWN = ("single", "pseudo-single")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class MixedPrecision(Pass):
     """
 
     name: ClassVar[str] = "mixed-precision"
-    default: Literal["none", "single", "pseudo-single"] = "none"
+    default: Literal["none", "single", "pseudo-single", "half"] = "none"
     rules: tuple[str, ...] = ()
     single_up_to: int = 0
 
@@ -57,10 +57,10 @@ class MixedPrecision(Pass):
 
 def _rule(text: str) -> tuple[str, str]:
     pattern, separator, precision = text.rpartition(":")
-    if not separator or precision not in _KNOWN:
+    if not separator or precision not in PRECISIONS:
         raise CompileError(
             f"pass 'mixed-precision': '{text}' is not a rule",
-            hint="a rule is a node name pattern, a colon and single or pseudo-single, such as head*:single",
+            hint="a rule is a node name pattern, a colon and single, pseudo-single or half, such as head*:single",
         )
     return pattern, precision
 

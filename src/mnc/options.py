@@ -10,9 +10,8 @@ from typing import Any, Literal, Self, get_args
 
 from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.placement.preferences import Preference
-from mnc.mncore_backend.target import chip, named
+from mnc.mncore_backend.target import PRECISIONS, Precision, chip, named
 
-Precision = Literal["single", "pseudo-single"]
 Resident = Literal["nothing", "updates", "state", "batch"]
 
 
@@ -22,7 +21,8 @@ class Options:
 
     Attributes:
         precision: of matrix products. ``pseudo-single`` keeps 18 bits of each factor and is twice as fast as
-            ``single``, which keeps 23; both accumulate in single. Everything else is single.
+            ``single``, which keeps 23; ``half`` keeps 9 and is four times as fast. All of them accumulate in single.
+            Everything else is single.
         shapes: shapes of model inputs, for models that leave dimensions open; or single extents by their names.
         resident: what stays in local memory from run to run. ``updates``: inputs that an output updates; ``state``:
             also weights, as the parameters of a training step; ``batch``: also the other inputs, which a run loads for
@@ -56,7 +56,7 @@ class Options:
     machine: str = field(default_factory=lambda: chip().name)
 
     def __post_init__(self) -> None:
-        _one_of("precision", self.precision, get_args(Precision))
+        _one_of("precision", self.precision, PRECISIONS)
         _one_of("resident", self.resident, get_args(Resident))
         try:
             named(self.machine)

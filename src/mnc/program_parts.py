@@ -108,11 +108,12 @@ def _weights(images: Sequence[Image], weights: NumberedWeights) -> dict[Image, l
 
 def _tensors(image: Image, trips: Trips | None, values: list[tuple[str, Any]] | None) -> list[HostTensor]:
     if trips is None:
-        return [HostTensor(image.name, image.role, image.dtype, image.image, image.value)]
+        return [HostTensor(image.name, image.role, image.dtype, image.image, image.words(image.value))]
     if values is None:
-        return [HostTensor(image.name, image.role, image.dtype, trips.image(image.image, image.part), image.value)]
+        own = trips.image(image.image, image.part)
+        return [HostTensor(image.name, image.role, image.dtype, own, image.words(image.value))]
     return [
-        HostTensor(name, image.role, image.dtype, trips.image_of(image.image, trip), value)
+        HostTensor(name, image.role, image.dtype, trips.image_of(image.image, trip), image.words(value))
         for trip, (name, value) in enumerate(values)
     ]
 

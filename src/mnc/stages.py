@@ -55,6 +55,7 @@ SPMD = (
 AFFINE = (
     "canonicalize",
     "cse",
+    "pack-weights",
     "plan-movements",  # before the first that wants plans
     "sink-reductions",
     "fuse-addends",

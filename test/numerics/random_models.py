@@ -266,7 +266,7 @@ def failure_of_model(model: onnx.ModelProto, seed: int, options: mnc.Options | N
         program = mnc.compile(model, options)
         inputs = random_inputs(model, {}, seed)
         outputs = program.run({name: value for name, value in inputs.items() if name not in program.unread})
-        rows = compare(model, outputs, inputs, "pseudo-single")
+        rows = compare(model, outputs, inputs, (options or mnc.Options()).precision)
     except CompileError as error:
         return f"refused: {error.message}"
     except Exception as error:

@@ -10,6 +10,7 @@ from rich.table import Table
 from mnc.core import events
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import whole_file
+from mnc.mncore_backend.target import PRECISIONS
 from mnc.tools.commands.shared import cache_option
 
 
@@ -20,7 +21,7 @@ from mnc.tools.commands.shared import cache_option
 @click.option("--epochs", default=40, show_default=True, help="Passes over the training images.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
               help="Seed of the split and the weights.")  # fmt: skip
-@click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single", show_default=True,
+@click.option("--precision", type=click.Choice(PRECISIONS), default="pseudo-single", show_default=True,
               help="Precision of matrix products.")  # fmt: skip
 @cache_option
 def command(output: Path, hidden: int, epochs: int, seed: int, precision: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from mnc.mncore_backend.target import PRECISIONS
 from mnc.tools.commands.machine_option import machine_option, use_machine_of
 from mnc.tools.commands.shared import SHAPE_HELP, parse_shapes
 
@@ -23,7 +24,7 @@ _KINDS = 4  # of steps that the table names
 @click.option("--exact", is_flag=True, help="Look for the optimum: prove that nothing is cheaper, or give a bound.")
 @click.option("--budget", type=click.IntRange(1), metavar="N", help="With --exact: states to look at, at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print the solution as JSON.")
-@click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single",
+@click.option("--precision", type=click.Choice(PRECISIONS), default="pseudo-single",
               show_default=True, help="Precision of matrix products.")  # fmt: skip
 @click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help=SHAPE_HELP)
 @machine_option

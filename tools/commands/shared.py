@@ -10,6 +10,7 @@ import numpy as np
 
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import path_hint
+from mnc.mncore_backend.target import PRECISIONS
 from mnc.options import Preference
 from mnc.tools.commands.machine_option import machine_option
 
@@ -82,7 +83,7 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--precision, --shape, --machine and --no-cache."""
     precision = click.option(
         "--precision",
-        type=click.Choice(["single", "pseudo-single"]),
+        type=click.Choice(PRECISIONS),
         default="pseudo-single",
         show_default=True,
         help="Precision of matrix products.",

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from mnc.core.diagnostics import CompileError
+from mnc.mncore_backend.target import PRECISIONS
 from mnc.tools.commands.shared import cache_option
 
 _RANGES = (
@@ -37,7 +38,7 @@ _RANGES = (
 @click.option("--seed", default=0, show_default=True, help="Seed of weights, of the split of images, of their order.")
 @click.option("--backend", default="emulator", show_default=True, metavar="emulator|cpu|cpp",
               help="Where the steps run.")
-@click.option("--precision", type=click.Choice(["single", "pseudo-single"]), default="pseudo-single", show_default=True,
+@click.option("--precision", type=click.Choice(PRECISIONS), default="pseudo-single", show_default=True,
               help="Precision of matrix products.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/train"), show_default=True,
               help="Directory for checkpoint.npz, curve.png and the trained model.onnx.")  # fmt: skip

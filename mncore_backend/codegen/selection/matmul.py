@@ -1,17 +1,20 @@
 """``mncore.matmul`` -> the offsets that the matrix kernel generator works on."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnc.core.bindings import ir
-from mnc.mncore_backend.kernels.matmul import MatmulSpec
-from mnc.mncore_backend.kernels.matmul.spec import Precision
+from mnc.dialects.mncore.attributes import placement_in
+from mnc.mncore_backend.kernels.matmul import MatmulSpec, at_least_half
+from mnc.mncore_backend.kernels.matmul.packing import packed_longs, packed_offsets
 from mnc.mncore_backend.layout import Axis, Digit, Layout
 from mnc.mncore_backend.placement.candidates.space import LANE_COUNT, LANES
 from mnc.mncore_backend.program import Buffer
+from mnc.mncore_backend.target import Precision
 
 Dims = Sequence[str]
 
@@ -116,6 +119,8 @@ def going_on(operations: Sequence[Any]) -> set[Any]:
 def _alike(one: Any, other: Any) -> bool:
     """Whether two products arrange their sums in the same way."""
     names = "x_dims", "w_dims", "y_dims", "precision", "part", "x_steps"
+    if ("packed" in one.attributes) != ("packed" in other.attributes):
+        return False
     return all(one.attributes.get(name) == other.attributes.get(name) for name in names)
 
 
@@ -129,6 +134,9 @@ def matmul_specs(
         initial: what the sums start from, arranged as y.
     """
     dims = [_names(op, attribute) for attribute in ("x_dims", "w_dims", "y_dims")]
+    is_packed = "packed" in op.attributes
+    if is_packed:
+        layouts = [layouts[0], placement_in(op.attributes["packed"]).layout, layouts[2]]
     x, w, y = (_address_digits(layout, own) for layout, own in zip(layouts, dims, strict=True))
     if "x_steps" in op.attributes:
         x = _stepped_digits(op.attributes["x_steps"])
@@ -149,16 +157,27 @@ def matmul_specs(
     batches = (batch.offsets(digits) + starts[operand] for operand, digits in operands.items())
     for bx, bw, by in zip(*batches, strict=True):
         y_offset = by + rows.offsets(y)[:, None] + columns.offsets(y)
-        specs.append(
-            MatmulSpec(
-                x=buffers[0],
-                w=buffers[1],
-                y=buffers[2],
-                x_offset=bx + rows.offsets(x)[:, None] + blocks.offsets(x),
-                w_offset=bw + w_rows[:, None] + blocks.offsets(w),
-                y_offset=y_offset,
-                initial=(initial, y_offset) if initial is not None else None,
-                precision=precision,
-            )
+        spec = MatmulSpec(
+            x=buffers[0],
+            w=buffers[1],
+            y=buffers[2],
+            x_offset=bx + rows.offsets(x)[:, None] + blocks.offsets(x),
+            w_offset=bw + w_rows[:, None] + blocks.offsets(w),
+            y_offset=y_offset,
+            initial=(initial, y_offset) if initial is not None else None,
+            precision=precision,
         )
-    return specs
+        specs.append(spec)
+    if is_packed:
+        return with_packed(specs, buffers[1])
+    return [at_least_half(spec) for spec in specs] if precision == "half" else specs
+
+
+def with_packed(specs: Sequence[MatmulSpec], w: Buffer) -> list[MatmulSpec]:
+    """The same products with their matrices one behind the other in `w`, packed."""
+    found, start = [], 0
+    for spec in specs:
+        offsets = packed_offsets(spec, start)
+        found.append(replace(spec, w=w, w_offset=offsets, w_packed=True))
+        start += packed_longs(spec)
+    return found

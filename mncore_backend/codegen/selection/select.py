@@ -8,7 +8,7 @@ location.
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ from mnc.mncore_backend.codegen.selection.matmul import going_on, matmul_specs
 from mnc.mncore_backend.codegen.selection.nests import NestReader
 from mnc.mncore_backend.codegen.selection.owners import reader_names
 from mnc.mncore_backend.codegen.trips import Slice
-from mnc.mncore_backend.kernels.matmul import emit_matmul, sums_fit
+from mnc.mncore_backend.kernels.matmul import Sums, emit_matmul, sums_fit
 from mnc.mncore_backend.kernels.padding import CoordinateParts, emit_fill_padding, emit_fill_unused
 from mnc.mncore_backend.kernels.vector import ConstantPool, emit_vector
 from mnc.mncore_backend.layout import Axis, Layout, equivalent
@@ -68,6 +68,7 @@ class HostTensor:
     image: DramImage
     value: np.ndarray | None = None
     part: Slice | None = None
+    encoding: str = ""
 
 
 @dataclass
@@ -114,7 +115,7 @@ class _Selector:
         self.spilled: dict[Any, Spilled] = {}
         self.leaving = Leaving(self.builder)
         self.goes_on: set[Any] = set()
-        self.sums: dict[Buffer, list[Sequence[Buffer]]] = {}
+        self.sums: dict[Buffer, list[Sums]] = {}
 
     def _argument_names(self) -> dict[Any, str]:
         names = {}
@@ -233,7 +234,10 @@ class _Selector:
             tensor = HostTensor(self.names[source], "input", _dtype(target.type), image, part=self.parts[source])
         else:
             name, value = self.sources[source]  # pyright: ignore[reportGeneralTypeIssues]
-            tensor = HostTensor(name, "constant", _dtype(target.type), image, machine_words(value))
+            given = source.owner.attributes
+            encoding = ir.StringAttr(given["encoding"]).value if "encoding" in given else ""
+            words = machine_words(value)
+            tensor = HostTensor(name, "constant", _dtype(target.type), image, words, encoding=encoding)
         self.selection.tensors.append(tensor)
 
     def spill(self, op: Any) -> None:

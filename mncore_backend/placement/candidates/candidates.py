@@ -8,6 +8,7 @@ from itertools import product
 from math import prod
 
 from mnc.mncore_backend.layout import Axis, Digit, Layout
+from mnc.mncore_backend.placement.candidates.halves import of_halves, packed_share
 from mnc.mncore_backend.placement.candidates.policy import PLAIN, SPLIT_AXES
 from mnc.mncore_backend.placement.candidates.problem import Contraction, ContractionPlan
 from mnc.mncore_backend.placement.candidates.space import (
@@ -220,13 +221,14 @@ def _assemble(
     """The plan for given digits of all iteration dimensions."""
     extents = problem.extents
     column = "m" if swapped else "n"
-    matrix_digits = dict(digits)
-    if (lane := _lane_dims(problem, by_role, column)[column]) is not None:
+    matrix_digits, lanes = dict(digits), _lane_dims(problem, by_role, column)
+    if (lane := lanes[column]) is not None:
         matrix_digits[lane] = _lanes_to_addresses(digits[lane])
 
-    def layout(access: Access, source: dict[int, Digits]) -> Layout:
+    def layout(access: Access, source: dict[int, Digits], role: str = "k") -> Layout:
         shape = [1 if d is None else extents[d] for d in access]
-        return project(shape, [source.get(d, ()) for d in range(len(extents))], access)
+        inner = lanes[role] if problem.precision == "half" else None  # pairs of blocks are read and written at once
+        return project(shape, [source.get(d, ()) for d in range(len(extents))], access, inner)
 
     if problem.left.windows is None:
         left = layout(problem.left.access, matrix_digits if swapped else digits)
@@ -234,8 +236,13 @@ def _assemble(
         left = tiled_layout(problem.left.windows, extents, [digits.get(d, ()) for d in range(len(extents))])
     right = layout(problem.right.access, digits if swapped else matrix_digits)
     partial = tuple(a for a in SPLIT_AXES if a in _used_axes({d: digits[d] for d in by_role["k"]}))
-    plan = ContractionPlan(left, right, layout(problem.result, digits), swapped, partial, 0.0, digits)
-    return plan, _counts(digits, by_role, swapped)
+    counts, share = _counts(digits, by_role, swapped), 1.0
+    if problem.precision == "half":
+        x, w = (problem.left, left), (problem.right, right)
+        counts |= of_halves(w, x, by_role["k"]) if swapped else of_halves(x, w, by_role["k"])
+        share = packed_share(counts)
+    plan = ContractionPlan(left, right, layout(problem.result, digits, column), swapped, partial, 0.0, digits, share)
+    return plan, counts
 
 
 def partial_bits(problem: Contraction, plan: ContractionPlan) -> dict[Axis, int]:

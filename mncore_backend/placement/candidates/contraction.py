@@ -57,11 +57,11 @@ def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], p
     steps = problem.policy.work * compute_steps(counts, problem.precision) + _sums(problem, plan)
     factors = (problem.left, plan.left, plan.right), (problem.right, plan.right, plan.left)
     cut = joint_cut_of(problem, plan)
-    for operand, layout, other in factors:
+    for number, (operand, layout, other) in enumerate(factors):
         if operand.layout is None and operand.kept:
             steps += reduce_steps(layout, summed_by_update(layout, other))
         elif operand.layout is None:
-            steps += arrival_steps(layout)
+            steps += arrival_steps(layout) * plan.arriving(number)
         elif operand.windows is not None:
             steps += _tiling_steps(problem.extents, operand, plan)
         else:

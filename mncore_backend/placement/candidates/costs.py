@@ -8,7 +8,7 @@ from mnc.mncore_backend.placement.candidates.policy import SPLIT_AXES
 from mnc.mncore_backend.placement.candidates.space import same_places
 from mnc.mncore_backend.pricing import Resources
 from mnc.mncore_backend.pricing.hops import DISTINCT_UNIT, UNIT
-from mnc.mncore_backend.target import CYCLES_PER_STEP, MABS_PER_QUAD, PES_PER_MAB, cached_per_machine, chip
+from mnc.mncore_backend.target import CYCLES_PER_STEP, MABS_PER_QUAD, MATRIX_ROWS, PES_PER_MAB, cached_per_machine, chip
 
 REMEMBERED = 20_000
 """Prices that are remembered: a search over layouts asks for the same ones again and again."""
@@ -26,6 +26,9 @@ def _distinct_mabs(layout: Layout) -> int:
 
 def compute_steps(counts: dict[str, int], precision: str) -> float:
     """Steps of the matrix unit: products of four rows, and half of the bank writes (the rest overlaps)."""
+    if precision == "half":
+        halves = kernel_resources(counts, precision)
+        return halves.mau + halves.alu
     passes = 2 if precision == "single" else 1
     blocks = counts["columns"] * counts["k"] * counts["b"] * passes
     rows = -(-counts["rows"] // 4)
@@ -33,11 +36,11 @@ def compute_steps(counts: dict[str, int], precision: str) -> float:
     return blocks * (rows + 1) + convert
 
 
-
-
 def kernel_resources(counts: dict[str, int], precision: str) -> Resources:
     """Steps of the matrix kernels of a PE, as `kernels/matmul` writes them: products and bank writes on the MAU,
     conversions on the ALU."""
+    if precision == "half":
+        return min(_of_halves(counts), kernel_resources(counts, "pseudo-single"), key=lambda r: max(r.mau, r.alu))
     groups, columns, blocks = -(-counts["rows"] // 4), counts["columns"], counts["b"] * counts["k"]
     passes = 2 if precision == "single" else 1
     # Groups of four rows whose converted vectors, and groups of four sums of eight, that register files hold.
@@ -46,6 +49,30 @@ def kernel_resources(counts: dict[str, int], precision: str) -> Resources:
     row_chunks, column_chunks = -(-groups // at_once), -(-columns * at_once // results_at_once)
     mau = blocks * columns * passes * max(2 * row_chunks, groups)
     return Resources(mau=mau, alu=blocks * (2 * passes * columns * row_chunks + groups * column_chunks))
+
+
+def _of_halves(counts: dict[str, int]) -> Resources:
+    """The same for a product of halves: a matrix has two blocks of what is contracted and two of columns. Blocks that
+    lie apart are copied side by side first. Packed matrices need no conversion, and two of their rows fill a bank in a
+    cycle. Either all rows are held at once, or as many as leave room for the sums of all columns."""
+    groups, columns, blocks = -(-counts["rows"] // 4), -(-counts["columns"] // 2), counts["b"] * -(-counts["k"] // 2)
+    vectors, results = (chip().memories[file].longs // CYCLES_PER_STEP for file in (Memory.GRF1, Memory.GRF0))
+    most, sums = min(groups, vectors * 3 // 16), results * 3 // 8
+    matrix, rows = (3 if counts[f"{factor}_apart"] else 1 for factor in "wx")
+    filled, converted = (_BANK_OF_HALVES // 2, 0) if counts["packed"] else (_BANK_OF_HALVES, _BANK_OF_HALVES * matrix)
+
+    def held(at_once: int) -> Resources:
+        row_chunks, column_chunks = -(-groups // at_once), -(-columns * at_once // sums)
+        return Resources(
+            mau=blocks * columns * max(filled * row_chunks, groups),
+            alu=blocks * (converted * columns * row_chunks + rows * groups * column_chunks),
+        )
+
+    return min((held(most), held(max(1, min(most, sums // columns)))), key=lambda r: max(r.mau, r.alu))
+
+
+_BANK_OF_HALVES = MATRIX_ROWS["h"] // CYCLES_PER_STEP
+"""Steps that fill a bank with halves, a row in each cycle."""
 
 
 def arrival(layout: Layout) -> Resources:

@@ -10,10 +10,11 @@ from math import ceil, isqrt, prod
 
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.candidates.costs import arrival
+from mnc.mncore_backend.placement.candidates.halves import speed, whole_matrices
 from mnc.mncore_backend.placement.candidates.problem import Contraction, ContractionPlan, Operand, half_memory
 from mnc.mncore_backend.placement.candidates.space import Access
 from mnc.mncore_backend.placement.candidates.windows import tiled_access
-from mnc.mncore_backend.target import CYCLES_PER_STEP
+from mnc.mncore_backend.target import CYCLES_PER_STEP, Precision
 
 OVERHEAD = 16
 """Steps that one more part costs: the ends of its kernel, and gaps between its transfers."""
@@ -49,12 +50,15 @@ class JointCut:
         return ceil(self.size / self.each)
 
 
-def joint_cut(left: Factor, right: Factor, result: Layout, contracted: Iterable[int]) -> JointCut | None:
+def joint_cut(
+    left: Factor, right: Factor, result: Layout, contracted: Iterable[int], precision: Precision
+) -> JointCut | None:
     """How to cut a contraction with these factors and this result, parts of it if they are summed up later; None if
-    that hides less than it costs. Few parts leave the transfers of the first one bare, many cost more of `OVERHEAD`."""
+    that hides less than it costs. Few parts leave the transfers of the first one bare, many cost more of `OVERHEAD`.
+    A matrix of halves has two blocks of what is contracted, which stay together."""
     contracted = list(contracted)
     blocks = prod(size for d in contracted for size in right.address_sizes(d))
-    kernel = ceil(result.local_size / CYCLES_PER_STEP) * blocks
+    kernel = ceil(result.local_size / CYCLES_PER_STEP) * blocks / speed(precision)
     fetched = arrival(left.layout).mv + arrival(right.layout).mv
     wanted = isqrt(int(min(kernel, fetched) / OVERHEAD))
     for dim in contracted:
@@ -63,7 +67,7 @@ def joint_cut(left: Factor, right: Factor, result: Layout, contracted: Iterable[
             continue
         largest = max(left.layout.local_size, right.layout.local_size)
         parts = min(sizes[0], max(wanted, ceil(largest / (half_memory() // 2))), MOST)
-        each = ceil(sizes[0] / parts)
+        each = min(sizes[0], whole_matrices(ceil(sizes[0] / parts), precision))
         if wanted >= 2 and largest // sizes[0] * each <= half_memory():
             return JointCut(dim, sizes[0], each, largest // sizes[0] * each)
     return None
@@ -95,4 +99,4 @@ def joint_cut_of(problem: Contraction, plan: ContractionPlan) -> JointCut | None
     """How a plan is cut; None if a factor does not come from DRAM for this contraction only, or nothing is gained."""
     if not all(o.alone and o.layout is None for o in (problem.left, problem.right)):
         return None
-    return joint_cut(*_factors(problem, plan), plan.result, _contracted(problem))
+    return joint_cut(*_factors(problem, plan), plan.result, _contracted(problem), problem.precision)

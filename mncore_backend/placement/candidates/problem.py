@@ -10,7 +10,7 @@ from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.candidates.policy import PLAIN, Policy
 from mnc.mncore_backend.placement.candidates.space import Access, Digits
 from mnc.mncore_backend.placement.candidates.windows import Windows, kernel_dims
-from mnc.mncore_backend.target import chip
+from mnc.mncore_backend.target import Precision, chip
 
 
 def half_memory() -> int:
@@ -47,7 +47,7 @@ class Contraction:
     Attributes:
         extents: size of each iteration dimension.
         result: iteration dimension of each dimension of the result.
-        precision: ``single`` or ``pseudo-single``.
+        precision: ``single``, ``pseudo-single`` or ``half``.
         blocks: iteration dimensions that another contraction of the same factor contracts. There they fill lanes; so
             a place gets whole blocks of them, which stay where they are.
         home: where the result has to come in the end, if that is known.
@@ -61,7 +61,7 @@ class Contraction:
     right: Operand
     result: Access
     _: KW_ONLY
-    precision: str = "pseudo-single"
+    precision: Precision = "pseudo-single"
     blocks: frozenset[int] = frozenset()
     home: Layout | None = None
     strides: Mapping[int, tuple[int, int]] = field(default_factory=dict, hash=False)
@@ -97,7 +97,8 @@ class Contraction:
 @dataclass(frozen=True)
 class ContractionPlan:
     """Layouts of the factors and of the result. `swapped`: the left factor is the matrix. `partial` names the hardware
-    axes over which the result is still a set of partial sums."""
+    axes over which the result is still a set of partial sums. `matrix_share`: what comes from DRAM of the factor that
+    is the matrix, as a share of what its singles would be: the host makes halves of constants."""
 
     left: Layout
     right: Layout
@@ -106,3 +107,8 @@ class ContractionPlan:
     partial: tuple[Axis, ...]
     cost: float
     digits: dict[int, Digits]
+    matrix_share: float = 1.0
+
+    def arriving(self, number: int) -> float:
+        """The share of factor 0 or 1 that comes from DRAM, if it comes from there."""
+        return self.matrix_share if (number == 0) == self.swapped else 1.0

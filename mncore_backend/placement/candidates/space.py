@@ -81,17 +81,20 @@ def is_power_of_two(count: int) -> bool:
     return count & (count - 1) == 0
 
 
-def project(shape: Sequence[int], digits: Sequence[Digits], access: Access) -> Layout:
-    """Layout of an operand of `shape` whose dimensions are indexed by `access`; addresses row-major and dense."""
-    return _dense(tuple(shape), tuple([() if d is None else tuple(digits[d]) for d in access]))
+def project(shape: Sequence[int], digits: Sequence[Digits], access: Access, inner: int | None = None) -> Layout:
+    """Layout of an operand of `shape` whose dimensions are indexed by `access`; addresses row-major and dense, but for
+    those of the iteration dimension `inner`, whose neighbours are neighbours in memory."""
+    first = access.index(inner) if inner in access else None
+    return _dense(tuple(shape), tuple([() if d is None else tuple(digits[d]) for d in access]), first)
 
 
 @cached_per_machine(4096)
-def _dense(shape: tuple[int, ...], digits: tuple[Digits, ...]) -> Layout:
+def _dense(shape: tuple[int, ...], digits: tuple[Digits, ...], first: int | None) -> Layout:
     """The layout with these digits per dimension, addresses numbered; plans ask for few layouts many times."""
     dims = [[x for x in own if x.size > 1] for own in digits]
     stride = 1
-    for dim in reversed(dims):
+    order = sorted(range(len(dims)), key=lambda i: (i != first, -i))
+    for dim in (dims[i] for i in order):
         for i in reversed(range(len(dim))):
             if dim[i].axis is Axis.ADDRESS:
                 dim[i] = Digit(dim[i].size, Axis.ADDRESS, stride)

@@ -138,6 +138,11 @@ def _best_split(problem: Contraction, cut: Mapping[int, int], *, leaves: bool) -
     return best, price if best is None else best.steps
 
 
+def _arrivals(plan: ContractionPlan) -> Resources:
+    """What it takes to bring both factors from DRAM."""
+    return arrival(plan.left) * plan.arriving(0) + arrival(plan.right) * plan.arriving(1)
+
+
 def plan_whole(problem: Contraction, *, leaves: bool) -> TilePlan | None:
     """The cheapest plan of a contraction that is not cut into tiles, as `plan_tiles` counts steps; None if it does not
     fit. If the result `leaves` for DRAM, sums over the chip are left to its store."""
@@ -147,7 +152,7 @@ def plan_whole(problem: Contraction, *, leaves: bool) -> TilePlan | None:
             continue
         cut = joint_cut_of(problem, plan)
         parts = 1 if cut is None else cut.parts
-        inside = kernel_resources(held, problem.precision) + arrival(plan.left) + arrival(plan.right)
+        inside = kernel_resources(held, problem.precision) + _arrivals(plan)
         work = max(inside.mau, inside.alu, inside.l2bm, inside.l1bm) / EFFICIENCY + OVERHEAD * parts
         computed = max(inside.mv + work / parts, inside.mv / parts + work)
         summed = leaves and _sums_on_the_way(problem, plan)
@@ -296,7 +301,7 @@ def stages(problem: Contraction) -> Stages | None:
         factors = max(plan.left.local_size, plan.right.local_size)
         if max(factors if cut is None else min(factors, cut.held), plan.result.local_size) > half_memory():
             continue
-        busy = kernel_resources(held, problem.precision) + arrival(plan.left) + arrival(plan.right)
+        busy = kernel_resources(held, problem.precision) + _arrivals(plan)
         found = Stages(busy.mv, max(busy.mau, busy.alu, busy.l2bm, busy.l1bm), comes_by_channels(problem, plan))
         if best is None or max(found[:2]) < max(best[:2]):
             best = found

@@ -193,11 +193,12 @@ def _own_parts(problem: Contraction, plan: ContractionPlan, counts: dict[str, in
     if plan.partial:
         yield Part("sums", reduction(plan.result, partial_bits(problem, plan)).total)
     cut = joint_cut_of(problem, plan)
-    for operand, layout, other in ((problem.left, plan.left, plan.right), (problem.right, plan.right, plan.left)):
+    factors = (problem.left, plan.left, plan.right), (problem.right, plan.right, plan.left)
+    for number, (operand, layout, other) in enumerate(factors):
         if operand.layout is None and operand.kept:
             yield Part("sums", reduction(layout, summed_by_update(layout, other)).total)
         elif operand.layout is None:
-            coming = arrival(layout)
+            coming = arrival(layout) * plan.arriving(number)
             yield Part("arrival", coming.l2bm + coming.l1bm)
             yield Part("fetched", coming.mv)
         if cut is not None:

@@ -9,17 +9,7 @@ from math import prod
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS
 from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product
-from mnc.mncore_backend.target import (
-    CYCLES_PER_STEP,
-    LONG_BYTES,
-    MATVEC_MULTIPLY_ADDS,
-    PES_PER_MAB,
-    WORD_BYTES,
-    chip,
-)
-
-FASTEST = MATVEC_MULTIPLY_ADDS["g"]
-"""Multiply-adds of a matrix unit per cycle, in the faster of the precisions of products."""
+from mnc.mncore_backend.target import CYCLES_PER_STEP, LONG_BYTES, WORD_BYTES, chip
 
 
 def least_prices(problem: Problem) -> list[float]:
@@ -30,7 +20,7 @@ def least_prices(problem: Problem) -> list[float]:
 def _least(problem: Problem, op: Operation) -> float:
     match op:
         case Product():
-            at_once = chip().pes // PES_PER_MAB * FASTEST * CYCLES_PER_STEP
+            at_once = chip().peak_multiply_adds(op.contraction.precision) * CYCLES_PER_STEP
             return WEIGHTS["kernel"] * prod(op.contraction.extents) / at_once
         case Loops():
             shapes = [problem.tensors[op.result].shape, *(use.shape for use in op.uses)]

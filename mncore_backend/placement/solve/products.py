@@ -79,7 +79,7 @@ class Products:
         parts = None
         for i, (use, layout) in enumerate(((op.left, plan.left), (op.right, plan.right))):
             if use.is_direct:
-                self.rules.settle(state, use.tensor, layout)
+                self.rules.settle(state, use.tensor, layout, plan.arriving(i))
             elif use.source is not None and use.source not in state.layouts:
                 self.rules.pay_arrival(state, self.rules.behind(state, use.source), layout)
             if (problem.left, problem.right)[i].in_parts and layout.local_size > whole:

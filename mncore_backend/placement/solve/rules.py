@@ -74,11 +74,11 @@ class Rules:
         """Whether all that a choice makes necessary is paid for."""
         return self.movements is not None
 
-    def pay_arrival(self, state: State, tensor: int, layout: Layout) -> None:
-        """Pay for what comes from DRAM, a tensor or tiles of it."""
+    def pay_arrival(self, state: State, tensor: int, layout: Layout, share: float = 1.0) -> None:
+        """Pay for what comes from DRAM, a tensor or tiles of it, or a share of that."""
         own = self.problem.tensors[tensor]
         if self.complete and own.made_by is None and not own.kept and not own.is_uniform:
-            coming = arrival(layout)
+            coming = arrival(layout) * share
             state.pay("arrival", coming.l2bm + coming.l1bm)
             state.pay("fetched", coming.mv)
 
@@ -110,13 +110,13 @@ class Rules:
 
     # ---- what is free settles
 
-    def settle(self, state: State, tensor: int, layout: Layout) -> None:
-        """A tensor that is still free arrives in this layout; others stay where they are."""
+    def settle(self, state: State, tensor: int, layout: Layout, share: float = 1.0) -> None:
+        """A tensor that is still free arrives in this layout, or a share of it; others stay where they are."""
         if tensor in state.layouts or (self.complete and self.problem.tensors[tensor].is_uniform):
             return
         state.layouts[tensor] = layout
         number = self.problem.tensors[tensor].made_by
-        self.pay_arrival(state, tensor, layout)
+        self.pay_arrival(state, tensor, layout, share)
         maker = None if number is None else self.problem.operations[number]
         if isinstance(maker, Transposition):
             inverse = [maker.order.index(i) for i in range(len(maker.order))]

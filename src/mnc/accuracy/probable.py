@@ -77,7 +77,7 @@ def _largest_near(size: Array, axis: int) -> Array:
     return np.moveaxis(padded[..., :extent], -1, axis)
 
 
-def _conversion_bound(op: Any, number: int, value: Array, bits: int) -> Array:
+def _conversion_bound(op: Any, number: int, value: Array, how: Rounding) -> Array:
     """Largest error of every element of a factor when it becomes block floating point: 2^-bits of the largest of its
     block, which lies along a contracted dimension."""
     size = magnitude(value)
@@ -86,8 +86,13 @@ def _conversion_bound(op: Any, number: int, value: Array, bits: int) -> Array:
         axes = [-1 if number == 0 or value.ndim == 1 else -2]
     else:
         axes = [axis for axis in range(value.ndim) if axis != (0 if number == 0 or kind == "conv" else 1)]
-    near = [_largest_near(size, axis) for axis in axes]
-    bound = np.maximum.reduce(near) * 2.0**-bits
+    assert how.conversion_bits is not None
+    if how.is_apart:
+        near = [np.broadcast_to(size.max(axis=tuple(axes), keepdims=True, initial=0.0), size.shape)]
+    else:
+        near = [_largest_near(size, axis) for axis in axes]
+    bound = np.maximum.reduce(near) * 2.0**-how.conversion_bits
+    bound = np.maximum(bound, np.where(size > 0, how.flushed, 0.0))
     return np.where((bound < 0.5) & (value == np.rint(value)), 0.0, bound)  # a grid of a power of two below 1
 
 
@@ -142,8 +147,9 @@ def _counts(op: Any, x: list[Array], how: Rounding) -> bool:
 
 def _disturbed(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Generator) -> Iterator[list[Array]]:
     """Operands of the disturbed evaluations of an operation."""
-    bits = of_operation(op, how).conversion_bits if kind_of(op) in CONTRACTIONS else None
-    bounds = [] if bits is None else [_conversion_bound(op, i, own[0], bits) for i, own in enumerate(operands[:2])]
+    own_way = of_operation(op, how)
+    converts = kind_of(op) in CONTRACTIONS and own_way.conversion_bits is not None
+    bounds = [_conversion_bound(op, i, own[0], own_way) for i, own in enumerate(operands[:2])] if converts else []
     for number in range(1, SAMPLES + 1):
         values = [own[number] for own in operands]
         for i, bound in enumerate(bounds):

@@ -11,11 +11,14 @@ implements:
   sums rounds the terms to 3 bits below the last place and the sum once: at most `STAGES` more.
 - Factors of the matrix unit become block floating point with M bits: an element is off by at most 2^(E + 1 - M), where
   2^E is the power of two below the largest element of its block, and the block lies within what is contracted together.
+  To halves it is rounded twice, first to 10 bits of its own, and below 2^-30 it becomes zero. A block has 8 elements
+  from one place and 8 from another of what is contracted; where halves gain nothing, products are pseudo-single.
   Products and their sum within a block are exact (mode f: but for 2^-36 of the product of the block exponents, from the
   5 low bits); adding a block to the accumulator rounds once.
 - A result below the smallest normal number becomes zero. In float16 it is rounded to a grid instead.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,11 +66,15 @@ class Rounding:
     functions: units of the last place of the elementary functions.
     conversion_bits: M of the conversion to block floating point, None without conversion.
     block: elements that the matrix unit sums exactly.
+    is_apart: blocks have elements from two places of what is contracted, wherever these are.
+    flushed: factors below this become zero.
     """
 
     functions: Mapping[str, float]
-    conversion_bits: int | None = None
+    conversion_bits: float | None = None
     block: int = 1
+    is_apart: bool = False
+    flushed: float = 0.0
     stages: int = 0
     significands: Mapping[str, int] = field(default_factory=dict)
 
@@ -85,9 +92,16 @@ class Rounding:
         return 2.0**-24 if single else self.unit(element)
 
 
+_HALF_BITS = 9 - math.log2(1 + 0.25)
+"""Bits that are left of a factor that becomes a half, of 10 bits, and then part of a block, of 9."""
+_SMALLEST_HALF = 2.0**-30
+
 MACHINE = {
     "single": Rounding(_functions(), conversion_bits=23, block=4, stages=STAGES),
     "pseudo-single": Rounding(_functions(), conversion_bits=18, block=8, stages=STAGES),
+    "half": Rounding(
+        _functions(), conversion_bits=_HALF_BITS, block=8, is_apart=True, flushed=_SMALLEST_HALF, stages=STAGES
+    ),
 }
 """Every float type is computed in single."""
 

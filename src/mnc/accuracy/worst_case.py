@@ -27,16 +27,18 @@ def magnitude(value: Array) -> Array:
     return np.abs(np.where(np.isfinite(value.astype(np.float64)), value, 0).astype(np.float64))
 
 
-def _block_step(value: Array, axes: tuple[int, ...] | None, bits: int) -> Array:
+def _block_step(value: Array, axes: tuple[int, ...] | None, bits: float, flushed: float) -> Array:
     """Largest conversion error of elements that share blocks within `axes`."""
     _, exponent = np.frexp(np.max(magnitude(value), axis=axes, keepdims=True, initial=0))
-    return np.broadcast_to(2.0 * np.ldexp(1.0, exponent - 1 - bits), value.shape)
+    step = np.ldexp(2.0**-bits, exponent)
+    return np.broadcast_to(np.maximum(step, flushed), value.shape)
 
 
 def _contraction_error(op: Any, x: list[Array], how: Rounding, unit: float) -> Array:
     """Conversion of both factors, and the roundings of the accumulator."""
     a, b = (magnitude(value) for value in x[:2])
-    bits = of_operation(op, how).conversion_bits
+    own = of_operation(op, how)
+    bits = own.conversion_bits
     rounds = -(-terms(op) // how.block) + how.stages
     if bits is None:
         return rounds * unit * apply(op, a, b)
@@ -44,7 +46,7 @@ def _contraction_error(op: Any, x: list[Array], how: Rounding, unit: float) -> A
         axes: tuple[tuple[int, ...] | None, ...] = ((-1,), (-2,) if b.ndim > 1 else (-1,))
     else:  # windows overlap: the largest element of all data counts
         axes = (None, None)
-    da, db = (_block_step(value, axis, bits) for value, axis in zip((a, b), axes, strict=True))
+    da, db = (_block_step(value, axis, bits, own.flushed) for value, axis in zip((a, b), axes, strict=True))
     converted = apply(op, a, db) + apply(op, da, b) + apply(op, da, db)
     # The 5 low bits: 2^-36 of the product of the block exponents, which the steps hold.
     low_bits = apply(op, da, db) * 2.0 ** (2 * bits - 36)

@@ -79,7 +79,7 @@ def test_the_mark_that_editors_set_in_front_of_a_text(shell: Shell) -> None:
         ("builtin.module(canonicalise)", ["<pipeline>:1:16", "canonicalise"]),
         ("builtin.module(graph-to-linag)", ["did you mean 'graph-to-linalg'?"]),
         ("builtin.module(assign-layouts{precison=single})", ["<pipeline>:1:16", "precison", "its options are"]),
-        ("builtin.module(assign-layouts{precision=half})", ["<pipeline>:1:16", "'half' is not one of"]),
+        ("builtin.module(assign-layouts{precision=quarter})", ["<pipeline>:1:16", "'quarter' is not one of"]),
         ("builtin.module(func.func(schedule))", ["<pipeline>:1:", "schedule", "hint"]),
     ],
 )

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.kernels.matmul import MatmulSpec, emit_matmul, emit_transpose, sums_fit
-from mnc.mncore_backend.kernels.matmul.chunks import choose_chunks, choose_cutting
+from mnc.mncore_backend.kernels.matmul.chunks import FORMS, choose_chunks, choose_cutting
+from mnc.mncore_backend.kernels.matmul.packing import packed_offsets, packed_words, sources
 from mnc.mncore_backend.kernels.matmul.spec import accumulator_longs, vector_longs
 
 from .harness import Bench
@@ -50,6 +51,8 @@ class Case:
     w_transposed: bool
     accumulators: int
     seed: int
+    together: bool = False  # pairs of blocks are neighbours
+    packed: bool = False  # halves: the host has made them
     in_two: bool = False  # as two products, the second of which goes on with the sums of the first
 
 
@@ -60,6 +63,10 @@ def run(case: Case, x: np.ndarray, w: np.ndarray, start: np.ndarray) -> np.ndarr
     n_blocks = -(-case.n // 8)
 
     def scrambled(*shape: int) -> np.ndarray:
+        rows, blocks = shape
+        if case.together and not case.x_transposed and not case.w_transposed:
+            pairs = random.permutation(rows * -(-blocks // 2)).reshape(rows, -1)
+            return (2 * pairs[:, :, None] + np.arange(2)).reshape(rows, -1)[:, :blocks]
         return random.permutation(int(np.prod(shape)) + 3)[: int(np.prod(shape))].reshape(shape)
 
     k = 8 * case.k_blocks
@@ -84,7 +91,10 @@ def run(case: Case, x: np.ndarray, w: np.ndarray, start: np.ndarray) -> np.ndarr
         buffers[0], x_offset, buffers[1], w_offset, y, y_offset, initial, case.precision,  # type: ignore[arg-type]
         case.x_transposed, case.w_transposed, case.accumulators,
     )  # fmt: skip
-    if case.in_two and case.k_blocks > 1 and not case.x_transposed and not case.w_transposed and sums_fit([spec]):
+    if case.packed and case.precision == "half" and not case.w_transposed:
+        spec = packed(bench, spec, w_words)
+        emit_matmul(bench.builder, spec)
+    elif case.in_two and case.k_blocks > 1 and not case.x_transposed and not case.w_transposed and sums_fit([spec]):
         first, second = (
             replace(spec, x_offset=x_offset[:, own], w_offset=w_offset[:, own]) for own in (slice(1), slice(1, None))
         )
@@ -96,18 +106,30 @@ def run(case: Case, x: np.ndarray, w: np.ndarray, start: np.ndarray) -> np.ndarr
     return from_pes(bench.words(y), y_offset)[:, :, : case.n]
 
 
+def packed(bench: Bench, spec: MatmulSpec, words: np.ndarray) -> MatmulSpec:
+    """The same product with a matrix of halves, made of the words [4096, words] of the matrix of singles."""
+    places = sources(spec)
+    values = np.where(places >= 0, words.view(np.float32)[:, places], 0.0)
+    blocks = values.reshape(MABS, 4, -1, 4).transpose(0, 2, 1, 3)
+    longs = packed_words(blocks.reshape(MABS, -1)).reshape(MABS, -1, 4, 2).transpose(0, 2, 1, 3)
+    made = bench.buffer(len(places), np.ascontiguousarray(longs).reshape(4 * MABS, -1))
+    return replace(spec, w=made, w_offset=packed_offsets(spec, 0), w_packed=True)
+
+
 CASES = st.builds(
     Case,
     rows=st.sampled_from([1, 2, 3, 4, 5, 8, 13, 31, 48]),
     k_blocks=st.integers(1, 4),
     n=st.sampled_from([1, 3, 8, 11, 16, 29]),
-    precision=st.sampled_from(["pseudo-single", "single"]),
+    precision=st.sampled_from(["pseudo-single", "single", "half"]),
     initial=st.sampled_from([None, "bias", "y"]),
     x_transposed=st.booleans(),
     w_transposed=st.booleans(),
     accumulators=st.sampled_from([16, 64, 192]),
     seed=st.integers(0, 10**6),
     in_two=st.booleans(),
+    together=st.booleans(),
+    packed=st.booleans(),
 )
 
 
@@ -122,10 +144,19 @@ def operands(case: Case, scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarr
 def block_scale(values: np.ndarray, precision: str) -> np.ndarray:
     """2^(E+1) for the greatest element of each block along the last axis, in [2^E, 2^(E+1)): the conversion error of an
     element is at most that times 2^-M (the all-ones rule can raise the exponent by one)."""
-    blocks = np.abs(values.astype(np.float64)).reshape(*values.shape[:2], -1, 4, 2)
-    axes = (3, 4) if precision == "pseudo-single" else (3,)
+    own = np.abs(values.astype(np.float64))
+    padding = -own.shape[-1] % 16 if precision == "half" else 0
+    together = 2 if precision == "half" else 1
+    blocks = np.pad(own, ((0, 0), (0, 0), (0, padding))).reshape(*values.shape[:2], -1, together, 4, 2)
+    axes = {"pseudo-single": (3, 4, 5), "single": (3, 4), "half": (3, 4, 5)}[precision]
     greatest = blocks.max(axis=axes, keepdims=True)
-    return np.broadcast_to(2.0 ** (np.floor(np.log2(greatest)) + 1), blocks.shape).reshape(values.shape)
+    scale = np.broadcast_to(2.0 ** (np.floor(np.log2(greatest)) + 1), blocks.shape)
+    return scale.reshape(*values.shape[:2], -1)[:, :, : values.shape[-1]]
+
+
+BITS = {"pseudo-single": 18, "single": 23, "half": 9 - np.log2(1.25)}
+"""Bits that conversion keeps; to halves it is two, the first of 10 bits."""
+BLOCKS = {"pseudo-single": 8, "single": 4, "half": 16}
 
 
 @settings(max_examples=25, deadline=None)
@@ -136,11 +167,11 @@ def test_error_bound(case: Case) -> None:
     result = run(case, x, w, start)
     x64, w64 = x.astype(np.float64), w.astype(np.float64).transpose(0, 2, 1)
     added = start[:, :, : case.n] * (case.initial is not None)
-    bits, block = (18, 8) if case.precision == "pseudo-single" else (23, 4)
+    bits, block = BITS[case.precision], BLOCKS[case.precision]
     scales = block_scale(x, case.precision), block_scale(w, case.precision).transpose(0, 2, 1)
-    conversion = (np.abs(x64) @ scales[1] + scales[0] @ np.abs(w64)) * 2.0**-bits
+    conversion = (np.abs(x64) @ scales[1] + scales[0] @ np.abs(w64) + scales[0] @ scales[1] * 2.0**-bits) * 2.0**-bits
     partial = np.abs(x64) @ np.abs(w64) + np.abs(added)
-    rounding = (8 * case.k_blocks / block) * 2.0**-24 * partial
+    rounding = -(-8 * case.k_blocks // block) * 2.0**-24 * partial
     assert (np.abs(result - (x64 @ w64 + added)) <= conversion + rounding).all()
 
 
@@ -188,7 +219,7 @@ def test_chunks_cover_the_product_and_fit(rows: int, n_blocks: int) -> None:
 def test_rows_are_cut_into_few_chunks(rows: int, n_blocks: int, chunks: int) -> None:
     """Of cuttings that keep the MAU busy as long, that which converts matrices least often: a matrix serves all rows of
     a chunk."""
-    cut = choose_cutting(rows, n_blocks, single=False, accumulators=accumulator_longs(), vectors=vector_longs())
+    cut = choose_cutting(rows, n_blocks, FORMS["g"], accumulators=accumulator_longs(), vectors=vector_longs())
     assert cut.chunks == chunks
     assert cut.products == max(2, -(-rows // 4)) * n_blocks
     assert cut.of_matrix + cut.of_rows <= cut.products + cut.chunks * cut.groups

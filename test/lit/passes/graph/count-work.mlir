@@ -1,5 +1,6 @@
 // RUN: mnc-opt %s --split-input-file --pass-pipeline='builtin.module(count-work)' | FileCheck %s
 // RUN: mnc-opt %s --split-input-file --pass-pipeline='builtin.module(count-work{precision=single resident=state})' | FileCheck %s --check-prefix=KEPT
+// RUN: mnc-opt %s --split-input-file --pass-pipeline='builtin.module(count-work{precision=half})' | FileCheck %s --check-prefix=HALF
 
 // 3 * 4 * 5 multiply-adds at 65536 a cycle; x 10, w 6 and the result 8 long words; nobody needs the second product.
 // With the state kept, w is there already, and its new value stays.
@@ -33,4 +34,15 @@ func.func @spread(%x: tensor<1x2x3x3xf32>, %w: tensor<2x3x2x2xf32>) -> tensor<1x
       pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
       : (tensor<1x2x3x3xf32>, tensor<2x3x2x2xf32>) -> tensor<1x3x6x6xf32>
   return %0 : tensor<1x3x6x6xf32>
+}
+
+// -----
+
+// Of weights that only products of halves read half a word per element: x 2, w 1 and the result 2 long words.
+// CHECK: dram_long_words = 6 : i64
+// HALF: mnc.work = {compute_cycles = 3.0517578125E-5 : f64, dram_long_words = 5 : i64, multiply_adds = 8 : i64}
+func.func @halves(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %w = "graph.constant"() {value = dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>} : () -> tensor<2x2xf32>
+  %0 = "graph.matmul"(%x, %w) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
 }

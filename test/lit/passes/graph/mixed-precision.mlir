@@ -1,6 +1,7 @@
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(mixed-precision{rules=head*:single default=pseudo-single single-up-to=8})' | FileCheck %s
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(mixed-precision{default=single})' --explain 2>&1 | FileCheck %s --check-prefix=WHY
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(mixed-precision{default=single},graph-to-linalg,fuse-elementwise,assign-layouts{precision=pseudo-single})' | FileCheck %s --check-prefix=LOWER
+// RUN: mnc-opt %s --pass-pipeline='builtin.module(mixed-precision{rules=body*:half})' | FileCheck %s --check-prefix=HALF
 // RUN: not mnc-opt %s --pass-pipeline='builtin.module(mixed-precision{rules=head})' 2>&1 | FileCheck %s --check-prefix=RULE
 // RULE: 'head' is not a rule
 // WHY: MixedPrecision refused 'graph.matmul'{{.*}}: it already has a precision
@@ -10,6 +11,7 @@
 func.func @main(%x: tensor<4x3xf32>, %w: tensor<5x3xf32>, %v: tensor<5x2xf32>) -> (tensor<4x2xf32>, tensor<1x1xf32>) {
   %t = "graph.transpose"(%w) {permutation = array<i64: 1, 0>} : (tensor<5x3xf32>) -> tensor<3x5xf32>
   // CHECK: graph.matmul{{.*}} {mnc.precision = "pseudo-single"}
+  // HALF: graph.matmul{{.*}} {mnc.precision = "half"}
   // LOWER: mncore.precision = "single"
   %0 = "graph.matmul"(%x, %t) : (tensor<4x3xf32>, tensor<3x5xf32>) -> tensor<4x5xf32> loc("body")
   // CHECK: graph.matmul{{.*}} {mnc.precision = "single"}
