@@ -11,7 +11,7 @@ from mnc.dialects.mncore import Reduce
 from mnc.dialects.mncore.attributes import layout_in
 from mnc.lowering.linalg_to_spmd.factors import iteration_access, operand_shape
 from mnc.lowering.linalg_to_spmd.joint_parts import comes_alone, joint_parts
-from mnc.lowering.linalg_to_spmd.layout_attributes import PARTIAL
+from mnc.lowering.linalg_to_spmd.layout_attributes import PARTIAL, precision_of
 from mnc.lowering.linalg_to_spmd.lookups import Lookups, choices_of
 from mnc.lowering.linalg_to_spmd.loops import Buffered, Nest, clone_body, combination_of, combine, is_bare
 from mnc.lowering.linalg_to_spmd.placed import Local, Splat, Values, default_layout, gather, make_local, moved, retyped
@@ -103,7 +103,8 @@ class GenericWriter:
         operand = generic.inputs[number]
         if want is None or operand.access is None or not comes_alone(operand, None):
             return want
-        return contracted_first(want, operand.access, generic.parallel)
+        precision = precision_of(generic.op.operation)
+        return contracted_first(want, operand.access, generic.parallel, precision)
 
     def _source(self, generic: Generic, number: int, want: Layout | None, digits: Sequence[Digits]) -> Local | Splat:
         """An operand where the loops need it: as it is, as tiles with halos, or as a copy for every iteration."""

@@ -71,7 +71,8 @@ class JointParts:
         if factor.windowed is not None:
             return self._tiles(factor, factor.windowed, start, size)
         part = (Range(factor.access.index(self.cut.dim), 0, start, size),)
-        layout = contracted_first(part_layout(factor.layout, part), factor.access, self.generic.parallel)
+        parallel, precision = self.generic.parallel, precision_of(self.generic.op.operation)
+        layout = contracted_first(part_layout(factor.layout, part), factor.access, parallel, precision)
         source = factor.source
         state = self.values.states[source]
         if isinstance(state, Dram) and not isinstance(source.owner, ir.Block):
@@ -133,7 +134,7 @@ def joint_parts(
     if left is None or right is None:
         return None
     dims = [d for d, is_parallel in enumerate(generic.parallel) if not is_parallel]
-    precision = precision_of(generic.op.operation, "pseudo-single")
+    precision = precision_of(generic.op.operation)
     cut = joint_cut(Factor(left.layout, left.access), Factor(right.layout, right.access), result, dims, precision)
     return None if cut is None else JointParts(values, generic, digits, (left, right), cut)
 

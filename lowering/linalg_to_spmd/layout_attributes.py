@@ -31,7 +31,7 @@ def preferences_of(module: Any) -> tuple[str, ...]:
     return tuple(ir.StringAttr(name).value for name in attributes[PREFERENCES]) if PREFERENCES in attributes else ()
 
 
-def precision_of(op: Any, default: Precision) -> Precision:
+def precision_of(op: Any, default: Precision = "pseudo-single") -> Precision:
     """Of a contraction: what the model or a pass chose for it, or the default."""
     given = op.attributes.get(PRECISION)
     return default if given is None else cast(Precision, ir.StringAttr(given).value)

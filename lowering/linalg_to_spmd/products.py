@@ -126,7 +126,7 @@ def emit_products(
     whole = values.states.pop(constant)
     assert isinstance(whole, Dram)
     lanes = lane_dimension(layouts[number], accesses[number], target.layout, generic.result)
-    precision = precision_of(generic.op.operation, "pseudo-single")
+    precision = precision_of(generic.op.operation)
     cuts = in_parts(layouts[number], accesses[number], generic.parallel, longs, lanes, precision)
     for count, (layout, part, adds) in enumerate(cuts):
         memory = part_constant(constant.owner, layouts[number], part, whole.buffer.type, count)

@@ -98,11 +98,17 @@ def part_layout(layout: Layout, part: Sequence[Range]) -> Layout:
     return project(shape, [tuple(own) for own in digits], tuple(range(len(shape))))
 
 
-def contracted_first(layout: Layout, access: Sequence[int | None], parallel: Sequence[bool]) -> Layout:
+def contracted_first(
+    layout: Layout, access: Sequence[int | None], parallel: Sequence[bool], precision: Precision
+) -> Layout:
     """The same places, with addresses in the order in which a kernel wants the elements: one index of the contracted
-    dimensions after the other. What comes to it can be used before all has come."""
+    dimensions after the other. What comes to it can be used before all has come. Halves want pairs of blocks of lanes
+    side by side, for which the dimension with the lanes comes last."""
     contracted = [i for i, d in enumerate(access) if d is not None and not parallel[d]]
     others = [i for i in range(len(access)) if i not in contracted]
+    if precision == "half":
+        paired = [i for i in contracted if any(d.axis is Axis.PE for d in layout.dims[i])]
+        others, contracted = others + paired, [i for i in contracted if i not in paired]
     dims = [list(own) for own in layout.dims]
     stride = 1
     for i in reversed([*contracted, *others]):
@@ -163,4 +169,4 @@ def in_parts(
     others = [i for i, d in enumerate(access) if d is not None and parallel[d]]
     for part in parts_of(layout, [*contracted, *others], longs, lanes, precision):
         adds = any(item.start > 0 for item in part if item.dim in contracted)
-        yield contracted_first(part_layout(layout, part), access, parallel), part, adds
+        yield contracted_first(part_layout(layout, part), access, parallel, precision), part, adds

@@ -106,10 +106,10 @@ class _Coalescer:
 
 
 def _fills_registers(buffer: Buffer) -> bool:
-    """Whether a buffer is so large a part of the register file that it may live in that it should live no longer: three
+    """Whether a buffer is so large a part of the register file that it may live in that it should live no longer: some
     of them at once have no room."""
     files = set(buffer.choices) & set(REGISTER_FILE)
-    return files == set(buffer.choices) and buffer.size > max(chip().memories[file].longs for file in files) // 3
+    return files == set(buffer.choices) and buffer.size > max(chip().memories[file].longs for file in files) // 8
 
 
 def _is_copy(op: MachineOp) -> bool:

@@ -93,26 +93,46 @@ class HalfProducts(Products):
         first = not self._goes_on and product.k_block == 0
         last = self._is_last and product.k_block == spec.k_steps - 1
         sources = [bank_operand(product.bank), self._vector(vectors, group, None)]
-        direct = self._pairs(spec.y, spec.y_offset, rows, product.n_block) if last else None
+        direct = self._pairs(spec.y, spec.y_offset, rows, product.n_block)
+        adds = direct is None and self._adds_to_y
         if not first:
             sources.append(accumulator)
-        elif spec.initial is not None:
-            sources.append(self._started(rows, product.n_block, accumulators, places, in_place=not last))
+        elif spec.initial is not None and not adds:
+            target = direct if last else None
+            sources.append(self._started(rows, product.n_block, accumulators, places, target))
         operation = "hmfma" if len(sources) == 3 else "hmmul"
-        self._builder.emit(operation, sources, (direct or accumulator,))
+        self._builder.emit(operation, sources, (direct if last and direct else accumulator,))
         if last and direct is None:
             for block, own in self._blocks(spec.y_offset, rows, product.n_block):
-                self._copy(accumulators, [place + block for place in places], spec.y, own)
+                self._leave(accumulators, [place + block for place in places], own, adds=adds)
+
+    @property
+    def _adds_to_y(self) -> bool:
+        """Whether sums start from what is in Y and end there, with no other product before or behind: it may as well be
+        added at the end, where sums have to be brought to Y anyway."""
+        initial = self._spec.initial
+        if initial is None or self._goes_on or not self._is_last:
+            return False
+        return initial[0] is self._spec.y and np.array_equal(initial[1], self._spec.y_offset)
+
+    def _leave(self, accumulators: Buffer, places: list[int], offsets: np.ndarray, *, adds: bool) -> None:
+        """Bring one block of sums of four rows to Y, or add it to what is there."""
+        y = local(self._spec.y, [int(o) for o in offsets])
+        sums = local(accumulators, places)
+        if adds:
+            self._builder.emit("fvadd", (sums, y), (y,))
+        else:
+            self._builder.emit("lpassa", (sums,), (y,))
 
     def _started(
-        self, rows: list[int], n_block: int, accumulators: Buffer, places: list[int], *, in_place: bool
+        self, rows: list[int], n_block: int, accumulators: Buffer, places: list[int], target: BufferOperand | None
     ) -> BufferOperand:
-        """What a sum starts from. It is copied to the registers where it lies apart, and unless it may be used
-        `in_place`: one local memory cannot be read and written at different addresses."""
+        """What a sum starts from. It is copied to the registers where it lies apart, and where the product goes to
+        another `target`: one local memory cannot be read and written at different addresses."""
         assert self._spec.initial is not None
         buffer, offsets = self._spec.initial
-        direct = self._pairs(buffer, offsets, rows, n_block) if in_place else None
-        if direct is not None:
+        direct = self._pairs(buffer, offsets, rows, n_block)
+        if direct is not None and target in (None, direct):
             return direct
         present = list(self._blocks(offsets, rows, n_block))
         for block, own in present:
