@@ -20,8 +20,7 @@ from mnc.mncore_backend.assembly.records import LATCHES, Mask, Memory, Operand
 from mnc.mncore_backend.codegen.allocation.ports import Ports
 from mnc.mncore_backend.codegen.coalescing.values import DefUse, Value, plain, same_access
 from mnc.mncore_backend.codegen.scheduling.chains import produced_latch
-from mnc.mncore_backend.program import REGISTER_FILE, AnyOperand, Buffer, BufferOperand, MachineOp, Program
-from mnc.mncore_backend.target import chip
+from mnc.mncore_backend.program import AnyOperand, Buffer, BufferOperand, MachineOp, Program
 
 COPIES = {"ipassa": Memory.ALUF, "lpassa": Memory.ALUF, "fvpassa": Memory.MAUF}
 """Operations that move words, and the latch they fill. ``fvpassa`` brings floats into normal form, which results of
@@ -87,8 +86,7 @@ class _Coalescer:
     def _writable(self, value: Value, made: Value, copy: int, *, kept: bool) -> bool:
         """The producers are near, unless the target has its place anyway, may write it, and nobody uses it from the
         first of them on."""
-        near = copy - value.writers[0] <= NEAR and not _fills_registers(made.operand.buffer)
-        near = near or made.operand.buffer.pinned
+        near = copy - value.writers[0] <= NEAR or made.operand.buffer.pinned
         if not near or self.uses.last_use_before(made.operand, copy) >= value.writers[0]:
             return False
         producers = [self._now(w) for w in value.writers]
@@ -103,13 +101,6 @@ class _Coalescer:
         mask: Mask | None = next(d.mask for d in op.destinations if same_access(d, source))
         rest = tuple(d for d in op.destinations if kept or not same_access(d, source))
         return replace(op, destinations=(*rest, target._replace(mask=mask)))
-
-
-def _fills_registers(buffer: Buffer) -> bool:
-    """Whether a buffer is so large a part of the register file that it may live in that it should live no longer: some
-    of them at once have no room."""
-    files = set(buffer.choices) & set(REGISTER_FILE)
-    return files == set(buffer.choices) and buffer.size > max(chip().memories[file].longs for file in files) // 8
 
 
 def _is_copy(op: MachineOp) -> bool:
