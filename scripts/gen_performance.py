@@ -73,7 +73,7 @@ COLUMNS: dict[str, dict[str, Callable[[dict[str, Any]], str]]] = {
 }
 TITLES = {
     "models": ("Models", "Light models of the `onnx` package with random weights; ResNet-18 for 64 x 64. Batch 1."),
-    "architectures": ("Architectures", "Networks of many kinds from PyTorch, some with halves. *compile* is processor time."),
+    "architectures": ("Architectures", "Networks from PyTorch, some with halves. *compile* is processor time."),
     "perceptrons": ("Perceptrons", "Inference and whole training steps; names say sizes of layers and of the batch."),
     "training": ("Training", "Runs on the emulator beside the same training in numpy with float32."),
 }
