@@ -34,8 +34,7 @@ from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer
 class PackWeights(Pass):
     """Load constant matrices of products of halves as halves, two to a word.
 
-    A matrix that is also read by something else stays single, as do numbers beyond the range of halves, and products
-    that are no faster with halves.
+    A matrix that is also read by something else stays single, and so does one whose products are no faster with halves.
     """
 
     name: ClassVar[str] = "pack-weights"
@@ -54,6 +53,8 @@ def _candidates(function: Any) -> Iterator[tuple[Any, list[Any]]]:
     operations = [op.operation for op in function.regions[0].blocks[0].operations]
     for op in operations:
         if op.name != "mncore.dl" or getattr(op.operands[0].owner, "name", "") != "mncore.constant":
+            continue
+        if isinstance(op.operands[0].type.element_type, ir.IntegerType):
             continue
         readers = [use.owner.operation for use in op.operands[1].uses if use.owner.operation != op]
         if readers and all(_takes_matrix(reader, op.operands[1]) for reader in readers):
