@@ -8,8 +8,8 @@ from mnc.dialects.mncore.base import Mncore, verifier
 from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.target import chip
 
-HALF_BLOCKS = "half-blocks"
-"""What the host makes of singles before it puts them into DRAM, see `kernels/matmul/packing.py`."""
+ENCODING, HALF_BLOCKS = "encoding", "half-blocks"
+"""Attribute of constants: what the host makes of singles before it puts them into DRAM; `kernels/matmul/packing.py`."""
 _SUMMED = (Axis.L2B, Axis.L1B, Axis.MAB)
 
 
@@ -25,15 +25,22 @@ def _check_same_element(a: Any, b: Any) -> None:
         raise ValueError(f"element types {a.type.element_type} and {b.type.element_type} differ")
 
 
+def constant_shape(attributes: Any) -> list[int]:
+    """What a constant with these attributes takes in DRAM: the shape of its value, or half of that as halves.
+
+    Raises ValueError for an unknown encoding."""
+    shape = list(ir.ShapedType(attributes["value"].type).shape)
+    if ENCODING in attributes:
+        if ir.StringAttr(attributes[ENCODING]).value != HALF_BLOCKS:
+            raise ValueError(f'the only encoding is "{HALF_BLOCKS}"')
+        shape[-1] //= 2
+    return shape
+
+
 def _check_constant(op: Any) -> None:
     memory = op.operation.results[0]
     check_dram(memory, tuple(memory.type.shape))
-    wanted = list(memory.type.shape)
-    if "encoding" in op.operation.attributes:
-        if ir.StringAttr(op.operation.attributes["encoding"]).value != HALF_BLOCKS:
-            raise ValueError(f'the only encoding is "{HALF_BLOCKS}"')
-        wanted[-1] *= 2
-    if list(ir.ShapedType(op.operation.attributes["value"].type).shape) != wanted:
+    if constant_shape(op.operation.attributes) != list(memory.type.shape):
         raise ValueError(f"value has type {op.operation.attributes['value'].type}, the buffer is {memory.type}")
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from mnc.core.bindings import ir, memref
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Dl, Relayout, Resident
+from mnc.dialects.mncore.movement import ENCODING
 from mnc.lowering.linalg_to_spmd.homes import KEPT
 from mnc.lowering.linalg_to_spmd.in_place import root_of, update_in_place
 from mnc.lowering.linalg_to_spmd.placed import allocate, default_layout, gather_as_loaded
@@ -100,7 +101,7 @@ class _Keeper:
         """What the host would load into every run."""
         constants = [op for op in self._operations() if op.name == "mncore.constant"]  # all, before any load is erased
         for number, op in enumerate(constants):
-            kept = {NAME: ir.StringAttr.get(f"constant {number}"), **self._chosen(op, NAME), **self._chosen(op, VALUE)}
+            kept = {NAME: ir.StringAttr.get(f"constant {number}"), **self._chosen(op, NAME, VALUE, ENCODING)}
             for use in list(op.results[0].uses):
                 self._keep(use.owner.operation, {**kept, **self._chosen(use.owner.operation, *ARRANGEMENT)})
 

@@ -21,6 +21,7 @@ from mnc.core.pass_base import Pass
 from mnc.core.recording import unrecorded
 from mnc.dialects.mncore import Constant, Dl, Resident, Ul
 from mnc.dialects.mncore.attributes import memory_attribute, placement_of
+from mnc.dialects.mncore.movement import ENCODING, constant_shape
 from mnc.lowering.linalg_to_spmd.keep_resident import ARRANGEMENT, NAME, UPDATED, VALUE
 from mnc.mncore_backend.codegen.allocate_buffers import AllocateBuffers
 from mnc.mncore_backend.codegen.coalesce_copies import CoalesceCopies
@@ -82,7 +83,7 @@ def _dram_type(entry: Kept) -> Any:
     """The tensor of a kept buffer in DRAM, or what it is arranged from."""
     shape = placement_of(entry.type).layout.shape
     if VALUE in entry.attributes:
-        shape = ir.ShapedType(entry.attributes[VALUE].type).shape
+        shape = constant_shape(entry.attributes)
     elif "index_map" in entry.attributes:
         shape = tuple(ir.DenseI64ArrayAttr(entry.attributes["source_shape"]))
     return ir.MemRefType.get(shape, entry.type.element_type, memory_space=memory_attribute("DRAM"))
@@ -127,6 +128,8 @@ def _fill(entry: Kept, buffer: Any, source: Any) -> None:
     if VALUE in entry.attributes:
         constant = Constant(_dram_type(entry), entry.attributes[VALUE])
         constant.operation.attributes[NAME] = entry.attributes[NAME]
+        if ENCODING in entry.attributes:
+            constant.operation.attributes[ENCODING] = entry.attributes[ENCODING]
         source = constant.operation.results[0]
     load = Dl(source, buffer)
     for name in ARRANGEMENT:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mnc.core.bindings import func, ir
-from mnc.dialects.mncore.movement import HALF_BLOCKS
+from mnc.dialects.mncore.movement import ENCODING, HALF_BLOCKS
 from mnc.dialects.mncore.trips import SLICE, TRIPS, keep_trips, read_slice, slice_attribute
 from mnc.mncore_backend.codegen.program_ir import create, integer_of, read_buffer, string_of
 from mnc.mncore_backend.codegen.trips import Each, Slice, Trips
@@ -42,7 +42,7 @@ def _write_image(tensor: _HostTensor) -> None:
         segments=ir.DenseI64ArrayAttr.get([number for segment in image.segments for number in segment]),
         index=ir.DenseElementsAttr.get(np.ascontiguousarray(image.index, dtype=np.int32)),
         value=None if value is None else ir.DenseElementsAttr.get(value),  # equal to the model's: shares its storage
-        **{"encoding": tensor.encoding} if tensor.encoding else {},
+        **{ENCODING: tensor.encoding} if tensor.encoding else {},
         **{} if tensor.part is None else {SLICE: slice_attribute(tensor.part)},
     )
 
@@ -137,7 +137,7 @@ def read_images(module: Any, buffers: dict[str, Buffer]) -> list[Image]:
             )
             value = np.asarray(attributes["value"]) if "value" in attributes else None
             name, role, dtype = (string_of(operation, key) for key in ("sym_name", "role", "dtype"))
-            encoding = string_of(operation, "encoding") if "encoding" in attributes else ""
+            encoding = string_of(operation, ENCODING) if ENCODING in attributes else ""
             result.append(Image(name, role, dtype, image, value, read_slice(attributes), encoding))
     return result
 

@@ -47,6 +47,7 @@ SPMD = (
     "split-contractions",  # before layouts, which are of whole tensors
     'assign-layouts{{precision={precision} resident={resident} prefer="{prefer}"}}',
     "distribute{{resident={resident}}}",
+    "pack-weights",  # before what keeps weights on the chip
     "keep-resident{{what={resident}}}",  # it replaces transfers, which only now exist
     "hand-over",  # the same for what other programs keep
 )
@@ -55,7 +56,6 @@ SPMD = (
 AFFINE = (
     "canonicalize",
     "cse",
-    "pack-weights",
     "plan-movements",  # before the first that wants plans
     "sink-reductions",
     "fuse-addends",

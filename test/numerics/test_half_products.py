@@ -2,6 +2,7 @@
 the host makes halves of the weights or the machine does, on the machine and on a small one, where PEs have more of each
 product."""
 
+import itertools
 import random
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, parser
 
 import mnc
+from mnc.reference import compare
 from mnc.report import report
 
 from .random_models import failure_of, failure_of_model
@@ -119,3 +121,27 @@ def test_halves_are_faster_and_take_less_of_dram() -> None:
     ]
     assert reports[1]["cycles"] < 0.8 * reports[0]["cycles"]
     assert reports[1]["dram_read"] < 0.7 * reports[0]["dram_read"]
+
+
+def test_weights_that_stay_on_the_chip_are_halves_as_well() -> None:
+    """They are not converted in every run, and take half of local memory."""
+    rng = np.random.default_rng(0)
+    widths = (256, 1024, 512)
+    nodes, weights = [], []
+    for number, (rows, columns) in enumerate(itertools.pairwise(widths)):
+        value = (rng.standard_normal((rows, columns)) / rows**0.5).astype(np.float32)
+        weights.append(numpy_helper.from_array(value, f"w{number}"))
+        nodes.append(helper.make_node("MatMul", [f"v{number}", f"w{number}"], [f"v{number + 1}"]))
+    entry = helper.make_tensor_value_info("v0", TensorProto.FLOAT, [32, widths[0]])
+    result = helper.make_tensor_value_info("v2", TensorProto.FLOAT, [32, widths[-1]])
+    graph = helper.make_graph(nodes, "resident", [entry], [result], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    programs = [
+        mnc.compile(model, mnc.Options(precision="half", resident=kept, prefer=())) for kept in ("nothing", "state")
+    ]
+    x = {"v0": rng.standard_normal((32, widths[0])).astype(np.float32)}
+    first, again = (programs[1].run(x)["v2"] for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert all(row.passed for row in compare(model, {"v2": first}, x, "half"))
+    reads = [report(program)["total"]["dram_read"] for program in programs]
+    assert reads[1] < 0.1 * reads[0]

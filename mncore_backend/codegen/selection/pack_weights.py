@@ -20,7 +20,7 @@ from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.dialects.mncore import Constant, Dl
 from mnc.dialects.mncore.attributes import memory_attribute, placed_attribute, placement_of
-from mnc.dialects.mncore.movement import HALF_BLOCKS
+from mnc.dialects.mncore.movement import ENCODING, HALF_BLOCKS
 from mnc.mncore_backend.codegen.selection.matmul import matmul_specs, with_packed
 from mnc.mncore_backend.kernels.matmul import MatmulSpec
 from mnc.mncore_backend.kernels.matmul.chunks import product_steps
@@ -144,7 +144,7 @@ def _load(blocks: NDArray[np.float32], layout: Layout, constant: Any) -> Any:
     memory = ir.MemRefType.get(list(layout.shape), word, memory_space=memory_attribute("DRAM"))
     shape = (*layout.shape[:-1], 2 * layout.shape[-1])
     made = Constant(memory, ir.DenseElementsAttr.get(np.ascontiguousarray(blocks).reshape(shape)))
-    made.operation.attributes["encoding"] = ir.StringAttr.get(HALF_BLOCKS)
+    made.operation.attributes[ENCODING] = ir.StringAttr.get(HALF_BLOCKS)
     if "onnx.name" in constant.attributes:
         made.operation.attributes["onnx.name"] = constant.attributes["onnx.name"]
     share = ir.MemRefType.get([layout.local_size, 2], word, memory_space=placed_attribute("LM", layout))

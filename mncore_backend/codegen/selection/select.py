@@ -22,6 +22,7 @@ from mnc.core.view_pass import View, ViewPass
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.dialects.mncore import filled_dims, reduced_axes, summed_axes
 from mnc.dialects.mncore.attributes import memory_attribute, placed_attribute, placement_of
+from mnc.dialects.mncore.movement import ENCODING
 from mnc.dialects.mncore.trips import read_slice
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.host_ir import replace_body
@@ -235,7 +236,7 @@ class _Selector:
         else:
             name, value = self.sources[source]  # pyright: ignore[reportGeneralTypeIssues]
             given = source.owner.attributes
-            encoding = ir.StringAttr(given["encoding"]).value if "encoding" in given else ""
+            encoding = ir.StringAttr(given[ENCODING]).value if ENCODING in given else ""
             words = machine_words(value)
             tensor = HostTensor(name, "constant", _dtype(target.type), image, words, encoding=encoding)
         self.selection.tensors.append(tensor)
