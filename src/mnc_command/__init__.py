@@ -23,20 +23,23 @@ _take_over()
 
 def mnc() -> None:
     """The command ``mnc``."""
+    from mnc.core.command_line import run_and_leave
     from mnc.tools.mnc import main
 
-    main()
+    run_and_leave(main)
 
 
 def mnc_opt() -> None:
     """The command ``mnc-opt``."""
+    from mnc.core.command_line import run_and_leave
     from mnc.tools.mnc_opt import main
 
-    main()
+    run_and_leave(main)
 
 
 def mnc_translate() -> None:
     """The command ``mnc-translate``."""
+    from mnc.core.command_line import run_and_leave
     from mnc.tools.mnc_translate import main
 
-    main()
+    run_and_leave(main)

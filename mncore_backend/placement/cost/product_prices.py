@@ -107,15 +107,25 @@ class ProductPrices:
         """Plans with what they cost wherever factors are, the cheapest first; of those with the same layouts there is
         the cheapest."""
         held = [operand.layout for operand in (problem.left, problem.right)]
-        free = replace(problem.left, layout=None), replace(problem.right, layout=None)
         alike = any(layout is not None and not layout.selected_bits(Axis.L2B) for layout in held)
-        key = replace(problem, left=free[0], right=free[1], home=None), *(layout is None for layout in held), alike
+        marks = *(layout is None for layout in held), alike
+        bare = replace(problem, right=replace(problem.right, layout=None), home=None)
+        key = bare, *marks
         if key not in self._own:
-            if key not in self._counted:
-                self._counted[key] = _count(problem, general_plans(problem))
-            self._own[key] = _cheapest(self._counted[key], self.weights)
-        following = _cheapest(_count(problem, plans_where_left_is(problem)), self.weights)
-        return sorted([*self._own[key], *following], key=lambda own: own.price) if following else self._own[key]
+            anywhere = replace(bare, left=replace(bare.left, layout=None)), *marks, "anywhere"
+            if anywhere not in self._own:
+                self._own[anywhere] = self._counted_once(anywhere, problem, general_plans)
+            following = self._counted_once(key, problem, plans_where_left_is)
+            both = [*self._own[anywhere], *following]
+            self._own[key] = sorted(both, key=lambda own: own.price) if following else self._own[anywhere]
+        return self._own[key]
+
+    def _counted_once(
+        self, key: object, problem: Contraction, plans: Callable[[Contraction], Iterable[Candidate]]
+    ) -> list[PricedPlan]:
+        if key not in self._counted:
+            self._counted[key] = _count(problem, plans(problem))
+        return _cheapest(self._counted[key], self.weights)
 
 
 class _Moves:

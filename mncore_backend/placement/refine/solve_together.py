@@ -77,11 +77,12 @@ def solutions(
 
     counted: Counted = {}
 
-    def search(movements: Movements, weights: Weights = WEIGHTS) -> list[State]:
+    def search(movements: Movements, weights: Weights = WEIGHTS, both: Both = _in_turn) -> list[State]:
         policies = list(dict.fromkeys([*mixed, *pure]))
         own = Search(problem, policies, movements, pinned or {}, tracer=traces, weights=weights, counted=counted)
         width = WIDTH if weights is WEIGHTS else NARROW
-        found = [own.run(mixed, width), *(own.run([policy], NARROW) for policy in pure)]
+        runs = both(lambda: [own.run(mixed, width)], lambda: [own.run([policy], NARROW) for policy in pure])
+        found = [*chain(*runs)]
         for state in found:
             state.weigh(WEIGHTS)  # so that prices can be compared
         return sorted(found, key=lambda state: state.price)
@@ -97,7 +98,7 @@ def solutions(
         return found, movements
     found = with_room
     if _each_counts(found[0]):
-        found += _with_planned(search, movements, plan, traces)
+        found += _with_planned(lambda movements: search(movements, both=shared), movements, plan, traces)
     return _shortest(found, movements, plan), movements
 
 

@@ -82,3 +82,20 @@ def test_ctrl_c_in_a_command(capsys: pytest.CaptureFixture[str]) -> None:
         signal.raise_signal(signal.SIGINT)
     assert leaving.value.code == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+@pytest.mark.parametrize(("end", "status"), [("pass", 0), ("sys.exit(3)", 3), ("sys.exit('no')", 1)])
+def test_a_command_ends_as_python_would(tmp_path: Path, end: str, status: int) -> None:
+    """What is printed is written, and what is registered for the end is called."""
+    script = f"""
+import atexit, sys
+from mnc.core.command_line import run_and_leave
+atexit.register(print, "last")
+def main():
+    print("first")
+    {end}
+run_and_leave(main)
+"""
+    done = _run(script, tmp_path)
+    assert (done.returncode, done.stdout) == (status, "first\nlast\n")
+    assert done.stderr == ("no\n" if status == 1 else "")
