@@ -102,7 +102,7 @@ class AssignLayouts(Pass):
 
     def _assign(self, function: Any) -> None:
         homes = Homes({}) if self.resident == "nothing" else Homes.of_function(function)
-        poser = Poser(self.precision, homes)
+        poser = Poser(self.precision, homes, constants_stay=self.resident in ("state", "batch"))
         problem = poser.pose(function, self.whole or half_memory())
 
         state = self._solved(problem, poser.operations)

@@ -4,20 +4,25 @@ before:  mncore.dl %weight, %w ... mncore.ul %new, %updated
 after:   %w = mncore.resident {onnx.name = "weight", mnc.updated = "updated"} ... mncore.relayout %new, %w
 
 Whoever starts the program fills these buffers first and may read them afterwards, by programs that are made from the
-same operations. With ``batch`` the other inputs are double-buffered: a run computes with what the run before it loaded,
-and what it is given itself is for the next one, so that its load hides behind the work.
+same operations. Of constants as many stay as find room in ``percent`` of the local memories, those first that save the
+most traffic for the room they take; the others are loaded in every run. With ``batch`` the other inputs are
+double-buffered: a run computes with what the run before it loaded, and what it is given itself is for the next one, so
+that its load hides behind the work.
 """
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Literal
 
 from mnc.core.bindings import ir, memref
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Dl, Relayout, Resident
+from mnc.dialects.mncore.attributes import placement_of
 from mnc.dialects.mncore.movement import ENCODING
 from mnc.lowering.linalg_to_spmd.homes import KEPT
 from mnc.lowering.linalg_to_spmd.in_place import root_of, update_in_place
 from mnc.lowering.linalg_to_spmd.placed import allocate, default_layout, gather_as_loaded
+from mnc.mncore_backend.placement.solve.room import FOR_CONSTANTS, available
 
 NAME, UPDATED, VALUE = "onnx.name", "mnc.updated", "value"
 ARRANGEMENT = ("index_map", "padding")
@@ -97,13 +102,35 @@ class _Keeper:
             load.erase()
         return buffers
 
-    def constants(self) -> None:
-        """What the host would load into every run."""
-        constants = [op for op in self._operations() if op.name == "mncore.constant"]  # all, before any load is erased
-        for number, op in enumerate(constants):
-            kept = {NAME: ir.StringAttr.get(f"constant {number}"), **self._chosen(op, NAME, VALUE, ENCODING)}
-            for use in list(op.results[0].uses):
-                self._keep(use.owner.operation, {**kept, **self._chosen(use.owner.operation, *ARRANGEMENT)})
+    def constants(self, room: float) -> None:
+        """What the host would load into every run, as far as there is room: long words of a PE, of which updated inputs
+        take their part. What several loads bring to the same places is there once."""
+        room -= sum(_longs(op.results[0]) for op in self._operations() if op.name == "mncore.resident")
+        for loads in sorted(self._loads_of_constants(), key=_room_for_traffic):
+            if (longs := _longs(loads[0].operands[1])) > room:
+                continue
+            room -= longs
+            constant = loads[0].operands[0].owner
+            kept = self._chosen(constant, NAME, VALUE, ENCODING)
+            made = self._keep(loads[0], {**kept, **self._chosen(loads[0], *ARRANGEMENT)})
+            for load in loads[1:]:
+                buffer = load.operands[1]
+                load.erase()
+                buffer.replace_all_uses_with(made)
+                buffer.owner.erase()
+        nameless = [op for op in self._operations() if op.name == "mncore.resident" and NAME not in op.attributes]
+        for number, op in enumerate(nameless):
+            op.attributes[NAME] = ir.StringAttr.get(f"constant {number}")
+
+    def _loads_of_constants(self) -> list[list[Any]]:
+        """Loads of constants, together those of the same elements to the same places."""
+        found: dict[tuple[Any, ...], list[Any]] = {}
+        for op in self._operations():
+            if op.name == "mncore.dl" and getattr(op.operands[0].owner, "name", "") == "mncore.constant":
+                arrangement = self._chosen(op, *ARRANGEMENT)
+                key = op.operands[0], op.operands[1].type, *(arrangement.get(name) for name in ARRANGEMENT)
+                found.setdefault(key, []).append(op)
+        return list(found.values())
 
     @staticmethod
     def _chosen(op: Any, *names: str) -> dict[str, Any]:
@@ -167,12 +194,29 @@ class _Keeper:
         return copy
 
 
+def _longs(buffer: Any) -> int:
+    """Long words of a PE."""
+    return placement_of(buffer.type).layout.local_size
+
+
+def _room_for_traffic(loads: list[Any]) -> float:
+    """Long words of a PE for each word that is not loaded in every run."""
+    return _longs(loads[0].operands[1]) / (len(loads) * prod(loads[0].operands[0].type.shape))
+
+
 @dataclass(frozen=True)
 class KeepResident(Pass):
-    """Keep what every run would load again in local memory between runs."""
+    """Keep what every run would load again in local memory between runs, of constants what fits into ``percent`` of
+    it."""
 
     name = "keep-resident"
     what: Literal["nothing", "updates", "state", "batch"] = "nothing"
+    percent: int = round(100 * FOR_CONSTANTS)
+
+    @property
+    def keeps_constants(self) -> bool:
+        """Whether constants stay, as many as there is room for."""
+        return self.what in ("state", "batch")
 
     def run(self, module: Any) -> None:
         """Rewrite every distributed function of the module."""
@@ -184,8 +228,8 @@ class KeepResident(Pass):
                     continue
                 keeper = _Keeper(op.operation)
                 keeper.updates()
-                if self.what != "updates":
-                    keeper.constants()
+                if self.keeps_constants:
+                    keeper.constants(self.percent / 100 * available())
                 if self.what == "batch":
                     keeper.batch()
                 keeper.finish()

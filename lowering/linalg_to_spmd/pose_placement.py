@@ -15,6 +15,7 @@ from mnc.lowering.linalg_to_spmd.joint_parts import comes_alone
 from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, RESULT, precision_of
 from mnc.lowering.linalg_to_spmd.reading import (
     Generic,
+    Input,
     body_work,
     combines_across_pes,
     is_tensor,
@@ -35,7 +36,7 @@ from mnc.lowering.linalg_to_spmd.rearranging import (
 from mnc.lowering.linalg_to_spmd.streaming import may_come_in_parts
 from mnc.lowering.linalg_to_spmd.strides import StridesAfter, contractions_that_read, strides_of_result
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, is_read_through, tiled_operands
-from mnc.mncore_backend.placement.candidates import Contraction
+from mnc.mncore_backend.placement.candidates import Contraction, Operand
 from mnc.mncore_backend.placement.problem import (
     Loops,
     Operation,
@@ -56,11 +57,12 @@ MOVED_ONLY = ("arith.constant", "tensor.empty", "linalg.fill")
 
 class Poser:
     """Reads the operations of a function one by one. `operations` holds, per operation of the problem, where it is in
-    the IR."""
+    the IR. `constants_stay`: constants are on the chip between runs."""
 
-    def __init__(self, precision: Precision, homes: Homes) -> None:
+    def __init__(self, precision: Precision, homes: Homes, *, constants_stay: bool = False) -> None:
         self.precision: Precision = precision
         self.homes = homes
+        self.constants_stay = constants_stay
         self.strides = StridesAfter()
         self.operations: list[Any] = []
 
@@ -81,7 +83,12 @@ class Poser:
         if not is_tensor(value):
             return Tensor(())
         uniform = splat_value(value) is not None
-        return Tensor(shape_of(value), made_by, kept=self.homes.is_kept(value), is_uniform=uniform)
+        stays = not uniform and self._stays(value)
+        return Tensor(shape_of(value), made_by, kept=self.homes.is_kept(value), resident=stays, is_uniform=uniform)
+
+    def _stays(self, value: Any) -> bool:
+        """Whether a tensor is a constant that is on the chip between runs."""
+        return self.constants_stay and not isinstance(value.owner, ir.Block) and value.owner.name == "arith.constant"
 
     @staticmethod
     def _takes_part(op: Any) -> bool:
@@ -140,8 +147,19 @@ class Poser:
             is_direct=operand.access is not None,
             windows=None if windowed is None else windowed.windows,
             source=None if windowed is None else self._tensors[windowed.source],
-            in_parts=windowed is None and operand.access is not None and may_come_in_parts(operand.value),
+            in_parts=windowed is None and operand.access is not None and self._may_come_in_parts(operand.value),
         )
+
+    def _may_come_in_parts(self, value: Any) -> bool:
+        return may_come_in_parts(value) and not self._stays(value)
+
+    def _factor(self, operand: Input, tiled: WindowedOperand | None) -> Operand:
+        """A factor of a contraction as plans see it."""
+        stays = tiled is None and self._stays(before_reshapes(untransposed(operand.value)[0]))
+        kept = tiled is None and self.homes.is_kept(operand.value)
+        factor = factor_of(operand, tiled, kept=kept)
+        alone = comes_alone(operand, tiled) and not (stays or self.homes.is_kept(operand.value))
+        return replace(factor, alone=alone, resident=stays, in_parts=factor.in_parts and not stays)
 
     def _loops(self, op: Any, generic: Generic, tiled: dict[int, WindowedOperand], name: str) -> Loops:
         replaced = self.homes.replaced_by(op.results[0])
@@ -161,13 +179,7 @@ class Poser:
 
     def _product(self, op: Any, generic: Generic, tiled: dict[int, WindowedOperand], name: str) -> Product:
         left, right = (self._use(generic, i, tiled) for i in range(2))
-        own_left, own_right = (
-            replace(
-                factor_of(operand, tiled.get(i), kept=i not in tiled and self.homes.is_kept(operand.value)),
-                alone=comes_alone(operand, tiled.get(i)) and not self.homes.is_kept(operand.value),
-            )
-            for i, operand in enumerate(generic.inputs)
-        )
+        own_left, own_right = (self._factor(operand, tiled.get(i)) for i, operand in enumerate(generic.inputs))
         contraction = Contraction(
             generic.extents,
             own_left,

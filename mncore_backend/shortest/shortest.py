@@ -40,7 +40,7 @@ from mnc.mncore_backend.target import chip
 ALIKE: Preference = "alike"
 STARTS: tuple[tuple[Preference, ...], ...] = (), ("tensor-parallel",), ("cyclic",), ("tensor-parallel", "cyclic")
 """Preferences of which the cheapest by its price is compiled, where operations are placed one after the other."""
-REGIONS = "tile-regions"
+REGIONS, RESIDENTS = "tile-regions", "keep-resident"
 CLOSE = 1.1
 """Factor of the cycles of the best program up to which rules are tried on top of one that is placed one by one."""
 DEARER = 1.8
@@ -69,7 +69,8 @@ class Shortest(NestingPass):
     ``regions``: percent of all local memory that an operation may take before its chain is done part by part; less than
     `tile-regions` says is tried where one operation, as it is laid out, finds no room in a PE. ``rooms``: percent of
     local memory that values take at once, at most what `spill-buffers` says; less is tried where kernels find no room
-    beside them.
+    beside them. ``constants``: percent of local memory for constants that stay there between runs, where what
+    `keep-resident` says leaves too little room for the work.
     """
 
     name: ClassVar[str] = "shortest"
@@ -80,6 +81,7 @@ class Shortest(NestingPass):
     busy_cycles: int = 1500
     regions: tuple[int, ...] = (36, 24, 16)
     rooms: tuple[int, ...] = (100, 88, 75, 62, 50)
+    constants: tuple[int, ...] = (60, 35, 0)
 
     def run(self, module: Any) -> None:
         """Replace the module by its shortest program, and note on it what was preferred. Raises CompileError as the
@@ -160,12 +162,17 @@ class Shortest(NestingPass):
         raise AssertionError("there is one way at least")
 
     def _parted(self) -> Iterator[Passes]:
-        """The passes, with parts of large tensors that become smaller and smaller."""
-        yield self.passes
-        if (place := place_of(self.passes, REGIONS)) < len(self.passes):
-            for percent in self.regions:
+        """The passes, with fewer and fewer constants that stay on the chip between runs, and then with parts of large
+        tensors that become smaller and smaller."""
+        yield (passes := self.passes)
+        if (place := place_of(passes, RESIDENTS)) < len(passes) and passes[place].keeps_constants:
+            for percent in self.constants:
                 if percent < self.passes[place].percent:
-                    yield with_options(self.passes, REGIONS, percent=percent)
+                    yield (passes := with_options(self.passes, RESIDENTS, percent=percent))
+        if (place := place_of(passes, REGIONS)) < len(passes):
+            for percent in self.regions:
+                if percent < passes[place].percent:
+                    yield with_options(passes, REGIONS, percent=percent)
 
 
 def _starts(trials: Trials) -> Iterator[Collection[Preference]]:

@@ -25,8 +25,8 @@ class Options:
             Everything else is single.
         shapes: shapes of model inputs, for models that leave dimensions open; or single extents by their names.
         resident: what stays in local memory from run to run. ``updates``: inputs that an output updates; ``state``:
-            also weights, as the parameters of a training step; ``batch``: also the other inputs, which a run loads for
-            the next one.
+            also weights, as the parameters of a training step, as many as there is room for; ``batch``: also the other
+            inputs, which a run loads for the next one.
         updates: input -> output that is its value in the next run, for models in which nothing says so.
         prefer: what decisions about layouts prefer beyond prices, see
             `mncore_backend/placement/candidates/policy.py`; None: small programs are compiled with several

@@ -31,8 +31,8 @@ from mnc.tools.json_output import format_option, print_json
 @click.option("--example", is_flag=True, help="With --target cpp: add a main.cpp that calls the model.")
 @click.option("--resident", type=click.Choice(["nothing", "updates", "state", "batch"]), default="nothing",
               show_default=True,
-              help="What stays in local memory between runs: updated inputs; also weights; or also other inputs, "
-                   "which a run then loads for the next one.")  # fmt: skip
+              help="What stays in local memory between runs: updated inputs; also weights, as many as there is room "
+                   "for; or also other inputs, which a run then loads for the next one.")  # fmt: skip
 @click.option("--update", "updates", multiple=True, metavar="INPUT=OUTPUT",
               help="With --resident: this output is the value of this input in the next run.")  # fmt: skip
 @click.option("--layouts", default=SHORTEST, show_default=True, metavar="shortest|plain|NAME,...",

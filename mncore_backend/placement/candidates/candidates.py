@@ -88,7 +88,8 @@ def general_plans(problem: Contraction) -> list[Candidate]:
     found = list(_split_plans(space, _units(axes)))
     if (divided := _units_for_batch(problem, axes)) is not None:
         found += _split_plans(space, divided)
-    if left.kept or right.kept or any(not layout.selected_bits(Axis.L2B) for layout in held):
+    stays = any(operand.kept or operand.resident for operand in (left, right))
+    if stays or any(not layout.selected_bits(Axis.L2B) for layout in held):
         alike = tuple(axis for axis in axes if axis is not Axis.L2B)  # slower, but nothing to exchange between L2Bs
         found += _split_plans(space, _units(alike)) if alike != axes else ()
     by_rows = [own for own in found if _is_split_by_rows(problem, own[0])] if problem.policy.by_rows else []

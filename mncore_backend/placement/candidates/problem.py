@@ -26,7 +26,8 @@ class Operand:
 
     A factor with `windows` is read through them: `access` lists the iteration dimensions that they mention, `layout`
     and `shape` are those of the tensor behind them. One that is `kept` on the chip between runs does not arrive, but
-    what updates it, a sum as a rule, has to come to all its replicas. One that comes `in_parts` may be larger than
+    what updates it, a sum as a rule, has to come to all its replicas. One that is `resident`, a constant, does not
+    arrive either, but takes room as long as the program runs. One that comes `in_parts` may be larger than
     local memory. One that is read `alone` comes from DRAM for this contraction only: with the other factor, if that is
     too, it may come in parts (`joint`).
     """
@@ -36,6 +37,7 @@ class Operand:
     windows: Windows | None = None
     shape: tuple[int, ...] = ()
     kept: bool = False
+    resident: bool = False
     in_parts: bool = False
     alone: bool = False
 

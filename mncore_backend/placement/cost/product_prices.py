@@ -207,6 +207,8 @@ def _own_parts(problem: Contraction, plan: ContractionPlan, counts: dict[str, in
     for number, (operand, layout, other) in enumerate(factors):
         if operand.layout is None and operand.kept:
             yield Part("sums", reduction(layout, summed_by_update(layout, other)).total)
+        elif operand.layout is None and operand.resident:
+            yield Part("held", layout.local_size * plan.arriving(number))
         elif operand.layout is None:
             coming = arrival(layout) * plan.arriving(number)
             yield Part("arrival", coming.l2bm + coming.l1bm)

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from typing import Literal
 
 Kind = Literal[
-    "kernel", "second", "sums", "arrival", "fetched", "moves", "halos", "work", "rearranged", "stored"
+    "kernel", "second", "sums", "arrival", "fetched", "held", "moves", "halos", "work", "rearranged", "stored"
 ]
 """kernel, second: the busier and the other of the units of a matrix kernel; sums: of parts over the chip; fetched: from
-DRAM to L2BM; arrival: from there to the PEs; moves: on the chip, in joins and reshapes as well; halos: tiles of
-windows; work: element-wise; rearranged: slices, and what is chosen by indices; stored: to DRAM."""
+DRAM to L2BM; arrival: from there to the PEs; held: long words per PE of constants that stay on the chip, no steps;
+moves: on the chip, in joins and reshapes as well; halos: tiles of windows; work: element-wise; rearranged: slices, and
+what is chosen by indices; stored: to DRAM."""
 
 Weights = Mapping[Kind, float]
 
@@ -23,13 +24,23 @@ WEIGHTS: Weights = {
     "sums": 0.5,
     "arrival": 0.1,
     "fetched": 0.85,
+    "held": 0.1,
     "moves": 0.8,
     "halos": 1.0,
     "work": 1.8,
     "rearranged": 0.25,
     "stored": 0.5,
 }
-ALIKE: Weights = dict.fromkeys(WEIGHTS, 1.0)
+
+
+def with_price_of_room(weights: Weights, price: float) -> Weights:
+    """The same weights where a long word of a PE counts so many steps."""
+    found = dict(weights)
+    found["held"] = price
+    return found
+
+
+ALIKE: Weights = with_price_of_room(dict.fromkeys(WEIGHTS, 1.0), WEIGHTS["held"])
 """As if nothing overlapped."""
 STILL: Weights = {**WEIGHTS, **{kind: 2 * WEIGHTS[kind] for kind in ("moves", "halos", "sums")}}
 """As if everything waited for movements."""

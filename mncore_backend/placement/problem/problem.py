@@ -18,12 +18,14 @@ class Tensor:
         shape: extents.
         made_by: number of the operation that makes it; None for what is in DRAM, or is the same everywhere.
         kept: it is an input that stays on the chip between runs, because a result replaces it.
+        resident: it is a constant that stays there: it never arrives, and takes room as long as the program runs.
         is_uniform: all elements are the same and known: it is nowhere.
     """
 
     shape: tuple[int, ...]
     made_by: int | None = None
     kept: bool = False
+    resident: bool = False
     is_uniform: bool = False
 
 

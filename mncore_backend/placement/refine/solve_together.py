@@ -14,8 +14,9 @@ from math import inf
 from mnc.mncore_backend.placement.candidates.policy import Policy, Preference
 from mnc.mncore_backend.placement.cost.movements import Movements, Plan
 from mnc.mncore_backend.placement.cost.product_prices import Counted
-from mnc.mncore_backend.placement.cost.weights import ALL, WEIGHTS, Weights
+from mnc.mncore_backend.placement.cost.weights import ALL, WEIGHTS, Weights, with_price_of_room
 from mnc.mncore_backend.placement.problem import Problem
+from mnc.mncore_backend.placement.refine.pressure import price_of_room
 from mnc.mncore_backend.placement.solve.duration import duration
 from mnc.mncore_backend.placement.solve.room import has_room
 from mnc.mncore_backend.placement.solve.search import WIDTH, Pinned, Search
@@ -76,19 +77,25 @@ def solutions(
     movements that are known by the end."""
 
     counted: Counted = {}
+    policies = list(dict.fromkeys([*mixed, *pure]))
+    rough, movements = Movements(), Movements(hope=HOPE)
 
-    def search(movements: Movements, weights: Weights = WEIGHTS, both: Both = _in_turn) -> list[State]:
-        policies = list(dict.fromkeys([*mixed, *pure]))
+    def narrow(price: float) -> State:
+        weights = with_price_of_room(WEIGHTS, price)
+        return Search(problem, policies, rough, pinned or {}, weights=weights, counted=counted).run(mixed, NARROW)
+
+    room = price_of_room(problem, narrow)
+    first, *others = (with_price_of_room(weights, room) for weights in ALL)
+
+    def search(movements: Movements, weights: Weights = first, both: Both = _in_turn) -> list[State]:
         own = Search(problem, policies, movements, pinned or {}, tracer=traces, weights=weights, counted=counted)
-        width = WIDTH if weights is WEIGHTS else NARROW
+        width = WIDTH if weights is first else NARROW
         runs = both(lambda: [own.run(mixed, width)], lambda: [own.run([policy], NARROW) for policy in pure])
         found = [*chain(*runs)]
         for state in found:
-            state.weigh(WEIGHTS)  # so that prices can be compared
+            state.weigh(first)  # so that prices can be compared
         return sorted(found, key=lambda state: state.price)
 
-    rough, movements = Movements(), Movements(hope=HOPE)
-    first, *others = ALL
     shared = both if traces is None and len(problem.operations) >= WORTHWHILE else _in_turn
     found = [*chain(*shared(lambda: search(rough, first), lambda: [s for own in others for s in search(rough, own)]))]
     if traces is not None:
@@ -99,7 +106,10 @@ def solutions(
     found = with_room
     if _each_counts(found[0]):
         found += _with_planned(lambda movements: search(movements, both=shared), movements, plan, traces)
-    return _shortest(found, movements, plan), movements
+    best = _shortest(found, movements, plan)
+    for state in best:
+        state.weigh(WEIGHTS)  # with room at the same price whatever it was here
+    return best, movements
 
 
 def _each_counts(state: State) -> bool:

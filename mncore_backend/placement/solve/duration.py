@@ -27,6 +27,7 @@ _UNITS: Mapping[Kind, Resources] = MappingProxyType(
         "rearranged": Resources(alu=0.25),  # the rough price of a slice counts exchanges that seldom take place
         "arrival": Resources(l1bm=1.0),
         "fetched": Resources(mv=1.0),
+        "held": NOTHING,
         "sums": Resources(latency=1.0),
         "stored": Resources(latency=1.0),
     }

@@ -32,9 +32,23 @@ def longs(held: list[Layout]) -> int:
     return sum(layout.local_size for layout in held)
 
 
+FOR_CONSTANTS = 0.85
+"""Part of the local memories that constants may take which stay there between runs. The rest is for the work."""
+
+
+def room_for_constants() -> float:
+    """Long words of a PE for constants that stay on the chip."""
+    return FOR_CONSTANTS * available()
+
+
+def held(state: State) -> float:
+    """Long words of a PE that constants take which stay on the chip."""
+    return sum(own.get("held", 0.0) for own in state.bill.values())
+
+
 def has_room(problem: Problem, state: State) -> bool:
-    """Whether no loops need more than the local memories of a PE hold."""
-    return longs(most_held(problem, state)[1]) <= available()
+    """Whether no loops need more than the local memories of a PE hold, and constants no more than is for them."""
+    return longs(most_held(problem, state)[1]) <= available() and held(state) <= room_for_constants()
 
 
 def _held(operation: Loops, state: State, number: int) -> list[Layout]:

@@ -75,9 +75,12 @@ class Rules:
         return self.movements is not None
 
     def pay_arrival(self, state: State, tensor: int, layout: Layout, share: float = 1.0) -> None:
-        """Pay for what comes from DRAM, a tensor or tiles of it, or a share of that."""
+        """Pay for what comes from DRAM, a tensor or tiles of it, or a share of that; for a constant that is on the chip
+        the room that it takes."""
         own = self.problem.tensors[tensor]
-        if self.complete and own.made_by is None and not own.kept and not own.is_uniform:
+        if self.complete and own.resident:
+            state.pay("held", layout.local_size * share)
+        elif self.complete and own.made_by is None and not own.kept and not own.is_uniform:
             coming = arrival(layout) * share
             state.pay("arrival", coming.l2bm + coming.l1bm)
             state.pay("fetched", coming.mv)

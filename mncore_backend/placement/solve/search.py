@@ -280,7 +280,7 @@ def _take(
 ) -> None:
     """Do a product as planned, and pay for it. What settles pays for its arrival."""
     for part in priced.parts:
-        if part.kind not in ("arrival", "fetched"):
+        if part.kind not in ("arrival", "fetched", "held"):
             state.pay(*part)
     others = [other for other in among[:SHOWN] if other is not priced]
     state.compared[number] = [(own.plan, own.steps) for own in (priced, *others)]

@@ -13,6 +13,7 @@ Trace = dict[str, Any]
 UNITS = {
     "kernel": "MAU or ALU, the busier of the two", "second": "the other of the two",
     "sums": "sums over PEs, L1Bs and L2Bs", "arrival": "L2BM to the PEs", "fetched": "DRAM to L2BM",
+    "held": "none: room for constants that stay on the chip",
     "moves": "movements on the chip", "halos": "movements on the chip, for tiles with halos", "work": "ALU",
     "rearranged": "movements on the chip, for slices, joins and reshapes", "stored": "PEs to DRAM",
 }  # fmt: skip

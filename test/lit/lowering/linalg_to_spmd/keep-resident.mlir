@@ -1,6 +1,7 @@
 // RUN: mnc-opt %s --split-input-file --pass-pipeline='builtin.module(assign-layouts{resident=state},distribute,keep-resident{what=state})' | FileCheck %s
 // RUN: mnc-opt %s --split-input-file --pass-pipeline='builtin.module(assign-layouts,distribute,keep-resident)' | FileCheck %s --check-prefix=NOTHING
 // RUN: mnc-opt %s --split-input-file --pass-pipeline='builtin.module(assign-layouts{resident=batch},distribute,keep-resident{what=batch})' | FileCheck %s --check-prefix=BATCH
+// RUN: mnc-opt %s --split-input-file --pass-pipeline='builtin.module(assign-layouts{resident=state},distribute,keep-resident{what=state percent=0})' | FileCheck %s --check-prefix=LESS
 
 // A state that an element-wise operation updates is rewritten in its place; everything else comes and goes as before.
 // CHECK-LABEL: func.func @counter
@@ -90,6 +91,12 @@ func.func @crossed(%a: tensor<64xf32> {onnx.name = "a", mnc.updated = "a_new"}, 
 // CHECK-COUNT-6: "mncore.resident"() {onnx.name = "constant
 // CHECK: "mncore.dl"
 // CHECK-NOT: mncore.dl
+
+// Without room for constants all of them are loaded.
+// LESS-LABEL: func.func @weights
+// LESS-NOT: mncore.resident
+// LESS-COUNT-7: "mncore.dl"
+// LESS-NOT: mncore.dl
 func.func @weights(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<4xf32> {onnx.name = "y"}) {
   %w0 = arith.constant dense<[0.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
   %w1 = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
