@@ -38,7 +38,7 @@ from mnc.mncore_backend.placement.preferences import NEXT, TOGETHER
 from mnc.mncore_backend.placement.problem import Problem, Product
 from mnc.mncore_backend.placement.refine.joins import bring_parts
 from mnc.mncore_backend.placement.refine.solve_together import MIXED, PURE, solutions
-from mnc.mncore_backend.placement.solve.room import available, longs, most_held
+from mnc.mncore_backend.placement.solve.room import FOR_CONSTANTS, available, longs, most_held, room_for_constants
 from mnc.mncore_backend.placement.solve.search import Pinned
 from mnc.mncore_backend.placement.solve.solve_in_order import solve_in_order
 from mnc.mncore_backend.placement.solve.state import Placed, State
@@ -81,14 +81,16 @@ class AssignLayouts(Pass):
     """Decide where every tensor lives on the chip and annotate the linalg operations with it.
 
     Constant factors that take more than ``whole`` long words of a PE (0: half of a local memory) come in parts of
-    half of it. ``prefer`` names what counts beyond prices, see `mncore_backend/placement/candidates/policy.py`; it is
-    noted on the module.
+    half of it. Where constants stay on the chip between runs, they may take ``constants`` percent of the local
+    memories; with 0 all of them arrive in every run. ``prefer`` names what counts beyond prices, see
+    `mncore_backend/placement/candidates/policy.py`; it is noted on the module.
     """
 
     name = "assign-layouts"
     precision: Precision = "pseudo-single"
     resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
     whole: int = 0
+    constants: int = FOR_CONSTANTS
     prefer: tuple[Preference, ...] = ()
 
     def run(self, module: Any) -> None:
@@ -102,7 +104,8 @@ class AssignLayouts(Pass):
 
     def _assign(self, function: Any) -> None:
         homes = Homes({}) if self.resident == "nothing" else Homes.of_function(function)
-        poser = Poser(self.precision, homes, constants_stay=self.resident in ("state", "batch"))
+        stay = room_for_constants(self.constants) if self.resident in ("state", "batch") else 0
+        poser = Poser(self.precision, homes, for_constants=stay)
         problem = poser.pose(function, self.whole or half_memory())
 
         state = self._solved(problem, poser.operations)

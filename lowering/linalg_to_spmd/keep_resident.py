@@ -22,7 +22,7 @@ from mnc.dialects.mncore.movement import ENCODING
 from mnc.lowering.linalg_to_spmd.homes import KEPT
 from mnc.lowering.linalg_to_spmd.in_place import root_of, update_in_place
 from mnc.lowering.linalg_to_spmd.placed import allocate, default_layout, gather_as_loaded
-from mnc.mncore_backend.placement.solve.room import FOR_CONSTANTS, available
+from mnc.mncore_backend.placement.solve.room import FOR_CONSTANTS, room_for_constants
 
 NAME, UPDATED, VALUE = "onnx.name", "mnc.updated", "value"
 ARRANGEMENT = ("index_map", "padding")
@@ -102,11 +102,12 @@ class _Keeper:
             load.erase()
         return buffers
 
-    def constants(self, room: float) -> None:
+    def constants(self, room: int) -> None:
         """What the host would load into every run, as far as there is room: long words of a PE, of which updated inputs
         take their part. What several loads bring to the same places is there once."""
+        loaded = sorted(self._loads_of_constants(), key=_room_for_traffic)
         room -= sum(_longs(op.results[0]) for op in self._operations() if op.name == "mncore.resident")
-        for loads in sorted(self._loads_of_constants(), key=_room_for_traffic):
+        for loads in loaded:
             if (longs := _longs(loads[0].operands[1])) > room:
                 continue
             room -= longs
@@ -211,12 +212,12 @@ class KeepResident(Pass):
 
     name = "keep-resident"
     what: Literal["nothing", "updates", "state", "batch"] = "nothing"
-    percent: int = round(100 * FOR_CONSTANTS)
+    percent: int = FOR_CONSTANTS
 
     @property
     def keeps_constants(self) -> bool:
         """Whether constants stay, as many as there is room for."""
-        return self.what in ("state", "batch")
+        return self.what in ("state", "batch") and self.percent > 0
 
     def run(self, module: Any) -> None:
         """Rewrite every distributed function of the module."""
@@ -229,7 +230,7 @@ class KeepResident(Pass):
                 keeper = _Keeper(op.operation)
                 keeper.updates()
                 if self.keeps_constants:
-                    keeper.constants(self.percent / 100 * available())
+                    keeper.constants(room_for_constants(self.percent))
                 if self.what == "batch":
                     keeper.batch()
                 keeper.finish()

@@ -57,12 +57,12 @@ MOVED_ONLY = ("arith.constant", "tensor.empty", "linalg.fill")
 
 class Poser:
     """Reads the operations of a function one by one. `operations` holds, per operation of the problem, where it is in
-    the IR. `constants_stay`: constants are on the chip between runs."""
+    the IR. `for_constants`: long words of a PE for constants that are on the chip between runs; none are with 0."""
 
-    def __init__(self, precision: Precision, homes: Homes, *, constants_stay: bool = False) -> None:
+    def __init__(self, precision: Precision, homes: Homes, *, for_constants: int = 0) -> None:
         self.precision: Precision = precision
         self.homes = homes
-        self.constants_stay = constants_stay
+        self.for_constants = for_constants
         self.strides = StridesAfter()
         self.operations: list[Any] = []
 
@@ -77,7 +77,8 @@ class Poser:
         made = {op.results[0]: i for op, i in self._numbers.items()}
         tensors = tuple(self._tensor(value, made.get(value)) for value in values)
         returned = tuple(self._tensors[v] for v in list(block.operations)[-1].operation.operands)
-        return Problem(tensors, tuple(map(self._operation, self.operations)), whole, returned)
+        operations = tuple(map(self._operation, self.operations))
+        return Problem(tensors, operations, whole, returned, self.for_constants)
 
     def _tensor(self, value: Any, made_by: int | None) -> Tensor:
         if not is_tensor(value):
@@ -88,7 +89,7 @@ class Poser:
 
     def _stays(self, value: Any) -> bool:
         """Whether a tensor is a constant that is on the chip between runs."""
-        return self.constants_stay and not isinstance(value.owner, ir.Block) and value.owner.name == "arith.constant"
+        return self.for_constants > 0 and not isinstance(value.owner, ir.Block) and value.owner.name == "arith.constant"
 
     @staticmethod
     def _takes_part(op: Any) -> bool:

@@ -10,6 +10,7 @@ tiny, one preference is known to be right, and most programs are compiled once.
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar
@@ -70,7 +71,8 @@ class Shortest(NestingPass):
     `tile-regions` says is tried where one operation, as it is laid out, finds no room in a PE. ``rooms``: percent of
     local memory that values take at once, at most what `spill-buffers` says; less is tried where kernels find no room
     beside them. ``constants``: percent of local memory for constants that stay there between runs, where what
-    `keep-resident` says leaves too little room for the work.
+    `keep-resident` says leaves too little room for the work. Where not all constants stay, the program is also compiled
+    as if none did, because the room may be worth more than what stays in it.
     """
 
     name: ClassVar[str] = "shortest"
@@ -81,7 +83,7 @@ class Shortest(NestingPass):
     busy_cycles: int = 1500
     regions: tuple[int, ...] = (36, 24, 16)
     rooms: tuple[int, ...] = (100, 88, 75, 62, 50)
-    constants: tuple[int, ...] = (60, 35, 0)
+    constants: tuple[int, ...] = (60, 35)
 
     def run(self, module: Any) -> None:
         """Replace the module by its shortest program, and note on it what was preferred. Raises CompileError as the
@@ -153,26 +155,49 @@ class Shortest(NestingPass):
         """Trials and their first program, with parts of large tensors as large as there is room for."""
         parted = list(self._parted())
         for passes in parted:
-            trials = Trials(module, passes, self.rooms or (100,))
             try:
-                return trials, _first(trials, chain([settled] if settled else [], _starts(trials)))
+                trials, best = self._first_of(module, passes, settled)
             except CapacityError:
                 if passes is parted[-1]:
                     raise
+                continue
+            if _keeps_constants(passes) and best.loads_constants:
+                with suppress(CapacityError):
+                    others, other = self._first_of(module, _without_constants(passes), settled)
+                    if other.length < best.length:
+                        return others, other
+            return trials, best
         raise AssertionError("there is one way at least")
+
+    def _first_of(self, module: Any, passes: Passes, settled: Collection[Preference]) -> tuple[Trials, Compiled]:
+        trials = Trials(module, passes, self.rooms or (100,))
+        return trials, _first(trials, chain([settled] if settled else [], _starts(trials)))
 
     def _parted(self) -> Iterator[Passes]:
         """The passes, with fewer and fewer constants that stay on the chip between runs, and then with parts of large
         tensors that become smaller and smaller."""
         yield (passes := self.passes)
-        if (place := place_of(passes, RESIDENTS)) < len(passes) and passes[place].keeps_constants:
+        if _keeps_constants(passes):
+            place = place_of(passes, RESIDENTS)
             for percent in self.constants:
-                if percent < self.passes[place].percent:
-                    yield (passes := with_options(self.passes, RESIDENTS, percent=percent))
+                if percent < passes[place].percent:
+                    yield with_options(passes, RESIDENTS, percent=percent)
+            yield (passes := _without_constants(passes))
         if (place := place_of(passes, REGIONS)) < len(passes):
             for percent in self.regions:
                 if percent < passes[place].percent:
                     yield with_options(passes, REGIONS, percent=percent)
+
+
+def _keeps_constants(passes: Passes) -> bool:
+    """Whether constants may stay on the chip between runs."""
+    place = place_of(passes, RESIDENTS)
+    return place < len(passes) and passes[place].keeps_constants
+
+
+def _without_constants(passes: Passes) -> Passes:
+    """The same, but all constants are loaded in every run."""
+    return with_options(with_options(passes, RESIDENTS, percent=0), DECISION, constants=0)
 
 
 def _starts(trials: Trials) -> Iterator[Collection[Preference]]:

@@ -48,12 +48,13 @@ def place_of(passes: Passes, name: str) -> int:
 @dataclass(frozen=True)
 class Compiled:
     """A scheduled module, the preferences and the passes that led to it, and its text; one trip of a program that is
-    repeated."""
+    repeated. `loads_constants`: every run loads some, beside tables of movements."""
 
     module: Any
     preferences: tuple[Preference, ...]
     passes: Passes
     text: str
+    loads_constants: bool
 
     @cached_property
     def length(self) -> tuple[int, int]:
@@ -130,9 +131,10 @@ class Trials:
         passes = with_options(self.passes, DECISION, prefer=ordered)
         with events.span("stage", f"layouts: {', '.join(ordered) or 'plain'}"):
             run_nested(passes[place_of(passes, DECISION) + 1 : place_of(passes, SPILLS)], module)
+            loads_constants = _loads_constants(module)
             finished, room = self._with_room(module, None if best is None else best.length[0])
             passes = with_options(passes, SPILLS, percent=room)
-            return Compiled(finished, ordered, passes, emit_module(finished, most=1))
+            return Compiled(finished, ordered, passes, emit_module(finished, most=1), loads_constants)
 
     def _with_room(self, module: Any, best: int | None) -> tuple[Any, int]:
         """The module compiled to the end, with as much of local memory for values as kernels leave over, in percent.
@@ -160,6 +162,13 @@ class Trials:
             else:
                 return trial, room
         raise AssertionError("there is a last room")
+
+
+def _loads_constants(module: Any) -> bool:
+    """Whether a distributed module loads constants."""
+    functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+    loads = [op for f in functions for op in f.regions[0].blocks[0].operations if op.operation.name == "mncore.dl"]
+    return any(getattr(op.operands[0].owner, "name", "") == "mncore.constant" for op in loads)
 
 
 def in_order(preferences: Collection[Preference]) -> tuple[Preference, ...]:

@@ -166,9 +166,11 @@ Operation = Product | Loops | Transposition | Reshape | Rearrangement | Pinned
 @dataclass(frozen=True)
 class Problem:
     """A function whose tensors want places. `whole` is the number of long words per PE beyond which a factor comes in
-    parts; `returned` are the tensors that are stored at the end."""
+    parts; `returned` are the tensors that are stored at the end; `for_constants`: long words of a PE that constants may
+    take that are `resident`."""
 
     tensors: tuple[Tensor, ...]
     operations: tuple[Operation, ...]
     whole: int
     returned: tuple[int, ...] = ()
+    for_constants: int = 0

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS
 from mnc.mncore_backend.placement.problem import Problem
-from mnc.mncore_backend.placement.solve.room import held, room_for_constants
+from mnc.mncore_backend.placement.solve.room import held
 from mnc.mncore_backend.placement.solve.state import State
 
 RISE = 2.0
@@ -23,7 +23,7 @@ def price_of_room(problem: Problem, search: Callable[[float], State]) -> float:
     room; the least there is where no constants stay."""
 
     def has_room(price: float) -> bool:
-        return held(search(price)) <= room_for_constants()
+        return held(search(price)) <= problem.for_constants
 
     price = WEIGHTS["held"]
     if not any(tensor.resident for tensor in problem.tensors) or has_room(price) or not has_room(MOST):

@@ -32,13 +32,13 @@ def longs(held: list[Layout]) -> int:
     return sum(layout.local_size for layout in held)
 
 
-FOR_CONSTANTS = 0.85
-"""Part of the local memories that constants may take which stay there between runs. The rest is for the work."""
+FOR_CONSTANTS = 85
+"""Percent of the local memories that constants may take which stay there between runs. The rest is for the work."""
 
 
-def room_for_constants() -> float:
+def room_for_constants(percent: int = FOR_CONSTANTS) -> int:
     """Long words of a PE for constants that stay on the chip."""
-    return FOR_CONSTANTS * available()
+    return percent * available() // 100
 
 
 def held(state: State) -> float:
@@ -48,7 +48,7 @@ def held(state: State) -> float:
 
 def has_room(problem: Problem, state: State) -> bool:
     """Whether no loops need more than the local memories of a PE hold, and constants no more than is for them."""
-    return longs(most_held(problem, state)[1]) <= available() and held(state) <= room_for_constants()
+    return longs(most_held(problem, state)[1]) <= available() and held(state) <= problem.for_constants
 
 
 def _held(operation: Loops, state: State, number: int) -> list[Layout]:

@@ -11,10 +11,11 @@ from mnc import Options
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS
 from mnc.mncore_backend.placement.problem import Problem, Tensor
 from mnc.mncore_backend.placement.refine.pressure import MOST, price_of_room
-from mnc.mncore_backend.placement.solve.room import room_for_constants
 from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.target import Precision
 from mnc.report import report
+
+ROOM = 1000
 
 
 def state_with(longs: float) -> State:
@@ -26,16 +27,16 @@ def state_with(longs: float) -> State:
 
 def price(longs_at_price_one: float, *, resident: bool = True) -> float:
     """The price where what is held falls as the price rises."""
-    problem = Problem((Tensor((8, 8), resident=resident),), (), 1024, ())
+    problem = Problem((Tensor((8, 8), resident=resident),), (), 1024, (), for_constants=ROOM)
     return price_of_room(problem, lambda own: state_with(longs_at_price_one / own))
 
 
 def test_room_is_cheap_where_there_is_enough() -> None:
-    assert price(WEIGHTS["held"] * room_for_constants() / 2) == WEIGHTS["held"]
+    assert price(WEIGHTS["held"] * ROOM / 2) == WEIGHTS["held"]
 
 
 def test_the_price_rises_until_there_is_room() -> None:
-    found = price(2 * room_for_constants())
+    found = price(2 * ROOM)
     assert 2.0 <= found <= 4.0 and found > WEIGHTS["held"]
 
 
@@ -44,7 +45,7 @@ def test_nothing_is_searched_where_no_constant_stays() -> None:
 
 
 def test_where_no_price_is_enough_the_least_is_taken() -> None:
-    assert price(2 * MOST * room_for_constants()) == WEIGHTS["held"]
+    assert price(2 * MOST * ROOM) == WEIGHTS["held"]
 
 
 def perceptron(width: int, layers: int) -> onnx.ModelProto:
