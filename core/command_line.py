@@ -85,10 +85,10 @@ def _written_out() -> Iterator[None]:
     fails."""
     try:
         yield
-    except SystemExit:
-        sys.stdout.flush()
-        raise
-    sys.stdout.flush()
+    finally:
+        ends = isinstance(sys.exc_info()[1], SystemExit | None)
+        if ends and sys.stdout is not None:  # None: closed by the shell
+            sys.stdout.flush()
 
 
 def _leave_with_our_mistake(error: Exception) -> NoReturn:

@@ -99,3 +99,15 @@ run_and_leave(main)
     done = _run(script, tmp_path)
     assert (done.returncode, done.stdout) == (status, "first\nlast\n")
     assert done.stderr == ("no\n" if status == 1 else "")
+
+
+def test_standard_output_may_be_closed(tmp_path: Path) -> None:
+    script = """
+import sys
+sys.stdout = None
+from mnc.core.command_line import errors_to_exit_codes
+with errors_to_exit_codes():
+    pass
+"""
+    done = _run(script, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
