@@ -28,6 +28,7 @@ def price_of_room(problem: Problem, search: Callable[[float], State]) -> float:
     price = WEIGHTS["held"]
     if not any(tensor.resident for tensor in problem.tensors) or has_room(price) or not has_room(MOST):
         return price
-    while not has_room(price) and price < MOST:
+    price *= RISE
+    while price < MOST and not has_room(price):
         price *= RISE
     return price
