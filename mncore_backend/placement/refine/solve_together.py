@@ -8,18 +8,16 @@ longer than all the rest.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 from math import inf
 
 from mnc.mncore_backend.placement.candidates.policy import Policy, Preference
 from mnc.mncore_backend.placement.cost.movements import Movements, Plan
-from mnc.mncore_backend.placement.cost.product_prices import Counted
-from mnc.mncore_backend.placement.cost.weights import ALL, WEIGHTS, Weights, with_price_of_room
+from mnc.mncore_backend.placement.cost.weights import WEIGHTS
 from mnc.mncore_backend.placement.problem import Problem
-from mnc.mncore_backend.placement.refine.pressure import price_of_room
+from mnc.mncore_backend.placement.refine.searches import Both, Searches, in_turn
 from mnc.mncore_backend.placement.solve.duration import duration
 from mnc.mncore_backend.placement.solve.room import has_room
-from mnc.mncore_backend.placement.solve.search import WIDTH, Pinned, Search
+from mnc.mncore_backend.placement.solve.search import Pinned
 from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.placement.trace.trace import Traces
 from mnc.mncore_backend.pricing import NOTHING
@@ -29,8 +27,6 @@ MIXED: tuple[tuple[Preference, ...], ...] = (), ("cyclic",), ("tensor-parallel",
 PURE: tuple[tuple[Preference, ...], ...] = *MIXED, ("alike",)
 """Preferences that all operations follow in searches of their own. Among all choices a search gives up early what pays
 off late; among few it keeps it."""
-NARROW = 4
-"""States that these searches keep, and those with other weights, which are there to find something else."""
 FEW = 20
 """Movements of a solution up to which all of them are planned."""
 NOTABLE = 1 / 15
@@ -52,15 +48,6 @@ WORTHWHILE = 24
 CLOSE = 1.15
 """Factor of the least duration by rough prices from which on a solution is not planned."""
 
-Both = Callable[[Callable[[], list[State]], Callable[[], list[State]]], tuple[list[State], list[State]]]
-"""Does two pieces of work, in two processes perhaps."""
-
-
-def _in_turn(
-    first: Callable[[], list[State]], second: Callable[[], list[State]]
-) -> tuple[list[State], list[State]]:
-    return first(), second()
-
 
 def solutions(
     problem: Problem,
@@ -69,35 +56,19 @@ def solutions(
     pinned: Pinned | None = None,
     plan: Plan = list,
     traces: Traces | None = None,
-    both: Both = _in_turn,
+    both: Both = in_turn,
 ) -> tuple[list[State], Movements]:
     """States in which every operation has a place, the one that takes least time first. Operations choose among the
     `mixed` policies, or all follow one of the `pure` ones. `plan` plans movements ahead, in several processes perhaps;
     `both` does the same for searches, unless `traces` keep what was compared. With the states come the prices of
     movements that are known by the end."""
 
-    counted: Counted = {}
-    policies = list(dict.fromkeys([*mixed, *pure]))
     rough, movements = Movements(), Movements(hope=HOPE)
-
-    def narrow(price: float) -> State:
-        weights = with_price_of_room(WEIGHTS, price)
-        return Search(problem, policies, rough, pinned or {}, weights=weights, counted=counted).run(mixed, NARROW)
-
-    room = price_of_room(problem, narrow)
-    first, *others = (with_price_of_room(weights, room) for weights in ALL)
-
-    def search(movements: Movements, weights: Weights = first, both: Both = _in_turn) -> list[State]:
-        own = Search(problem, policies, movements, pinned or {}, tracer=traces, weights=weights, counted=counted)
-        width = WIDTH if weights is first else NARROW
-        runs = both(lambda: [own.run(mixed, width)], lambda: [own.run([policy], NARROW) for policy in pure])
-        found = [*chain(*runs)]
-        for state in found:
-            state.weigh(first)  # so that prices can be compared
-        return sorted(found, key=lambda state: state.price)
-
-    shared = both if traces is None and len(problem.operations) >= WORTHWHILE else _in_turn
-    found = [*chain(*shared(lambda: search(rough, first), lambda: [s for own in others for s in search(rough, own)]))]
+    own = Searches(problem=problem, mixed=mixed, pure=pure, pinned=pinned or {}, traces=traces)
+    own = own.at_the_price_of_room(rough)
+    shared = both if traces is None and len(problem.operations) >= WORTHWHILE else in_turn
+    found = own.by_all_weights(rough, shared)
+    found = sorted([*found, own.where_wanted(rough, found)], key=lambda state: state.price)
     if traces is not None:
         traces.planned = movements.exact
     with_room = [state for state in found if has_room(problem, state)]
@@ -105,7 +76,8 @@ def solutions(
         return found, movements
     found = with_room
     if _each_counts(found[0]):
-        found += _with_planned(lambda movements: search(movements, both=shared), movements, plan, traces)
+        wanted = own.wanted(found)
+        found += _with_planned(lambda movements: own.all(movements, None, wanted, shared), movements, plan, traces)
     best = _shortest(found, movements, plan)
     for state in best:
         state.weigh(WEIGHTS)  # with room at the same price whatever it was here

@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from mnc.mncore_backend.layout import Layout, permute
-from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, Operand
+from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, Operand, source_layout
 from mnc.mncore_backend.placement.candidates.contraction import Compared, least_cost, plan_contraction
 from mnc.mncore_backend.placement.candidates.costs import outlook
 from mnc.mncore_backend.placement.candidates.policy import Policy
 from mnc.mncore_backend.placement.candidates.space import scattered
 from mnc.mncore_backend.placement.cost.prices import movement_steps
-from mnc.mncore_backend.placement.problem import Product, Transposition, Use
+from mnc.mncore_backend.placement.problem import Problem, Product, Transposition, Use
+from mnc.mncore_backend.placement.problem.reads import behind
 from mnc.mncore_backend.placement.solve.rules import Rules
 from mnc.mncore_backend.placement.solve.state import Placed, State
 
@@ -150,3 +151,13 @@ class Products:
             layout = permute(layout, [op.order.index(i) for i in range(len(op.order))])
             tensor = op.source
         return tensor, layout
+
+
+def wanted_of(tensor: int, use: Use, own: Layout, plan: ContractionPlan, problem: Problem) -> Layout | None:
+    """The layout in which a product wants a tensor for one of its factors; None if it does not read that."""
+    if behind(use) != tensor:
+        return None
+    if use.windows is None:
+        return own if use.is_direct else None
+    digits = [plan.digits.get(d, ()) for d in range(1 + max(plan.digits, default=-1))]
+    return source_layout(use.windows, digits, problem.tensors[tensor].shape)

@@ -8,10 +8,16 @@ plans of a product, what is paid later for where tensors are (`ahead.py`) is add
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 from mnc.mncore_backend.layout import Axis, Layout
-from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, Digits, source_layout
+from mnc.mncore_backend.placement.candidates import (
+    Contraction,
+    ContractionPlan,
+    Digits,
+    choose_iteration,
+)
 from mnc.mncore_backend.placement.candidates.policy import Policy, of_contractions
 from mnc.mncore_backend.placement.candidates.space import scattered
 from mnc.mncore_backend.placement.cost.ahead import Ahead
@@ -19,9 +25,9 @@ from mnc.mncore_backend.placement.cost.meetings import Meetings
 from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.cost.product_prices import Counted, PricedPlan, ProductPrices
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Weights
-from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Rearrangement, Use
-from mnc.mncore_backend.placement.problem.reads import behind, last_reads, readers
-from mnc.mncore_backend.placement.solve.products import Products
+from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Rearrangement
+from mnc.mncore_backend.placement.problem.reads import last_reads, readers
+from mnc.mncore_backend.placement.solve.products import Products, wanted_of
 from mnc.mncore_backend.placement.solve.rules import Rules
 from mnc.mncore_backend.placement.solve.solve_in_order import visit
 from mnc.mncore_backend.placement.solve.state import State
@@ -41,6 +47,9 @@ SHOWN = 8
 
 Pinned = Mapping[int, Callable[[ContractionPlan], bool]]
 """For products whose plan is fixed from outside: whether a plan is the one that is wanted."""
+Wanted = Mapping[int, Sequence[Layout]]
+"""Per tensor, layouts that loops may choose besides where their operands are."""
+NOWHERE: Wanted = MappingProxyType({})
 
 
 class Way(NamedTuple):
@@ -55,7 +64,8 @@ class Way(NamedTuple):
 class Search:
     """Searches over one problem, in which operations may follow any of the policies. `dropped` counts the states that
     were given up: without any the solution is the best one by its prices. A `tracer` is told what becomes of all.
-    `weights`: what a step of each kind counts; `counted`: steps of plans, which searches of one problem share."""
+    `weights`: what a step of each kind counts; `counted`: steps of plans, which searches of one problem share;
+    `wanted`: layouts that loops may choose besides."""
 
     problem: Problem
     policies: Sequence[Policy]
@@ -65,6 +75,7 @@ class Search:
     tracer: Tracer | None = None
     weights: Weights = field(default_factory=lambda: WEIGHTS)
     counted: Counted | None = None
+    wanted: Wanted = field(default_factory=lambda: NOWHERE)
 
     def __post_init__(self) -> None:
         self._products = {
@@ -139,7 +150,7 @@ class Search:
                 case Loops() if any(use.windows is not None for use in op.uses):
                     found, take = rules.tilings(state, op), rules.take_windows
                 case Loops() if not (op.can_wait and not any(rules.known(state, op))):
-                    found, take = rules.iterations(state, op), rules.take_loops
+                    found, take = [*rules.iterations(state, op), *self._where_wanted(op)], rules.take_loops
                 case Rearrangement() if not rules.is_loaded_in_part(state, op):
                     found = [*rules.arrangements(state, op), *self._wanted(number, op, products)]
                     take = rules.take_rearrangement
@@ -150,6 +161,18 @@ class Search:
                 if (key := tuple(digits)) not in seen:
                     seen.add(key)
                     yield Way(rules.policy, partial(take, number=number, op=op, digits=digits))
+
+    def _where_wanted(self, op: Loops) -> Iterator[list[Digits]]:
+        """Digits of loops whose result, or an operand that has all their dimensions, is where it is wanted. Where parts
+        cannot be combined, reductions are inside the PEs, and nobody is asked."""
+        if not self.wanted or not (all(op.parallel) or op.combines):
+            return
+        wide = {d for d, extent in enumerate(op.extents) if extent > 1}
+        ends = [(op.result, op.access), *((use.tensor, use.access) for use in op.uses if use.is_direct)]
+        for tensor, access in ends:
+            if wide <= {d for d in access if d is not None}:
+                for layout in self.wanted.get(tensor, ()):
+                    yield choose_iteration(op.extents, [(layout, access)])
 
     def _product_ways(
         self, products: Products, state: State, number: int, op: Product, seen: set[object], count: int
@@ -173,7 +196,7 @@ class Search:
                 if reader > number and isinstance(product := self.problem.operations[reader], Product)
                 for priced in self._plans(reader, product, products.known(State(), product))[0][:WANTED]
                 for use, own in ((product.left, priced.plan.left), (product.right, priced.plan.right))
-                if (wanted := _wanted_of(op.result, use, own, priced.plan, self.problem)) is not None
+                if (wanted := wanted_of(op.result, use, own, priced.plan, self.problem)) is not None
             ]
             self._readers_want[key] = [list(own.dims) for own in dict.fromkeys(layouts)]
         return self._readers_want[key]
@@ -263,16 +286,6 @@ class Search:
 def _is_divided(plan: ContractionPlan) -> bool:
     """Whether L2Bs have different parts of the result."""
     return plan.result.selected_bits(Axis.L2B) != 0
-
-
-def _wanted_of(tensor: int, use: Use, own: Layout, plan: ContractionPlan, problem: Problem) -> Layout | None:
-    """The layout in which a product wants a tensor for one of its factors; None if it does not read that."""
-    if behind(use) != tensor:
-        return None
-    if use.windows is None:
-        return own if use.is_direct else None
-    digits = [plan.digits.get(d, ()) for d in range(1 + max(plan.digits, default=-1))]
-    return source_layout(use.windows, digits, problem.tensors[tensor].shape)
 
 
 def _take(
