@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from mnc.core.diagnostics import CompileError, InternalError, exit_code_of, printable
 from mnc.core.files import path_hint, replace_file
+from mnc.core.garbage import end_with_command
 
 STANDARD_STREAM = "-"
 INTERRUPTED = 130
@@ -66,6 +67,7 @@ def run_and_leave(main: Callable[[], None]) -> None:
     large program one by one, which takes an eighth of the time that compiling it takes. What is registered for the end
     of the process is called before. Threads that still work are waited for in the usual way."""
     status: int | str | None = None
+    end_with_command()
     try:
         main()
     except SystemExit as leaving:

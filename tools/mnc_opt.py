@@ -12,6 +12,7 @@ from mnc.core.context import error_at
 from mnc.core.diagnostics import CompileError
 from mnc.core.expected_diagnostics import split_input
 from mnc.core.explanation import explaining
+from mnc.core.garbage import no_collection
 from mnc.core.instrumentation import ELIDE_LIMIT, Instrumentation, Statistics, Timing
 from mnc.core.ir_printing import PrintIR, PrintOptions
 from mnc.core.opt_driver import BYTECODE_MAGIC, OptOptions, process
@@ -142,7 +143,8 @@ def command(
         reports = [*([Timing()] if timing else []), *([Statistics()] if statistics else [])]
         options = _options(input_file, passes, reports, given)
         try:
-            _transform(text, output, marker, options)
+            with no_collection(is_last=True):
+                _transform(text, output, marker, options)
         finally:
             if explain and explanation.lines:
                 print(*explanation.lines, sep="\n", file=sys.stderr)

@@ -16,9 +16,10 @@ def relayout(source: Layout, target: Layout) -> Resources:
     return price("relayout", crossing(facts(source), facts(target)))
 
 
-def _places(layout: Layout) -> list[list[tuple[int, Axis, int]]]:
+@cached_per_machine(REMEMBERED)
+def _places(layout: Layout) -> tuple[tuple[tuple[int, Axis, int], ...], ...]:
     """What decides in which PE an element is, and in what order."""
-    return [
-        [(d.size, d.axis, 0 if d.axis is Axis.ADDRESS else d.stride) for d in digits if d.size > 1]
+    return tuple(
+        tuple((d.size, d.axis, 0 if d.axis is Axis.ADDRESS else d.stride) for d in digits if d.size > 1)
         for digits in layout.dims
-    ]
+    )

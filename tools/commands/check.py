@@ -1,6 +1,7 @@
 """mnc check: compile, run, compare with the ONNX reference; a model, or folders of unit tests."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ import click
 
 from mnc.core import events
 from mnc.core.diagnostics import CompileError
-from mnc.tools.commands.shared import model_options, parse_shapes, read_arrays
+from mnc.options import Options
+from mnc.tools.commands.shared import model_options, parse_shapes, read_arrays, refuse_resident, resident_option
 from mnc.tools.commands.tables import NUMBERS, comparison_cells, comparison_table, print_table
 from mnc.tools.json_output import comparison, format_option, print_json
 
@@ -22,29 +24,32 @@ from mnc.tools.json_output import comparison, format_option, print_json
 @click.option("--per-node", is_flag=True,
               help="Judge each node twice: alone, with inputs from the reference, and in its place.")  # fmt: skip
 @click.option("--intermediates", is_flag=True, help="Compare every float intermediate, too.")
+@resident_option
 @format_option()
 @model_options
 def command(
     models: tuple[str, ...], inputs: tuple[str, ...], intermediates: bool, per_node: bool, output_format: str,
-    **options: Any,
+    resident: Any, precision: Any, shapes: tuple[str, ...], **given: Any,
 ) -> None:
     """Compile, run and compare every output with the ONNX reference.
 
     A MODEL (an ONNX file) runs on random or given inputs. A FOLDER of a unit test, in the layout of ONNX backend tests,
     brings inputs and expected outputs; several may be given, or a directory that holds them.
     """
+    refuse_resident(resident, given["target"])
+    options = Options(precision, parse_shapes(shapes), resident=resident)
     folders = [Path(model) for model in models if Path(model).is_dir()]
     if not folders and len(models) == 1 and per_node:
         if intermediates:
             raise CompileError("--per-node compares every intermediate already", hint="leave --intermediates out")
-        passed = _check_per_node(models[0], inputs, output_format, **options)
+        passed = _check_per_node(models[0], inputs, output_format, options, **given)
     elif not folders and len(models) == 1:
-        passed = _check_model(models[0], inputs, intermediates, output_format, **options)
+        passed = _check_model(models[0], inputs, intermediates, output_format, options, **given)
     elif len(folders) == len(models):
         if inputs or intermediates or per_node:
             hint = "--input, --intermediates and --per-node belong to a model"
             raise CompileError("unit tests bring their inputs", hint=hint)
-        passed = _check_folders(folders, output_format, **options)
+        passed = _check_folders(folders, output_format, options, given["target"])
     else:
         other = next(model for model in models if not Path(model).is_dir())
         message = f"'{other}' is no folder of a unit test" if folders else f"{len(models)} models were given"
@@ -54,31 +59,27 @@ def command(
 
 
 def _check_per_node(
-    model: str, inputs: tuple[str, ...], output_format: str, *, target: str, seed: int, precision: Any,
-    shapes: tuple[str, ...],
-) -> bool:  # fmt: skip
-    from mnc.options import Options
+    model: str, inputs: tuple[str, ...], output_format: str, options: Options, *, target: str, seed: int
+) -> bool:
     from mnc.tools.commands.node_table import check_per_node
 
-    return check_per_node(model, inputs, output_format, target, seed, Options(precision, parse_shapes(shapes)))
+    return check_per_node(model, inputs, output_format, target, seed, options)
 
 
 def _check_model(
-    model: str, inputs: tuple[str, ...], intermediates: bool, output_format: str, *, target: str, seed: int,
-    precision: Any, shapes: tuple[str, ...],
+    model: str, inputs: tuple[str, ...], intermediates: bool, output_format: str, options: Options, *, target: str,
+    seed: int,
 ) -> bool:  # fmt: skip
     from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes
-    from mnc.options import Options
     from mnc.reference import judge, load_proto, random_inputs, with_intermediates
     from mnc.targets import prepare
 
-    options = Options(precision, parse_shapes(shapes))
     prepared = prepare(model, options, target)  # first, because it explains what is wrong with a model
     proto = load_proto(model)
     bind_shapes(proto.graph, options.shapes, (), model)
     if intermediates:
         proto = with_intermediates(proto)
-        prepared = prepare(proto, Options(precision), target)  # its shapes are bound
+        prepared = prepare(proto, replace(options, shapes={}), target)  # its shapes are bound
     values = random_inputs(proto, options.shapes, seed, read_arrays(inputs, list(prepared.inputs)))
     outputs, summary = prepared.run(values)
     with events.span("stage", "reference"):
@@ -101,16 +102,12 @@ def _check_model(
     return all(row.passed for row in rows)
 
 
-def _check_folders(
-    folders: list[Path], output_format: str, *, target: str, seed: int, precision: Any, shapes: tuple[str, ...]
-) -> bool:
+def _check_folders(folders: list[Path], output_format: str, options: Options, target: str) -> bool:
     from mnc.case_check import check_case
     from mnc.case_folders import find_case_folders, read_cases
-    from mnc.options import Options
     from mnc.targets import check_available
 
     check_available(target)
-    options = Options(precision, parse_shapes(shapes))
     found = [inner for folder in folders for inner in find_case_folders(folder)]
     cases = [case for folder in found for case in read_cases(folder)]
     results = []

@@ -18,7 +18,16 @@ from mnc.tools.commands.artifacts import (
     write_artifacts,
     write_graph_file,
 )
-from mnc.tools.commands.shared import PREFERENCES, SHORTEST, model_options, parse_layouts, parse_shapes, parse_updates
+from mnc.tools.commands.shared import (
+    PREFERENCES,
+    SHORTEST,
+    model_options,
+    parse_layouts,
+    parse_shapes,
+    parse_updates,
+    refuse_resident,
+    resident_option,
+)
 from mnc.tools.json_output import format_option, print_json
 
 
@@ -29,10 +38,7 @@ from mnc.tools.json_output import format_option, print_json
 @click.option("--target", type=click.Choice(["mncore", "cpp"]), default="mncore", show_default=True,
               help="Assembly for MN-Core 2, or C++17 without dependencies.")  # fmt: skip
 @click.option("--example", is_flag=True, help="With --target cpp: add a main.cpp that calls the model.")
-@click.option("--resident", type=click.Choice(["nothing", "updates", "state", "batch"]), default="nothing",
-              show_default=True,
-              help="What stays in local memory between runs: updated inputs; also weights, as many as there is room "
-                   "for; or also other inputs, which a run then loads for the next one.")  # fmt: skip
+@resident_option
 @click.option("--update", "updates", multiple=True, metavar="INPUT=OUTPUT",
               help="With --resident: this output is the value of this input in the next run.")  # fmt: skip
 @click.option("--layouts", default=SHORTEST, show_default=True, metavar="shortest|plain|NAME,...",
@@ -71,8 +77,7 @@ def command(
         from mnc.tuning.schedule_file import read_schedule
 
         options = read_schedule(schedule, options)
-    if resident != "nothing" and target == "cpp":
-        raise CompileError("--resident belongs to --target mncore", hint="leave it out")
+    refuse_resident(resident, target)
     if layouts != SHORTEST and target == "cpp":
         raise CompileError("--layouts belongs to --target mncore", hint="leave it out")
     if updates and resident == "nothing":
@@ -84,7 +89,7 @@ def command(
     _compile(model, output, options, artifacts, example=example, output_format=output_format)
 
 
-@no_collection()
+@no_collection(is_last=True)
 def _compile(
     model: str, output: Path, options: Any, artifacts: dict[str, Any], *, example: bool, output_format: str
 ) -> None:

@@ -11,13 +11,29 @@ import numpy as np
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import path_hint
 from mnc.mncore_backend.target import PRECISIONS
-from mnc.options import Preference
+from mnc.options import Preference, Resident
 from mnc.tools.commands.machine_option import machine_option
 
 NO_CACHE = "MNC_NO_CACHE"
 SHORTEST, PLAIN = "shortest", "plain"
 PREFERENCES: tuple[Preference, ...] = get_args(Preference)
 SHAPE_HELP = "Shape of an open input, or one open extent by its name."
+
+
+def resident_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--resident``: what stays on the chip between runs."""
+    text = (
+        "What stays in local memory between runs: updated inputs; also weights, as many as there is room for; or also "
+        "other inputs, which a run then loads for the next one."
+    )
+    kinds = click.Choice(get_args(Resident))
+    return click.option("--resident", type=kinds, default="nothing", show_default=True, help=text)(command)
+
+
+def refuse_resident(resident: Resident, target: str) -> None:
+    """Raise CompileError where nothing can stay: C++ runs on this computer."""
+    if resident != "nothing" and target == "cpp":
+        raise CompileError("--resident belongs to --target mncore", hint="leave it out")
 
 
 def parse_shapes(texts: tuple[str, ...]) -> dict[str, tuple[int, ...]]:

@@ -5,6 +5,7 @@ import weakref
 
 import pytest
 
+from mnc.core import garbage
 from mnc.core.garbage import no_collection, only_new_garbage
 
 
@@ -32,6 +33,22 @@ def test_what_the_user_has_switched_off_stays_off() -> None:
         with no_collection():
             assert not gc.isenabled()
         assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_after_the_last_work_of_a_process_nobody_looks(ends: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage, "_ends_with_command", ends)
+    try:
+        with no_collection(is_last=True):
+            with no_collection():
+                pass
+            assert not gc.isenabled()
+        assert gc.isenabled() != ends
+        with no_collection():
+            pass
+        assert gc.isenabled() != ends
     finally:
         gc.enable()
 
