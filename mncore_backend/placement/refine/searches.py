@@ -59,10 +59,20 @@ class Searches:
     def all(
         self, movements: Movements, weights: Weights | None = None, wanted: Wanted = NOWHERE, both: Both = in_turn
     ) -> list[State]:
-        """Solutions of all kinds of searches, the cheapest first; by other `weights` with fewer states."""
-        own = self._search(movements, weights or self.weights, wanted)
-        width = WIDTH if weights is None else NARROW
-        runs = both(lambda: [own.run(self.mixed, width)], lambda: [own.run([p], NARROW) for p in self.pure])
+        """Solutions of all kinds of searches, the cheapest first; by other `weights` with fewer states. Where something
+        is `wanted`, one more search may choose it: states that do crowd out others, which may be better in the end."""
+        own, width = self._search(movements, weights or self.weights), WIDTH if weights is None else NARROW
+
+        def mixed() -> list[State]:
+            return [own.run(self.mixed, width)]
+
+        def where_wanted() -> list[State]:
+            return [self._search(movements, self.weights, wanted).run(self.mixed)] if wanted else []
+
+        def pure() -> list[State]:
+            return [own.run([policy], NARROW) for policy in self.pure]
+
+        runs = both(lambda: [*mixed(), *where_wanted()], pure) if self.pure else both(mixed, where_wanted)
         return self._in_order(chain(*runs))
 
     def by_all_weights(self, movements: Movements, both: Both = in_turn) -> list[State]:
