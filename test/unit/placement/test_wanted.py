@@ -85,6 +85,14 @@ def test_a_search_finds_what_it_could_not_know_in_front() -> None:
     assert again.price < 0.9 * found[0].price
 
 
+def test_nothing_is_lost_that_other_searches_find() -> None:
+    policies = [policy_of(own) for own in MIXED]
+    searches = Searches(problem=normalised(), mixed=policies, pure=policies, pinned={})
+    found = searches.all(Movements())
+    more = searches.all(Movements(), wanted=searches.wanted(found))
+    assert {state.price for state in found} < {state.price for state in more}
+
+
 @settings(deadline=None, max_examples=15)
 @given(st.randoms(use_true_random=False), st.integers(2, 4))
 def test_a_wide_search_finds_nothing_dearer_with_more_to_choose_from(random: Random, operations: int) -> None:
