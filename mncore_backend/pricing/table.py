@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,7 @@ class Law:
 
     def price(self, crossing: Crossing) -> Resources:
         """The price of a movement with these features, which are logarithms to the base of 2."""
-        pairs = zip(self.exponents, crossing.features, strict=True)
-        return self.shares * 2.0 ** sum([exponent * feature for exponent, feature in pairs])
+        return self.shares * 2.0 ** sum(map(mul, self.exponents, crossing.features))
 
 
 def price(kind: str, crossing: Crossing) -> Resources:
