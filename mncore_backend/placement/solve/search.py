@@ -12,12 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from mnc.mncore_backend.layout import Axis, Layout
-from mnc.mncore_backend.placement.candidates import (
-    Contraction,
-    ContractionPlan,
-    Digits,
-    choose_iteration,
-)
+from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, Digits, choose_iteration
 from mnc.mncore_backend.placement.candidates.policy import Policy, of_contractions
 from mnc.mncore_backend.placement.candidates.space import scattered
 from mnc.mncore_backend.placement.cost.ahead import Ahead
@@ -94,6 +89,7 @@ class Search:
                 self._read.setdefault(number, []).append(tensor)
         self._live_after: tuple[int, list[int]] = -1, []
         self._readers_want: dict[tuple[int, Policy], list[list[Digits]]] = {}
+        self._at_wanted: dict[int, list[list[Digits]]] = {}
         self._best: dict[tuple[int, Contraction], tuple[list[PricedPlan], int]] = {}
 
     def run(self, policies: Sequence[Policy] | None = None, width: int | None = None) -> State:
@@ -150,7 +146,7 @@ class Search:
                 case Loops() if any(use.windows is not None for use in op.uses):
                     found, take = rules.tilings(state, op), rules.take_windows
                 case Loops() if not (op.can_wait and not any(rules.known(state, op))):
-                    found, take = [*rules.iterations(state, op), *self._where_wanted(op)], rules.take_loops
+                    found, take = [*rules.iterations(state, op), *self._where_wanted(number, op)], rules.take_loops
                 case Rearrangement() if not rules.is_loaded_in_part(state, op):
                     found = [*rules.arrangements(state, op), *self._wanted(number, op, products)]
                     take = rules.take_rearrangement
@@ -162,17 +158,19 @@ class Search:
                     seen.add(key)
                     yield Way(rules.policy, partial(take, number=number, op=op, digits=digits))
 
-    def _where_wanted(self, op: Loops) -> Iterator[list[Digits]]:
+    def _where_wanted(self, number: int, op: Loops) -> list[list[Digits]]:
         """Digits of loops whose result, or an operand that has all their dimensions, is where it is wanted. Where parts
         cannot be combined, reductions are inside the PEs, and nobody is asked."""
-        if not self.wanted or not (all(op.parallel) or op.combines):
-            return
-        wide = {d for d, extent in enumerate(op.extents) if extent > 1}
-        ends = [(op.result, op.access), *((use.tensor, use.access) for use in op.uses if use.is_direct)]
-        for tensor, access in ends:
-            if wide <= {d for d in access if d is not None}:
-                for layout in self.wanted.get(tensor, ()):
-                    yield choose_iteration(op.extents, [(layout, access)])
+        if number not in self._at_wanted:
+            wide = {d for d, extent in enumerate(op.extents) if extent > 1}
+            ends = [(op.result, op.access), *((use.tensor, use.access) for use in op.uses if use.is_direct)]
+            self._at_wanted[number] = [
+                choose_iteration(op.extents, [(layout, access)])
+                for tensor, access in (ends if all(op.parallel) or op.combines else ())
+                if wide <= {d for d in access if d is not None}
+                for layout in self.wanted.get(tensor, ())
+            ]
+        return self._at_wanted[number]
 
     def _product_ways(
         self, products: Products, state: State, number: int, op: Product, seen: set[object], count: int
