@@ -13,7 +13,7 @@ from mnc.mncore_backend.layout.algebra import (
     with_dims,
 )
 from mnc.mncore_backend.layout.build import distributed, elementwise, replicated
-from mnc.mncore_backend.layout.layout import HARDWARE_AXES, Axis, Digit, Field, Layout, LayoutError
+from mnc.mncore_backend.layout.layout import HARDWARE_AXES, Axis, Digit, Field, Layout, LayoutError, place_of
 from mnc.mncore_backend.layout.parts import Part, layout_of, part, strided_part
 from mnc.mncore_backend.layout.placement import (
     PlaceCode,
@@ -50,6 +50,7 @@ __all__ = [
     "permute",
     "place",
     "place_codes",
+    "place_of",
     "replicated",
     "reshape",
     "restrict",

@@ -59,6 +59,11 @@ class Field:
     weight: int
 
 
+def place_of(digit: Digit) -> tuple[int, Axis, int]:
+    """What of a digit decides in which PE an element is."""
+    return digit.size, digit.axis, 0 if digit.axis is Axis.ADDRESS else digit.stride
+
+
 @dataclass(frozen=True, repr=False)
 class Layout:
     """Placement of a tensor of `shape`. Checked on construction; raises LayoutError."""
@@ -110,6 +115,12 @@ class Layout:
                 weight //= digit.size
                 made.append(Field(digit.axis, digit.stride, digit.size, dim, weight))
         return tuple(f for f in made if f.size > 1)
+
+    @cached_property
+    def places(self) -> tuple[tuple[tuple[int, Axis, int], ...], ...]:
+        """Per dimension what decides in which PE an element is, and under which loop variable: address strides do
+        not."""
+        return tuple(tuple(place_of(d) for d in digits if d.size > 1) for digits in self.dims)
 
     @cached_property
     def local_size(self) -> int:

@@ -9,8 +9,19 @@ from mnc.mncore_backend.pricing.joining import joining
 from mnc.mncore_backend.pricing.reduction import reduction
 from mnc.mncore_backend.pricing.relayout import relayout
 from mnc.mncore_backend.pricing.reshaping import reshaping
-from mnc.mncore_backend.pricing.resources import NOTHING, Resources
+from mnc.mncore_backend.pricing.resources import NOTHING, UNITS, Resources
 from mnc.mncore_backend.pricing.tiling import tiling
 from mnc.mncore_backend.pricing.traffic import arrival, store
 
-__all__ = ["NOTHING", "Resources", "arrival", "joining", "reduction", "relayout", "reshaping", "store", "tiling"]
+__all__ = [
+    "NOTHING",
+    "UNITS",
+    "Resources",
+    "arrival",
+    "joining",
+    "reduction",
+    "relayout",
+    "reshaping",
+    "store",
+    "tiling",
+]

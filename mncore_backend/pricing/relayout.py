@@ -1,6 +1,6 @@
 """Prices of movements on the chip from one layout of a tensor to another."""
 
-from mnc.mncore_backend.layout import Axis, Layout
+from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.pricing.crossing import crossing
 from mnc.mncore_backend.pricing.facts import REMEMBERED, facts
 from mnc.mncore_backend.pricing.resources import NOTHING, Resources
@@ -11,15 +11,6 @@ from mnc.mncore_backend.target import cached_per_machine
 @cached_per_machine(REMEMBERED)
 def relayout(source: Layout, target: Layout) -> Resources:
     """What it takes to turn one layout of a tensor into another; nothing where at most addresses change."""
-    if _places(source) == _places(target):
+    if source.places == target.places:
         return NOTHING
     return price("relayout", crossing(facts(source), facts(target)))
-
-
-@cached_per_machine(REMEMBERED)
-def _places(layout: Layout) -> tuple[tuple[tuple[int, Axis, int], ...], ...]:
-    """What decides in which PE an element is, and in what order."""
-    return tuple(
-        tuple((d.size, d.axis, 0 if d.axis is Axis.ADDRESS else d.stride) for d in digits if d.size > 1)
-        for digits in layout.dims
-    )

@@ -18,29 +18,30 @@ class Resources:
     latency: float = 0.0
 
     @property
-    def _all(self) -> tuple[float, ...]:
+    def all(self) -> tuple[float, ...]:
+        """In the order of `UNITS`."""
         return self.mau, self.alu, self.mv, self.l2bm, self.l1bm, self.latency
 
     def __add__(self, other: "Resources") -> "Resources":
-        return Resources(*(a + b for a, b in zip(self._all, other._all, strict=True)))
+        return Resources(*(a + b for a, b in zip(self.all, other.all, strict=True)))
 
     def __mul__(self, times: float) -> "Resources":
-        return Resources(*(own * times for own in self._all))
+        return Resources(*(own * times for own in self.all))
 
     @property
     def bound(self) -> float:
         """Steps if everything overlaps."""
-        return max(self._all)
+        return max(self.all)
 
     @property
     def in_slices(self) -> float:
         """Steps if all units work at once, on one slice of the data each, and all wait for the latencies."""
-        return max(self._all[:-1]) + self.latency
+        return max(self.all[:-1]) + self.latency
 
     @property
     def total(self) -> float:
         """Steps if nothing overlaps."""
-        return sum(self._all)
+        return sum(self.all)
 
 
 UNITS = tuple(field.name for field in fields(Resources))

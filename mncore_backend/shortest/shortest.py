@@ -126,6 +126,8 @@ class Shortest(NestingPass):
             best = _shorter(trials, best, {TOGETHER})
             if is_alike:  # what makes a program shorter one way may do so the other way, too
                 best = _shorter(trials, best, {TOGETHER, ALIKE})
+            for other in NEXT if best.text.count("\n") <= self.few_statements else ():
+                best = _shorter(trials, best, {TOGETHER, other})
         return best
 
     def _together(self, trials: Trials, best: Compiled, settled: Collection[Preference]) -> Compiled:

@@ -54,7 +54,8 @@ def kernel_resources(counts: dict[str, int], precision: str) -> Resources:
 def _of_halves(counts: dict[str, int]) -> Resources:
     """The same for a product of halves: a matrix has two blocks of what is contracted and two of columns. Blocks that
     lie apart are copied side by side first. Packed matrices need no conversion, and two of their rows fill a bank in a
-    cycle. Either all rows are held at once, or as many as leave room for the sums of all columns."""
+    cycle. As many rows are held at once as there is room for, or as leave room for the sums of all columns, or half as
+    many."""
     groups, columns, blocks = -(-counts["rows"] // 4), -(-counts["columns"] // 2), counts["b"] * -(-counts["k"] // 2)
     vectors, results = (chip().memories[file].longs // CYCLES_PER_STEP for file in (Memory.GRF1, Memory.GRF0))
     most, sums = min(groups, vectors * 3 // 16), results * 3 // 8
@@ -68,7 +69,9 @@ def _of_halves(counts: dict[str, int]) -> Resources:
             alu=blocks * (converted * columns * row_chunks + rows * groups * column_chunks),
         )
 
-    return min((held(most), held(max(1, min(most, sums // columns)))), key=lambda r: max(r.mau, r.alu))
+    of_all_columns = max(1, min(most, sums // columns))
+    ways = (held(at_once) for at_once in (most, of_all_columns, max(1, most // 2)))
+    return min(ways, key=lambda r: max(r.mau, r.alu))
 
 
 _BANK_OF_HALVES = MATRIX_ROWS["h"] // CYCLES_PER_STEP

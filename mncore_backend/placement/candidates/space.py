@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from math import prod
 
-from mnc.mncore_backend.layout import Axis, Digit, Layout
+from mnc.mncore_backend.layout import Axis, Digit, Layout, place_of
 from mnc.mncore_backend.placement.candidates.policy import SPLIT_AXES
 from mnc.mncore_backend.target import LONG_BYTES, PES_PER_MAB, WORD_BYTES, cached_per_machine, chip
 
@@ -102,20 +102,19 @@ def _dense(shape: tuple[int, ...], digits: tuple[Digits, ...], first: int | None
     return Layout(shape, tuple(tuple(dim) for dim in dims))
 
 
-def _shape_of(digits: Digits) -> tuple[tuple[int, Axis, int], ...]:
-    """What decides in which PE and under which loop variable an element is: address strides do not."""
-    return tuple((d.size, d.axis, 0 if d.axis is Axis.ADDRESS else d.stride) for d in digits if d.size > 1)
-
-
 def matches(layout: Layout, digits: Sequence[Digits], access: Access) -> bool:
     """Whether an operand in `layout` can be read where it is by loops over `digits`."""
-    pairs = zip(layout.dims, access, strict=True)
-    return all(_shape_of(have) == _shape_of(() if d is None else digits[d]) for have, d in pairs)
+    pairs = zip(layout.places, access, strict=True)
+    return all(have == _places(() if d is None else digits[d]) for have, d in pairs)
+
+
+def _places(digits: Digits) -> tuple[tuple[int, Axis, int], ...]:
+    return tuple(place_of(d) for d in digits if d.size > 1)
 
 
 def same_places(a: Layout, b: Layout) -> bool:
     """Whether two layouts of one tensor differ at most in the order of addresses inside a PE."""
-    return a.shape == b.shape and all(_shape_of(x) == _shape_of(y) for x, y in zip(a.dims, b.dims, strict=True))
+    return a.shape == b.shape and a.places == b.places
 
 
 def iteration_digits(rank: int, operands: Sequence[tuple[Layout, Access]]) -> list[Digits]:
@@ -131,7 +130,7 @@ def iteration_digits(rank: int, operands: Sequence[tuple[Layout, Access]]) -> li
             known = result[d]
             if known is None:
                 result[d] = digits
-            elif _shape_of(known) != _shape_of(digits):
+            elif _places(known) != _places(digits):
                 raise ValueError(f"operands place iteration dimension {d} differently: {layout}")
     return [digits or () for digits in result]
 

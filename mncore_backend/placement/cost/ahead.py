@@ -34,6 +34,7 @@ class Ahead:
         self._readers = readers(problem)
         self._known: dict[tuple[int, int, Layout, bool], float] = {}
         self._sums: dict[tuple[int, Layout, int], float] = {}
+        self._windowed: dict[int, bool] = {}
         self._elsewhere: dict[int, tuple[Digits, ...]] = {}
 
     def price(self, tensor: int, layout: Layout, after: int) -> float:
@@ -50,6 +51,20 @@ class Ahead:
     def _is_plain_product(self, number: int) -> bool:
         op = self.problem.operations[number]
         return isinstance(op, Product) and not _has_windows(op)
+
+    def has_windows(self, tensor: int) -> bool:
+        """Whether windows may pay for where a tensor is, by which it is read itself or what is made of it."""
+        if tensor not in self._windowed:
+            self._windowed[tensor] = any(
+                behind(use) == tensor and use.windows is not None
+                for reader in self._readers.get(tensor, ())
+                for use in _uses(self.problem.operations[reader])
+            ) or any(
+                self.has_windows(self.problem.operations[reader].result)
+                for reader in self._readers.get(tensor, ())
+                if not isinstance(self.problem.operations[reader], Product)
+            )
+        return self._windowed[tensor]
 
     def windows(self, tensor: int, layout: Layout, after: int, *, passed: bool = False) -> float:
         """What windows pay by which a tensor is read after the operation `after`, and what comes after them; with
@@ -122,6 +137,16 @@ def then(problem: Problem, op: Operation, tensor: int, layout: Layout) -> Layout
             return layout if is_read and op.is_element_wise and shape == layout.shape else None
         case _:
             return None
+
+
+def _uses(op: Operation) -> tuple[Use, ...]:
+    match op:
+        case Product():
+            return op.left, op.right
+        case Loops():
+            return op.uses
+        case _:
+            return ()
 
 
 def _is_copied(use: Use) -> bool:

@@ -43,10 +43,8 @@ class Meetings:
     def price(self, tensor: int, layout: Layout, after: int, layouts: Mapping[int, Layout]) -> float:
         """Weighted steps to bring a tensor to where those are that it meets after an operation, of which the places
         are in `layouts`."""
-        if tensor not in self._of:
-            self._of[tensor] = list(self._found(tensor))
         total = 0.0
-        for meeting in self._of[tensor]:
+        for meeting in self._meetings_of(tensor):
             there = layouts.get(meeting.other.tensor)
             if there is not None and (meeting.passed or (meeting.number,))[0] > after:
                 key = tensor, meeting.number, layout, there
@@ -54,6 +52,23 @@ class Meetings:
                     self._known[key] = self.weight * self._steps(tensor, meeting, layout, there)
                 total += self._known[key]
         return total
+
+    def beside(self, tensor: int) -> frozenset[int]:
+        """Tensors that meet this one, which is not smaller."""
+        return self._beside.get(tensor, frozenset())
+
+    @cached_property
+    def _beside(self) -> dict[int, frozenset[int]]:
+        found: dict[int, set[int]] = {}
+        for tensor in range(len(self.problem.tensors)):
+            for meeting in self._meetings_of(tensor):
+                found.setdefault(meeting.other.tensor, set()).add(tensor)
+        return {tensor: frozenset(own) for tensor, own in found.items()}
+
+    def _meetings_of(self, tensor: int) -> list[_Meeting]:
+        if tensor not in self._of:
+            self._of[tensor] = list(self._found(tensor))
+        return self._of[tensor]
 
     def _found(self, tensor: int) -> Iterator[_Meeting]:
         """Meetings of a tensor; where several ways lead to one of them, by the first."""

@@ -86,6 +86,11 @@ class Movements:
         known = self.exact.get(movement)
         return self.hope * movement.rough.total if known is None else known.total
 
+    def resources(self, movement: Movement) -> Resources:
+        """What it takes of each unit, exactly or hopefully."""
+        known = self.exact.get(movement)
+        return movement.rough * self.hope if known is None else known
+
     def relayout(self, source: Layout, target: Layout) -> tuple[Movement, float] | None:
         """The relayout between two layouts and its price; None if nothing moves. Many plans ask for the same."""
         key = source, target

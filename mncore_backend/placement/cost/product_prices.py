@@ -1,10 +1,10 @@
 """What the plans of a product cost, by kinds of work."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from heapq import heappush, heappushpop
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+import numpy as np
 
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan
@@ -21,43 +21,28 @@ from mnc.mncore_backend.placement.candidates.costs import (
 from mnc.mncore_backend.placement.candidates.joint import joint_cut_of
 from mnc.mncore_backend.placement.candidates.problem import half_memory
 from mnc.mncore_backend.placement.candidates.tiles import straddling_steps
-from mnc.mncore_backend.placement.cost.movements import Movement, Movements
-from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Kind, Weights
+from mnc.mncore_backend.placement.cost.movements import Movements
+from mnc.mncore_backend.placement.cost.plan_table import Known, Moves, Part, PlanTable, PricedPlan
+from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Weights
 from mnc.mncore_backend.pricing import arrival, reduction
 
 TOO_LARGE = 1e6
 """Steps per long word that does not fit where it should."""
 
 
-class Part(NamedTuple):
-    """Steps of a kind, and what takes them, if it is a movement."""
+@dataclass
+class Counted:
+    """What does not depend on prices of movements: the steps of plans, and tables of them at some weights."""
 
-    kind: Kind
-    steps: float
-    movement: Movement | None = None
-
-
-@dataclass(frozen=True)
-class PricedPlan:
-    """A plan, its steps by kinds, and their weighted sum."""
-
-    plan: ContractionPlan
-    parts: Sequence[Part]
-    price: float
-    weights: Weights
-
-    @cached_property
-    def steps(self) -> dict[str, float]:
-        """What its price is made of, by kinds."""
-        found: dict[str, float] = {}
-        for part in self.parts:
-            found[part.kind] = found.get(part.kind, 0.0) + self.weights[part.kind] * part.steps
-        return found
+    plans: dict[object, list[tuple[ContractionPlan, list[Part]]]] = field(default_factory=dict)
+    tables: dict[object, PlanTable] = field(default_factory=dict)
 
 
-Counted = dict[object, list[tuple[ContractionPlan, list[Part]]]]
 Price = Callable[[ContractionPlan], float]
-Wanted = Callable[[ContractionPlan], bool]
+Among = Callable[[PlanTable], np.ndarray]
+"""Of each plan of a table whether it comes into question."""
+FIRST = 4
+"""So many times the plans that are wanted are compared before others are left out."""
 
 
 class ProductPrices:
@@ -66,8 +51,9 @@ class ProductPrices:
     def __init__(self, movements: Movements, weights: Weights = WEIGHTS, counted: Counted | None = None) -> None:
         """`counted`: steps of plans that others have counted already, and where to leave those that are counted."""
         self.movements, self.weights = movements, weights
-        self._counted: Counted = {} if counted is None else counted
-        self._own: dict[object, list[PricedPlan]] = {}
+        self._counted = Counted() if counted is None else counted
+        self._at = tuple(weights.values())
+        self._known: Known = {}
         self._least: dict[Contraction, float] = {}
 
     def least(self, problem: Contraction) -> float:
@@ -77,107 +63,74 @@ class ProductPrices:
         return self._least[problem]
 
     def best(
-        self, problem: Contraction, count: int, ahead: Price | None = None, wanted: Wanted | None = None
+        self, problem: Contraction, count: int, ahead: Price | None = None, among: Among | None = None
     ) -> list[PricedPlan]:
         """The cheapest plans of a product, together with what is paid `ahead` for the place of the result, which is not
-        part of their prices; of those that are `wanted`, if there are any.
+        part of their prices; `among` some, none if there are none.
 
-        Plans are looked at in the order of what they cost wherever factors are, and movements only add to that.
+        Plans are looked at in the order of what they cost wherever factors are, and movements and what is ahead only
+        add to that: so once some are known, those are left out that cost more without.
         """
-        own, moves = self.plans(problem), _Moves(problem, self.movements, self.weights)
-        own = [plan for plan in own if wanted(plan.plan)] or own if wanted is not None else own
-        found: list[tuple[float, int, PricedPlan]] = []
-        for number, priced in enumerate(own):
-            if len(found) == count and priced.price >= -found[0][0]:
-                break
-            price = priced.price + moves.price(priced.plan)
-            if len(found) == count and price >= -found[0][0]:
-                continue
-            total = price + (0.0 if ahead is None else ahead(priced.plan))
-            parts = [*priced.parts, *moves.parts(priced.plan)]
-            entry = -total, -number, PricedPlan(priced.plan, parts, price, self.weights)
-            if len(found) < count:
-                heappush(found, entry)
-            else:
-                heappushpop(found, entry)
-        best = [priced for _, _, priced in sorted(found, key=lambda entry: (-entry[0], -entry[1]))]
-        return [replace(priced, plan=replace(priced.plan, cost=priced.price)) for priced in best]
+        moves = Moves(problem, self.movements, self.weights, self._known)
+        found = [own for table in self.tables(problem) for own in _best_of(table, moves, count, ahead, among)]
+        found = sorted(found, key=lambda own: own.total)[:count]
+        return [self._with_moves(priced, moves, price) for _, price, priced in found]
 
-    def plans(self, problem: Contraction) -> list[PricedPlan]:
-        """Plans with what they cost wherever factors are, the cheapest first; of those with the same layouts there is
-        the cheapest."""
+    def _with_moves(self, priced: PricedPlan, moves: Moves, price: float) -> PricedPlan:
+        plan = replace(priced.plan, cost=price)
+        return PricedPlan(plan, [*priced.parts, *moves.parts(priced.plan)], price, self.weights)
+
+    def tables(self, problem: Contraction) -> list[PlanTable]:
+        """Plans with what they cost wherever factors are: in general, and such as follow from where the left is, if
+        there are any; of those of one table with the same layouts there is the cheapest."""
         held = [operand.layout for operand in (problem.left, problem.right)]
         alike = any(layout is not None and not layout.selected_bits(Axis.L2B) for layout in held)
         marks = *(layout is None for layout in held), alike
         bare = replace(problem, right=replace(problem.right, layout=None), home=None)
-        key = bare, *marks
-        if key not in self._own:
-            anywhere = replace(bare, left=replace(bare.left, layout=None)), *marks, "anywhere"
-            if anywhere not in self._own:
-                self._own[anywhere] = self._counted_once(anywhere, problem, general_plans)
-            following = self._counted_once(key, problem, plans_where_left_is)
-            both = [*self._own[anywhere], *following]
-            self._own[key] = sorted(both, key=lambda own: own.price) if following else self._own[anywhere]
-        return self._own[key]
+        anywhere = replace(bare, left=replace(bare.left, layout=None)), *marks, "anywhere"
+        general = self._table(anywhere, problem, general_plans)
+        following = self._table((bare, *marks), problem, plans_where_left_is)
+        return [table for table in (general, following) if table.priced]
 
-    def _counted_once(
+    def _table(
         self, key: object, problem: Contraction, plans: Callable[[Contraction], Iterable[Candidate]]
-    ) -> list[PricedPlan]:
-        if key not in self._counted:
-            self._counted[key] = _count(problem, plans(problem))
-        return _cheapest(self._counted[key], self.weights)
+    ) -> PlanTable:
+        tables, counted, at_weights = self._counted.tables, self._counted.plans, (key, self._at)
+        if at_weights not in tables:
+            if key not in counted:
+                counted[key] = _count(problem, plans(problem))
+            tables[at_weights] = PlanTable(len(tables), _cheapest(counted[key], self.weights))
+        return tables[at_weights]
 
 
-class _Moves:
-    """The movements that plans of one product need. Many plans have a layout of a factor or the result in common, the
-    same object, so that a price is found out once."""
+class _Found(NamedTuple):
+    """A plan, its price, and that together with what is ahead."""
 
-    def __init__(self, problem: Contraction, movements: Movements, weights: Weights) -> None:
-        self.problem, self.movements, self.weights = problem, movements, weights
-        self._prices: tuple[dict[int, float], ...] = {}, {}, {}
-        plain = [
-            i for i, own in enumerate((problem.left, problem.right)) if own.layout is not None and own.windows is None
-        ]
-        self._moved = [*plain, 2] if problem.home is not None else plain
-        self._has_windows = problem.left.windows is not None and problem.left.layout is not None
+    total: float
+    price: float
+    priced: PricedPlan
 
-    def price(self, plan: ContractionPlan) -> float:
-        """The weighted steps of all movements."""
-        total = 0.0
-        layouts = plan.left, plan.right, plan.result
-        for i in self._moved:
-            known, layout = self._prices[i], layouts[i]
-            price = known.get(id(layout))
-            if price is None:
-                found = self._relayout(i, layout)
-                price = known[id(layout)] = 0.0 if found is None else self.weights["moves"] * found[1]
-            total += price
-        return total + self.weights["halos"] * self._halos(plan).steps if self._has_windows else total
 
-    def parts(self, plan: ContractionPlan) -> Iterator[Part]:
-        """All movements."""
-        layouts = plan.left, plan.right, plan.result
-        for i in self._moved:
-            if (found := self._relayout(i, layouts[i])) is not None:
-                yield Part("moves", found[1], found[0])
-        if self._has_windows:
-            yield self._halos(plan)
+def _best_of(
+    table: PlanTable, moves: Moves, count: int, ahead: Price | None, among: Among | None
+) -> Iterator[_Found]:
+    at = np.arange(len(table.priced)) if among is None else np.flatnonzero(among(table))
+    first, rest = at[: FIRST * count], at[FIRST * count :]
+    prices = table.prices[first] + moves.prices(table, first)
+    totals = prices + _ahead(table, first, ahead)
+    if len(rest):
+        most = np.partition(totals, count - 1)[count - 1]
+        rest = rest[: np.searchsorted(table.prices[rest], most)]
+        more = table.prices[rest] + moves.prices(table, rest)
+        rest, more = rest[more < most], more[more < most]
+        first, prices = np.concatenate([first, rest]), np.concatenate([prices, more])
+        totals = np.concatenate([totals, more + _ahead(table, rest, ahead)])
+    for i in np.argsort(totals, kind="stable")[:count].tolist():
+        yield _Found(float(totals[i]), float(prices[i]), table.priced[int(first[i])])
 
-    def _relayout(self, number: int, layout: Layout) -> tuple[Movement, float] | None:
-        """Between where a factor is, or the result has to be, and where a plan has it."""
-        if number == 2:
-            assert self.problem.home is not None
-            return self.movements.relayout(layout, self.problem.home)
-        held = (self.problem.left, self.problem.right)[number].layout
-        assert held is not None
-        return self.movements.relayout(held, layout)
 
-    def _halos(self, plan: ContractionPlan) -> Part:
-        factor = self.problem.left
-        assert factor.layout is not None and factor.windows is not None
-        digits = tuple(plan.digits.get(d, ()) for d in range(len(self.problem.extents)))
-        movement = Movement(factor.layout, plan.left, factor.windows, self.problem.extents, digits)
-        return Part("halos", self.movements.steps(movement), movement)
+def _ahead(table: PlanTable, at: np.ndarray, ahead: Price | None) -> np.ndarray:
+    return np.array([0.0 if ahead is None else ahead(table.priced[i].plan) for i in at])
 
 
 def _count(problem: Contraction, plans: Iterable[Candidate]) -> list[tuple[ContractionPlan, list[Part]]]:

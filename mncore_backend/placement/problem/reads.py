@@ -23,7 +23,7 @@ def last_reads(problem: Problem) -> list[int]:
         last[tensor] = len(problem.operations)
     for number, op in reversed(list(enumerate(problem.operations))):
         until = max(number, last[op.result]) if isinstance(op, Loops) and op.can_wait else number
-        for tensor in _read_by(op):
+        for tensor in read_by(op):
             last[tensor] = max(last[tensor], until)
     return last
 
@@ -32,7 +32,7 @@ def readers(problem: Problem) -> dict[int, list[int]]:
     """Per tensor the numbers of the operations that read it, or replace it."""
     found: dict[int, list[int]] = {}
     for number, op in enumerate(problem.operations):
-        for tensor in dict.fromkeys(_read_by(op)):
+        for tensor in dict.fromkeys(read_by(op)):
             found.setdefault(tensor, []).append(number)
     return found
 
@@ -42,7 +42,8 @@ def behind(use: Use) -> int:
     return use.tensor if use.source is None else use.source
 
 
-def _read_by(op: Operation) -> Iterator[int]:
+def read_by(op: Operation) -> Iterator[int]:
+    """The tensors that an operation reads or replaces, or parts of which it takes."""
     match op:
         case Product():
             yield from (behind(use) for use in (op.left, op.right))

@@ -7,15 +7,18 @@ of edges are dear to find out.) Over many movements the errors of rough prices l
 longer than all the rest.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from math import inf
 
 from mnc.mncore_backend.placement.candidates.policy import Policy, Preference
 from mnc.mncore_backend.placement.cost.movements import Movements, Plan
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS
 from mnc.mncore_backend.placement.problem import Problem
-from mnc.mncore_backend.placement.refine.searches import Both, Searches, in_turn
-from mnc.mncore_backend.placement.solve.duration import duration
+from mnc.mncore_backend.placement.refine.both import Both, in_turn
+from mnc.mncore_backend.placement.refine.nearby import distinct
+from mnc.mncore_backend.placement.refine.searches import Searches
+from mnc.mncore_backend.placement.solve.duration import LONG, SHORT, Law, duration, law_of
 from mnc.mncore_backend.placement.solve.room import has_room
 from mnc.mncore_backend.placement.solve.search import Pinned
 from mnc.mncore_backend.placement.solve.state import State
@@ -27,8 +30,8 @@ MIXED: tuple[tuple[Preference, ...], ...] = (), ("cyclic",), ("tensor-parallel",
 PURE: tuple[tuple[Preference, ...], ...] = *MIXED, ("alike",)
 """Preferences that all operations follow in searches of their own. Among all choices a search gives up early what pays
 off late; among few it keeps it."""
-FEW = 20
-"""Movements of a solution up to which all of them are planned."""
+FEW: Mapping[str, int] = {LONG.name: 20, SHORT.name: 32}
+"""Movements of a solution up to which all of them are planned, by the law of durations."""
 NOTABLE = 1 / 15
 """Part of the price that movements make up where what they really take decides."""
 ROUNDS = 4
@@ -41,6 +44,8 @@ HOPE = 0.6
 
 PLANNED = 4
 """Solutions at most whose movements are all planned, of all that searches found."""
+COMPARED = 3
+"""Solutions that are compiled where programs are small."""
 AT_A_TIME = 0.4
 """Part of the movements of a solution, by rough steps, that is planned before it is asked again whether to go on."""
 WORTHWHILE = 24
@@ -68,38 +73,44 @@ def solutions(
     own = own.at_the_price_of_room(rough)
     shared = both if traces is None and len(problem.operations) >= WORTHWHILE else in_turn
     found = own.by_all_weights(rough, shared)
-    found = sorted([*found, own.where_wanted(rough, found)], key=lambda state: state.price)
+    law = law_of(min(found, key=lambda state: _promised(state, rough, SHORT)), rough.resources)
+    if law is SHORT:
+        found += own.nearby(rough, found, law, shared)
+    else:
+        found.append(own.wide(rough))
+        found.append(own.wide(rough, own.wanted(found)))
+    found.sort(key=lambda state: state.price)
     if traces is not None:
-        traces.planned = movements.exact
+        traces.planned, traces.law = movements.exact, law
     with_room = [state for state in found if has_room(problem, state)]
     if not with_room:
         return found, movements
     found = with_room
-    if _each_counts(found[0]):
-        wanted = own.wanted(found)
-        found += _with_planned(lambda movements: own.all(movements, None, wanted, shared), movements, plan, traces)
-    best = _shortest(found, movements, plan)
+    if _each_counts(found[0], FEW[law.name]):
+        search = partial(_near_planned, shared) if law is SHORT else _with_planned
+        found += search(own, found, movements, plan, traces)
+    best = _shortest(found, movements, plan, law)
     for state in best:
         state.weigh(WEIGHTS)  # with room at the same price whatever it was here
     return best, movements
 
 
-def _each_counts(state: State) -> bool:
-    """Whether each movement of a solution decides."""
+def _each_counts(state: State, few: int) -> bool:
+    """Whether each movement of a solution decides; `few` of them at most."""
     moves = state.price - state.price_at(dict.fromkeys(state.movements, NOTHING))
-    return len(state.movements) <= FEW and moves >= NOTABLE * state.price
+    return len(state.movements) <= few and moves >= NOTABLE * state.price
 
 
 def _with_planned(
-    search: Callable[[Movements], list[State]], movements: Movements, plan: Plan, traces: Traces | None
+    own: Searches, known: Sequence[State], movements: Movements, plan: Plan, traces: Traces | None
 ) -> list[State]:
-    """What searches find that go by what movements really take, until that promises nothing better."""
+    """What searches find that go by what movements really take, until that promises nothing cheaper."""
     found: list[State] = []
-    least = inf
+    least, wanted = inf, own.wanted(known)
     for number in range(1, ROUNDS + 1):
-        if traces is not None:
-            traces.round = number
-        states = search(movements)
+        _note_round(traces, number)
+        wide = own.wide(movements), own.wide(movements, wanted)
+        states = sorted([*own.narrow(movements), *wide], key=lambda state: state.price)
         rough = {m: movements.exact.get(m, m.rough * SURPRISE) for m in states[0].movements}
         if states[0].price_at(rough) >= least:
             break
@@ -109,31 +120,69 @@ def _with_planned(
     return found
 
 
-def _shortest(found: Sequence[State], movements: Movements, plan: Plan) -> list[State]:
+def _near_planned(
+    both: Both, own: Searches, known: Sequence[State], movements: Movements, plan: Plan, traces: Traces | None
+) -> list[State]:
+    """What is found near solutions by what movements really take, until the best is known to the last movement."""
+    found: list[State] = []
+    for number in range(1, ROUNDS + 1):
+        _note_round(traces, number)
+        states = own.narrow(movements) if number == 1 else []
+        states += own.nearby(movements, [*known, *found, *states], SHORT, both)
+        found += states
+        best = min(states, key=lambda state: _promised(state, movements, SHORT, SURPRISE))
+        if all(movement in movements.exact for movement in best.movements):
+            break
+        movements.learn(best.movements, plan)
+    return found
+
+
+def _note_round(traces: Traces | None, number: int) -> None:
+    if traces is not None:
+        traces.round = number
+
+
+def _promised(state: State, movements: Movements, law: Law, surprise: float = 1.0) -> float:
+    """How long a solution takes where movements that are not planned are by so much dearer than roughly."""
+    return duration(state, {m: movements.exact.get(m, m.rough * surprise) for m in state.movements}, law)
+
+
+def _shortest(found: Sequence[State], movements: Movements, plan: Plan, law: Law) -> list[State]:
     """Those that promise to take least time, in the order of how long they do with planned movements."""
-    promised = {
-        id(state): duration(state, {m: movements.exact.get(m, m.rough) for m in state.movements})
-        for state in found
-    }
-    distinct = {repr(sorted(state.placed.items())): state for state in reversed(found)}.values()
-    ordered = sorted(distinct, key=lambda state: promised[id(state)])[:PLANNED]
+    promised = {id(state): _promised(state, movements, law) for state in found}
+    ordered = sorted(distinct(found), key=lambda state: promised[id(state)])[:PLANNED]
     close = [state for state in ordered if promised[id(state)] <= CLOSE * promised[id(ordered[0])]]
     planned: list[State] = []
     for state in close:
-        if _planned_while_promising(state, planned, movements, plan):
+        if _planned_while_promising(state, planned, movements, plan, law):
             planned.append(state)
-    return sorted(planned, key=lambda state: duration(state, movements.exact))
+    planned.sort(key=lambda state: duration(state, movements.exact, law))
+    return _with_the_cheapest(planned, found, movements, plan) if law is SHORT else planned
 
 
-def _planned_while_promising(state: State, planned: Sequence[State], movements: Movements, plan: Plan) -> bool:
+def _with_the_cheapest(
+    best: Sequence[State], found: Sequence[State], movements: Movements, plan: Plan
+) -> list[State]:
+    """The solution that is cheapest by its price has a place among those whose programs are compared: durations may be
+    wrong by more than prices are."""
+    cheapest = min(found, key=lambda state: state.price)
+    if len(cheapest.movements) > FEW[SHORT.name]:
+        return list(best)
+    movements.learn(cheapest.movements, plan)
+    return distinct([*best[: COMPARED - 1], cheapest, *best[COMPARED - 1 :]])
+
+
+def _planned_while_promising(
+    state: State, planned: Sequence[State], movements: Movements, plan: Plan, law: Law
+) -> bool:
     """Plan the movements of a solution, those first that take longest. Of many movements only as many are planned as
     it takes to see that the solution is not shorter than what is `planned`: then the answer is False."""
-    if len(state.movements) <= FEW or not planned:
+    if len(state.movements) <= FEW[law.name] or not planned:
         movements.learn(state.movements, plan)
         return True
     left = sorted((m for m in state.movements if m not in movements.exact), key=lambda m: -m.rough.total)
     while left:
-        if not _may_be_shorter(state, planned, movements):
+        if not _may_be_shorter(state, planned, movements, law):
             return False
         count = _first_part([m.rough.total for m in left])
         movements.learn(left[:count], plan)
@@ -151,11 +200,11 @@ def _first_part(steps: Sequence[float]) -> int:
     return len(steps)
 
 
-def _may_be_shorter(state: State, planned: Sequence[State], movements: Movements) -> bool:
+def _may_be_shorter(state: State, planned: Sequence[State], movements: Movements, law: Law) -> bool:
     """Whether a solution of many movements may take less time than those that are planned, if what is not planned is as
     much cheaper than its rough price as other movements are."""
-    least = min(duration(other, movements.exact) for other in planned)
+    least = min(duration(other, movements.exact, law) for other in planned)
     known = {movement for other in planned for movement in other.movements}
     ratio = sum(movements.exact[m].total for m in known) / max(1.0, sum(m.rough.total for m in known))
     guessed = {m: movements.exact.get(m, m.rough * min(1.0, ratio)) for m in state.movements}
-    return duration(state, guessed) < least
+    return duration(state, guessed, law) < least

@@ -11,6 +11,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
+import numpy as np
+
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, Digits, choose_iteration
 from mnc.mncore_backend.placement.candidates.policy import Policy, of_contractions
@@ -18,15 +20,21 @@ from mnc.mncore_backend.placement.candidates.space import scattered
 from mnc.mncore_backend.placement.cost.ahead import Ahead
 from mnc.mncore_backend.placement.cost.meetings import Meetings
 from mnc.mncore_backend.placement.cost.movements import Movements
-from mnc.mncore_backend.placement.cost.product_prices import Counted, PricedPlan, ProductPrices
+from mnc.mncore_backend.placement.cost.plan_table import PricedPlan
+from mnc.mncore_backend.placement.cost.product_prices import Counted, Price, ProductPrices
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Weights
 from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Rearrangement
-from mnc.mncore_backend.placement.problem.reads import last_reads, readers
+from mnc.mncore_backend.placement.problem.reads import readers
+from mnc.mncore_backend.placement.solve.beam import Beam
+from mnc.mncore_backend.placement.solve.borders import Borders
+from mnc.mncore_backend.placement.solve.duration import Law, duration, lasts
+from mnc.mncore_backend.placement.solve.guide import Guide
 from mnc.mncore_backend.placement.solve.products import Products, wanted_of
 from mnc.mncore_backend.placement.solve.rules import Rules
 from mnc.mncore_backend.placement.solve.solve_in_order import visit
 from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.placement.solve.trail import Tracer, Trail
+from mnc.mncore_backend.placement.solve.transitions import Transition
 
 ALTERNATIVES = 6
 """Plans of a product that are followed from every state."""
@@ -37,6 +45,8 @@ MUCH = 2.0
 crowd out better ones."""
 WANTED = 2
 """Plans of a product whose layouts are thought of where what it reads is joined."""
+ANY = -1
+"""Number in place of that of a product whose number does not matter."""
 SHOWN = 8
 """Plans that are noted as what a chosen one was compared with."""
 
@@ -59,8 +69,7 @@ class Way(NamedTuple):
 class Search:
     """Searches over one problem, in which operations may follow any of the policies. `dropped` counts the states that
     were given up: without any the solution is the best one by its prices. A `tracer` is told what becomes of all.
-    `weights`: what a step of each kind counts; `counted`: steps of plans, which searches of one problem share;
-    `wanted`: layouts that loops may choose besides."""
+    `weights`: what a step of each kind counts; `counted`: steps of plans, which searches of one problem share."""
 
     problem: Problem
     policies: Sequence[Policy]
@@ -70,7 +79,6 @@ class Search:
     tracer: Tracer | None = None
     weights: Weights = field(default_factory=lambda: WEIGHTS)
     counted: Counted | None = None
-    wanted: Wanted = field(default_factory=lambda: NOWHERE)
 
     def __post_init__(self) -> None:
         self._products = {
@@ -79,38 +87,57 @@ class Search:
         }
         self.followed = list(self._products.values())
         self.width = WIDTH
+        self.law: Law | None = None
         self._prices = ProductPrices(self.movements, self.weights, self.counted)
         self._ahead = Ahead(self.problem, self.policies[0], self._prices)
-        self._meetings = Meetings(self.problem, self.movements, self.weights["moves"])
-        self._last, self._readers = last_reads(self.problem), readers(self.problem)
-        self._read: dict[int, list[int]] = {}
-        for tensor, numbers in self._readers.items():
-            for number in numbers:
-                self._read.setdefault(number, []).append(tensor)
-        self._live_after: tuple[int, list[int]] = -1, []
+        meetings = Meetings(self.problem, self.movements, self.weights["moves"])
+        self.borders = Borders(self.problem, self._ahead, meetings)
+        self._readers = readers(self.problem)
         self._readers_want: dict[tuple[int, Policy], list[list[Digits]]] = {}
+        self._wanted = NOWHERE
         self._at_wanted: dict[int, list[list[Digits]]] = {}
         self._best: dict[tuple[int, Contraction], tuple[list[PricedPlan], int]] = {}
 
-    def run(self, policies: Sequence[Policy] | None = None, width: int | None = None) -> State:
+    def run(
+        self,
+        policies: Sequence[Policy] | None = None,
+        width: int | None = None,
+        wanted: Wanted = NOWHERE,
+        *,
+        near: State | None = None,
+        law: Law | None = None,
+    ) -> State:
         """The cheapest state that was found in which everything has a place. `policies`: the only ones to follow;
-        `width`: states that are kept from operation to operation."""
-        self.among(policies or self.policies)
+        `width`: states that are kept from operation to operation; `wanted`: layouts that loops may choose besides;
+        `near`: a solution from which states are looked for that are not far; `law`: states are compared by how long
+        operations take by it, and not by prices."""
+        self.among(policies or self.policies, wanted)
         self.width = width or WIDTH
         trail = None if self.tracer is None else Trail()
+        self.law = law
+        guide = None if near is None else Guide(near, self.borders, self.movements, self.weights["moves"])
+        time = None if law is None else partial(lasts, resources=self.movements.resources, law=law)
+        steps = Beam(self.problem, self.borders, self._followers, guide, time)
         beam = [State(weights=self.weights)]
-        for number, op in enumerate(self.problem.operations):
-            beam = self._pruned(number, self._from_all(beam, number, op, trail), trail)
+        for number in range(len(self.problem.operations)):
+            beam = steps.step(beam, number, self.width, trail)
+        self.dropped += steps.dropped
         for state in beam:
             self.complete(state)
-        best = min(beam, key=lambda state: state.price)
+        best = min(beam, key=lambda state: state.price if law is None else self.duration(state, law))
         if trail is not None and self.tracer is not None:
             self.tracer.searched(self, trail, beam, best)
         return best
 
-    def among(self, policies: Sequence[Policy]) -> None:
-        """Let operations choose among these policies from now on."""
+    def duration(self, state: State, law: Law) -> float:
+        """Steps of a solution, as far as prices of movements are known."""
+        return duration(state, {m: self.movements.resources(m) for m in state.movements}, law)
+
+    def among(self, policies: Sequence[Policy], wanted: Wanted = NOWHERE) -> None:
+        """Let operations choose among these policies from now on, and loops among layouts that are `wanted`."""
         self.followed = [self._products[policy] for policy in policies]
+        if wanted is not self._wanted:
+            self._wanted, self._at_wanted = wanted, {}
 
     def complete(self, state: State) -> None:
         """Place what nobody wanted anywhere, and pay for the results."""
@@ -118,12 +145,15 @@ class Search:
         rules.finish(state)
         rules.store(state)
 
-    def _from_all(self, beam: Sequence[State], number: int, op: Operation, trail: Trail | None) -> Iterator[State]:
-        for position, state in enumerate(beam):
-            if trail is not None:
-                trail.leave(position)
-            for way in self.ways(state, number, op):
-                yield self.follow(state, number, way)
+    def added(self, before: State, after: State) -> float:
+        """What an operation adds to the price of a state, or to its duration."""
+        change = Transition.between(before, after)
+        return change.price if self.law is None else lasts(change.paid, self.movements.resources, self.law)
+
+    def _followers(self, state: State, number: int) -> Iterator[State]:
+        """The states to which an operation leads."""
+        for way in self.ways(state, number, self.problem.operations[number]):
+            yield self.follow(state, number, way)
 
     @staticmethod
     def follow(state: State, number: int, way: Way) -> State:
@@ -148,7 +178,7 @@ class Search:
                 case Loops() if not (op.can_wait and not any(rules.known(state, op))):
                     found, take = [*rules.iterations(state, op), *self._where_wanted(number, op)], rules.take_loops
                 case Rearrangement() if not rules.is_loaded_in_part(state, op):
-                    found = [*rules.arrangements(state, op), *self._wanted(number, op, products)]
+                    found = [*rules.arrangements(state, op), *self._for_readers(number, op, products)]
                     take = rules.take_rearrangement
                 case _:
                     yield Way(rules.policy, lambda new, own=products: visit(own, new, number, op))
@@ -168,7 +198,7 @@ class Search:
                 choose_iteration(op.extents, [(layout, access)])
                 for tensor, access in (ends if all(op.parallel) or op.combines else ())
                 if wide <= {d for d in access if d is not None}
-                for layout in self.wanted.get(tensor, ())
+                for layout in self._wanted.get(tensor, ())
             ]
         return self._at_wanted[number]
 
@@ -184,7 +214,7 @@ class Search:
             take = partial(_take, products, number=number, op=op, priced=priced, among=plans)
             yield Way(products.rules.policy, take, i < followed)
 
-    def _wanted(self, number: int, op: Rearrangement, products: Products) -> list[list[Digits]]:
+    def _for_readers(self, number: int, op: Rearrangement, products: Products) -> list[list[Digits]]:
         """Digits of the result with which the products that read it would have it, were it theirs to say."""
         key = number, products.rules.policy
         if key not in self._readers_want:
@@ -207,78 +237,50 @@ class Search:
             return []
         known = (products.known(state, op) for products in self.followed)
         kinds = {own.policy: own for own in known}
-        return [plan for own in kinds.values() for plan in self._prices.plans(own)]
+        return [plan for own in kinds.values() for table in self._prices.tables(own) for plan in table.priced]
 
     def _plans(self, number: int, op: Product, known: Contraction) -> tuple[list[PricedPlan], int]:
         """The plans of a product that promise most, together with what windows pay later for its result, and how many
         of them are followed: among these is one whose result all L2Bs have, and one whose result they share, if there
         are such."""
 
-        def ahead(plan: ContractionPlan) -> float:
-            return self._ahead.windows(op.result, scattered(plan.result) if plan.partial else plan.result, number)
-
-        key = number, known
+        wanted, has_windows = self.pinned.get(number), self._ahead.has_windows(op.result)
+        key = number if has_windows or wanted is not None else ANY, known
         if key not in self._best:
-            best = self._prices.best(known, SHOWN, ahead, self.pinned.get(number))
-            others = self._of_other_kind(known, best, ahead) if number not in self.pinned else []
-            rest = [own for own in best[ALTERNATIVES:] if own.plan not in [other.plan for other in others]]
-            self._best[key] = [*best[:ALTERNATIVES], *others, *rest], ALTERNATIVES + len(others)
+            ahead = partial(self._later, op.result, number) if has_windows else None
+            self._best[key] = self._best_two_kinds(known, ahead) if wanted is None else self._pinned(known, wanted)
         return self._best[key]
 
-    def _of_other_kind(
-        self, known: Contraction, best: Sequence[PricedPlan], ahead: Callable[[ContractionPlan], float]
-    ) -> list[PricedPlan]:
-        """Where all plans that are followed have a result that L2Bs share, or all one that each has, the best plan of
-        the other kind, if it is not much dearer. What comes next may pay much for one or the other: data come late from
-        another L2B, and a plan that is dearer by a few steps may be all that it costs to have them in each."""
-        kinds = {_is_divided(own.plan) for own in best[:ALTERNATIVES]}
-        found = self._prices.best(known, 1, ahead, lambda plan: _is_divided(plan) not in kinds)
-        most = MUCH * best[0].price
-        return [other for other in found if _is_divided(other.plan) not in kinds and other.price <= most]
+    def _later(self, result: int, number: int, plan: ContractionPlan) -> float:
+        """What windows pay later for where a plan has its result."""
+        return self._ahead.windows(result, scattered(plan.result) if plan.partial else plan.result, number)
+
+    def _pinned(
+        self, known: Contraction, wanted: Callable[[ContractionPlan], bool]
+    ) -> tuple[list[PricedPlan], int]:
+        """The plan that is wanted from outside, or all if it is none of them."""
+        best = self._prices.best(known, SHOWN, among=lambda table: np.array([wanted(own.plan) for own in table.priced]))
+        return best or self._prices.best(known, SHOWN), ALTERNATIVES
+
+    def _best_two_kinds(self, known: Contraction, ahead: Price | None) -> tuple[list[PricedPlan], int]:
+        """The best plans, and how many of them are followed. Where all plans that are followed have a result that L2Bs
+        share, or all one that each has, there is the best plan of the other kind behind them, if it is not much dearer.
+        What comes next may pay much for one or the other: data come late from another L2B, and a plan that is dearer by
+        a few steps may be all that it costs to have them in each."""
+        best = self._prices.best(known, SHOWN, ahead)
+        followed, rest = best[:ALTERNATIVES], best[ALTERNATIVES:]
+        kinds = {_is_divided(own.plan) for own in followed}
+        if len(kinds) > 1:
+            return best, ALTERNATIVES
+        (kind,), most = kinds, MUCH * best[0].price
+        found = self._prices.best(known, 1, ahead, lambda table: table.divided != kind)
+        others = [other for other in found if other.price <= most]
+        rest = [own for own in rest if own.plan not in [other.plan for other in others]]
+        return [*followed, *others, *rest], ALTERNATIVES + len(others)
 
     def key(self, number: int, state: State) -> object:
-        """What matters later of a state in which an operation has its place. Work that waits reads its operands later
-        than it stands in the program."""
-        read = self._live(number)
-        if state.waiting:
-            read = {*read, *(t for own in state.waiting.values() for t in self._read.get(own, ()))}
-        live = frozenset((t, state.layouts[t]) for t in read if t in state.layouts)
-        return live, tuple(state.waiting)
-
-    def _live(self, number: int) -> list[int]:
-        """Tensors that are read after an operation."""
-        if self._live_after[0] != number:
-            self._live_after = number, [t for t, last in enumerate(self._last) if last > number]
-        return self._live_after[1]
-
-    def _pruned(self, number: int, states: Iterator[State], trail: Trail | None) -> list[State]:
-        """Of states that differ in nothing that matters later the cheapest, and of those the best few."""
-        best: dict[object, State] = {}
-        for state in states:
-            key = self.key(number, state)
-            if trail is not None:
-                trail.meet(key, state.price)
-            if key not in best or state.price < best[key].price:
-                best[key] = state
-        self.dropped += max(0, len(best) - self.width)
-        found = list(best.values())
-        kept = list(range(len(found)))
-        if len(found) > self.width:
-            ranks = [state.price + self._least(state, number) for state in found]
-            kept = sorted(kept, key=ranks.__getitem__)[: self.width]
-            if trail is not None:
-                trail.rank(ranks, ranks[kept[-1]])
-        if trail is not None:
-            trail.keep(kept)
-        return [found[i] for i in kept]
-
-    def _least(self, state: State, number: int) -> float:
-        """What is paid later for where tensors are."""
-        live = ((t, state.layouts[t]) for t in self._live(number) if t in state.layouts)
-        return sum(
-            self._ahead.price(tensor, layout, number) + self._meetings.price(tensor, layout, number, state.layouts)
-            for tensor, layout in live
-        )
+        """What matters later of a state in which an operation has its place."""
+        return self.borders.key(number, state)
 
 
 def _is_divided(plan: ContractionPlan) -> bool:

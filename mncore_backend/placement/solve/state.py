@@ -1,7 +1,7 @@
 """What has been decided so far, at one point of a search."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from mnc.mncore_backend.layout import Layout
@@ -29,11 +29,14 @@ class Placed:
     partial: Layout | None = None
     parts: tuple[int, int] | None = None
 
+
+Entry = tuple[int, Kind, float, Movement | None]
+"""What was paid once: for which operation, for what kind of work, steps, and the movement that takes them, if any."""
 Paid = tuple[int, Kind, float, Movement | None, "Paid"] | None
 
 
-def _entries(paid: Paid) -> Iterator[tuple[int, Kind, float, Movement | None, Paid]]:
-    """What was paid, the last first."""
+def entries(paid: Paid) -> Iterator[tuple[int, Kind, float, Movement | None, Paid]]:
+    """What was paid, the last first, each with the rest."""
     while paid is not None:
         yield paid
         paid = paid[4]
@@ -67,7 +70,7 @@ class State:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is written of it: `paid` as a list, since it is nested deeper than writing may go."""
-        return {**self.__dict__, "paid": [entry[:4] for entry in _entries(self.paid)]}
+        return {**self.__dict__, "paid": [entry[:4] for entry in entries(self.paid)]}
 
     def __setstate__(self, written: dict[str, Any]) -> None:
         self.__dict__.update(written)
@@ -77,13 +80,10 @@ class State:
 
     def copy(self) -> "State":
         """A state that can go another way."""
-        return replace(
-            self,
-            layouts=dict(self.layouts),
-            waiting=dict(self.waiting),
-            placed=dict(self.placed),
-            compared=dict(self.compared),
-        )
+        return State(
+            dict(self.layouts), dict(self.waiting), dict(self.placed), self.price, dict(self.compared),
+            self.current, self.paid, self.weights,
+        )  # fmt: skip
 
     def pay(self, kind: Kind, steps: float, movement: Movement | None = None) -> None:
         """Add steps of a kind to the price; `movement`: what takes them."""
@@ -99,13 +99,13 @@ class State:
     @property
     def movements(self) -> list[Movement]:
         """What is moved on the chip."""
-        moved = (movement for _, _, _, movement, _ in _entries(self.paid) if movement is not None)
+        moved = (movement for _, _, _, movement, _ in entries(self.paid) if movement is not None)
         return list(dict.fromkeys(moved))
 
     def price_at(self, exact: Mapping[Movement, Resources]) -> float:
         """The price where movements take so much."""
         total = 0.0
-        for _, kind, steps, movement, _ in _entries(self.paid):
+        for _, kind, steps, movement, _ in entries(self.paid):
             total += self.weights[kind] * (steps if movement is None else exact[movement].total)
         return total
 
@@ -113,7 +113,7 @@ class State:
     def bill(self) -> dict[int, dict[Kind, float]]:
         """Steps by operation and kind."""
         found: dict[int, dict[Kind, float]] = {}
-        for number, kind, steps, _, _ in _entries(self.paid):
+        for number, kind, steps, _, _ in entries(self.paid):
             own = found.setdefault(number, {})
             own[kind] = own.get(kind, 0.0) + steps
         return found

@@ -16,6 +16,7 @@ from mnc.mncore_backend.placement.cost.movements import Movement
 from mnc.mncore_backend.placement.cost.product_prices import TOO_LARGE
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Kind, Weights
 from mnc.mncore_backend.placement.problem import Problem
+from mnc.mncore_backend.placement.solve.duration import LONG, Law
 from mnc.mncore_backend.placement.solve.search import SHOWN, Search
 from mnc.mncore_backend.placement.solve.state import Placed, State
 from mnc.mncore_backend.placement.solve.trail import Fate, Met, Trail
@@ -91,7 +92,8 @@ class Decision:
 @dataclass(frozen=True)
 class Searched:
     """One search: in which round, among which policies, with how many states, the price of what it found by the prices
-    of movements that were known, and whether no state was given up. `how`: a beam, or one operation after the other."""
+    of movements that were known, and whether no state was given up. `is_timed`: states were compared by durations, and
+    prices are such. `how`: a beam, or one operation after the other."""
 
     round: int
     policies: tuple[Policy, ...]
@@ -101,17 +103,20 @@ class Searched:
     found: State
     decisions: tuple[Decision, ...]
     is_best: bool
+    is_timed: bool = False
     how: Literal["beam", "in order"] = "beam"
 
 
 @dataclass
 class Traces:
     """A tracer that keeps all searches. Who searches several times sets the `round`, and which movements were
-    `planned` with what they take by the end; the first round knows rough prices only."""
+    `planned` with what they take by the end; the first round knows rough prices only. `law`: of durations, by which
+    solutions are compared."""
 
     searches: list[Searched] = field(default_factory=list)
     round: int = 0
     planned: Mapping[Movement, Resources] = field(default_factory=dict)
+    law: Law = LONG
 
     def searched(self, search: Search, trail: Trail, beam: Sequence[State], best: State) -> None:
         """Keep what a search has met on the way to the best state."""
@@ -120,8 +125,11 @@ class Traces:
         decisions = tuple(_decisions(search, trail, position, [state.price for state in beam]))
         dropped = any(decision.dropped for decision in decisions)
         self.searches.append(
-            Searched(self.round, policies, search.weights, width, best.price, best, decisions, not dropped)
-        )
+            Searched(
+                self.round, policies, search.weights, width, best.price, best, decisions, not dropped,
+                is_timed=search.law is not None,
+            )
+        )  # fmt: skip
 
     def of(self, state: State) -> Searched:
         """The search that found a state."""
@@ -133,7 +141,7 @@ def in_order(problem: Problem, policy: Policy, state: State) -> Traces:
     estimates of their own, which have no weights."""
     decisions = tuple(_in_order(problem, policy, state, number) for number in range(len(problem.operations)))
     weights: Weights = dict.fromkeys(("kernel", "sums", "moves"), 1.0)
-    return Traces([Searched(0, (policy,), weights, 1, state.price, state, decisions, False, "in order")])
+    return Traces([Searched(0, (policy,), weights, 1, state.price, state, decisions, False, how="in order")])
 
 
 def _in_order(problem: Problem, policy: Policy, state: State, number: int) -> Decision:
@@ -183,16 +191,16 @@ def _candidates(
     found, cheapest, then = [], inf, state
     for way in search.ways(state, number, search.problem.operations[number], SHOWN):
         new = search.follow(state, number, way)
+        adds = search.added(state, new)
         if not way.is_followed:
-            over = new.price - state.price - cheapest
-            found.append(_candidate(way.policy, state, new, "not followed", over))
+            found.append(_candidate(way.policy, state, new, adds, "not followed", adds - cheapest))
             continue
-        cheapest = min(cheapest, new.price - state.price)
+        cheapest = min(cheapest, adds)
         i = next(beside)
         if i == taken:
             then = new
         outcome = "chosen" if i == taken else "kept" if i in step.kept else "dropped"
-        found.append(_with_fate(_candidate(way.policy, state, new, outcome), fates[i]))
+        found.append(_with_fate(_candidate(way.policy, state, new, adds, outcome), fates[i]))
     return found, then
 
 
@@ -208,9 +216,10 @@ def _with_fate(candidate: Candidate, fate: Fate) -> Candidate:
     return replace(candidate, outcome=outcome, over=over, complete=complete, given_up=given_up)
 
 
-def _candidate(policy: Policy, before: State, after: State, outcome: Outcome, over: float = 0.0) -> Candidate:
+def _candidate(
+    policy: Policy, before: State, after: State, adds: float, outcome: Outcome, over: float = 0.0
+) -> Candidate:
     steps, moved = _added(before, after)
-    adds = sum(after.weights[kind] * own for kind, own in steps.items())
     placed = dict(islice(after.placed.items(), len(before.placed), None))
     return Candidate(policy, placed, steps, moved, adds, outcome, over, has_room=_has_room(adds))
 

@@ -11,7 +11,7 @@ from mnc.mncore_backend.placement.trace.trace import Candidate, Decision, Moved,
 from mnc.mncore_backend.target import chip
 
 FORMAT = "mnc placement trace"
-VERSION = 1
+VERSION = 2
 PLAIN = "plain"
 _DIGITS = 3
 
@@ -24,6 +24,7 @@ def trace_json(problem: Problem, solutions: Sequence[State], traces: Traces, pla
         "version": VERSION,
         "machine": chip().name,
         "weights": dict(taken.weights),
+        "is_timed": taken.is_timed,
         "price": _round(taken.price),
         "solutions": [_solution(state, traces, state is taken.found) for state in solutions],
         "searches": [_search(own, own is taken) for own in traces.searches],
@@ -43,7 +44,7 @@ def _name(policy: Policy) -> str:
 def _solution(state: State, traces: Traces, is_taken: bool) -> dict[str, Any]:
     own, planned = traces.of(state), {}
     if own.how == "beam" and all(movement in traces.planned for movement in state.movements):
-        prices = state.price_at(traces.planned), duration(state, traces.planned)
+        prices = state.price_at(traces.planned), duration(state, traces.planned, traces.law)
         planned = {"planned_price": _round(prices[0]), "duration": _round(prices[1])}
     return {"round": own.round, "price": _round(own.price), **planned, "is_chosen": is_taken}
 
@@ -54,6 +55,7 @@ def _search(own: Searched, is_taken: bool) -> dict[str, Any]:
         "round": own.round,
         "policies": [_name(policy) for policy in own.policies],
         "weights": dict(own.weights),
+        "is_timed": own.is_timed,
         "width": own.width,
         "price": _round(own.price),
         "is_best": own.is_best,

@@ -67,10 +67,11 @@ def searched(trace: Trace) -> Iterator[str]:
             if own["how"] == "in order":
                 yield f"placed one operation after the other with the rules {policies}"
                 continue
-            yield f"found in round {own['round']} with {own['width']} states and the rules {policies}{best}"
+            by = ", by how long operations take" if own["is_timed"] else ""
+            yield f"found in round {own['round']} with {own['width']} states and the rules {policies}{by}{best}"
             same = [
                 other for other in trace["searches"]
-                if (other["round"], other["weights"]) == (own["round"], own["weights"]) and other is not own
+                if all(other[key] == own[key] for key in ("round", "weights", "is_timed")) and other is not own
             ]  # fmt: skip
             yield from (f"  with {' | '.join(o['policies'])} only: price {o['price']:,.0f}" for o in same)
     for own in trace["solutions"]:
@@ -132,8 +133,12 @@ def _how(placed: dict[str, Any]) -> Iterator[str]:
 
 
 def costs(trace: Trace, op: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Kind, unit, steps, weight and price of what the chosen candidate of an operation adds."""
+    """Kind, unit, steps, weight and price of what the chosen candidate of an operation adds; no weights where a search
+    went by durations."""
     for kind, steps in op["candidates"][0]["steps"].items():
+        if trace["is_timed"]:
+            yield kind, UNITS[kind], f"{steps:,.0f}", "", ""
+            continue
         weight = trace["weights"][kind]
         yield kind, UNITS[kind], f"{steps:,.0f}", f"{weight:g}", f"{weight * steps:,.0f}"
 

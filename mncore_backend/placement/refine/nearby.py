@@ -1,0 +1,61 @@
+"""Solutions near others: what a search finds that knows of one to begin with.
+
+A search from the front gives up what pays off late. Among few choices it keeps more of that than among many, so that
+one rule for all operations may lead to a much better solution than all rules together. But in a solution by one rule
+there is much that another rule would do better here and there. A search that knows the solution does not lose it
+(`solve/guide.py`), and has all choices besides. What it finds is where the next one starts.
+"""
+
+from collections.abc import Callable, Sequence, Set
+from functools import partial
+from itertools import chain
+
+from mnc.mncore_backend.placement.refine.both import Both, in_turn
+from mnc.mncore_backend.placement.solve.state import State
+
+TRIALS = 6
+"""Solutions from one start at most; there are fewer where a search finds nothing better."""
+
+
+def near_the_best(
+    found: Sequence[State],
+    near: Callable[[State], State],
+    duration: Callable[[State], float],
+    both: Both = in_turn,
+) -> list[State]:
+    """Solutions that take less time than the best of those that were `found`; `near` finds one near another. `both`
+    goes two ways at once."""
+    known = {_key(state) for state in found}
+    first, second = (partial(_on_from, start, known, near, duration) for start in _starts(found, duration))
+    return distinct([*chain(*both(first, second))])
+
+
+def _starts(found: Sequence[State], duration: Callable[[State], float]) -> tuple[State | None, State | None]:
+    starts = sorted(distinct(found), key=duration)[:2]
+    return starts[0], starts[1] if len(starts) > 1 else None
+
+
+def _on_from(
+    best: State | None, known: Set[str], near: Callable[[State], State], duration: Callable[[State], float]
+) -> list[State]:
+    """Better and better solutions from a start, as long as they are not `known`."""
+    better: list[State] = []
+    while best is not None and len(better) < TRIALS:
+        state = near(best)
+        if duration(state) >= duration(best) or _key(state) in known:
+            break
+        better.append(state)
+        best = state
+    return better
+
+
+def _key(state: State) -> str:
+    return repr(sorted(state.placed.items()))
+
+
+def distinct(found: Sequence[State]) -> list[State]:
+    """Solutions that differ, of equal ones the first."""
+    different: dict[str, State] = {}
+    for state in found:
+        different.setdefault(_key(state), state)
+    return list(different.values())

@@ -1,0 +1,117 @@
+"""One step of a beam: of all that an operation makes of the states that were kept, the best few.
+
+States are made only of what is kept. Before that, all that is known of a new state is where it comes from, what the
+operation does there (`transitions.py`), and what of it matters later (`borders.py`): enough to compare it with others.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from mnc.mncore_backend.placement.problem import Problem
+from mnc.mncore_backend.placement.solve.borders import Borders, Key, Places
+from mnc.mncore_backend.placement.solve.guide import Guide
+from mnc.mncore_backend.placement.solve.state import Entry, State
+from mnc.mncore_backend.placement.solve.trail import Trail
+from mnc.mncore_backend.placement.solve.transitions import Seen, Transition, seen, with_nothing_else
+
+Followers = Callable[[State, int], Iterator[State]]
+"""The states to which an operation leads."""
+SHARE = 0.5
+"""Part of the states that are kept because a known solution is not far."""
+
+
+class _New(NamedTuple):
+    """A state that is not made yet: its price, the position of the one it comes from, and how."""
+
+    price: float
+    position: int
+    transition: Transition
+
+
+@dataclass
+class Beam:
+    """Steps of a beam through a problem. `dropped` counts the states that were given up."""
+
+    problem: Problem
+    borders: Borders
+    followers: Followers
+    guide: Guide | None = None
+    lasts: Callable[[Iterable[Entry]], float] | None = None
+    dropped: int = 0
+
+    def step(self, states: Sequence[State], number: int, width: int, trail: Trail | None) -> list[State]:
+        """Of the states that an operation leads to, those that promise most: of those that differ in nothing that
+        matters later the cheapest, and of these so many."""
+        around = _Around(self, states, number)
+        best: dict[Key, _New] = {}
+        for key, new in around.all(trail):
+            if trail is not None:
+                trail.meet(key, new.price)
+            if key not in best or new.price < best[key].price:
+                best[key] = new
+        self.dropped += max(0, len(best) - width)
+        found = list(best.values())
+        kept = list(range(len(found)))
+        if len(found) > width:
+            ranks = [new.price + around.later(new) for new in found]
+            kept = sorted(kept, key=ranks.__getitem__)[:width]
+            if self.guide is not None:
+                near = [new.price + self.guide.distance(places) for new, (places, _) in zip(found, best, strict=True)]
+                nearest = sorted(range(len(found)), key=near.__getitem__)[: int(SHARE * width)]
+                kept = [*nearest, *(i for i in kept if i not in nearest)][:width]
+            if trail is not None:
+                trail.rank(ranks, ranks[kept[-1]])
+        if trail is not None:
+            trail.keep(kept)
+        return [found[i].transition.of(states[found[i].position], number) for i in kept]
+
+
+@dataclass
+class _Around:
+    """What one operation makes of the states of a beam."""
+
+    beam: Beam
+    states: Sequence[State]
+    number: int
+    _kept: list[Places] = field(default_factory=list)
+    _later: dict[int, float] = field(default_factory=dict)
+    _transitions: dict[Seen, list[tuple[Transition, Places]]] = field(default_factory=dict)
+    _own: dict[int, float] = field(default_factory=dict)
+
+    def all(self, trail: Trail | None) -> Iterator[tuple[Key, _New]]:
+        """New states, and what matters later of them."""
+        borders, number = self.beam.borders, self.number
+        for position, state in enumerate(self.states):
+            if trail is not None:
+                trail.leave(position)
+            kept = borders.places(state.layouts.items(), number)
+            self._kept.append(kept)
+            for transition, places in self._from(state):
+                waiting = transition.left_waiting(state)
+                late = borders.late(state, transition.layouts, waiting, number)
+                yield (kept | places | late, waiting), _New(state.price + transition.price, position, transition)
+
+    def _from(self, state: State) -> list[tuple[Transition, Places]]:
+        """What the operation does in a state, and the places of what it puts somewhere that is read later."""
+        looks = seen(self.beam.problem, state, self.number)
+        if looks not in self._transitions:
+            before = with_nothing_else(self.beam.problem, looks, state)
+            made = [Transition.between(before, after) for after in self.beam.followers(before, self.number)]
+            if (lasts := self.beam.lasts) is not None:
+                made = [replace(own, price=lasts(own.paid)) for own in made]
+            self._transitions[looks] = [(own, self.beam.borders.places(own.layouts, self.number)) for own in made]
+        return self._transitions[looks]
+
+    def later(self, new: _New) -> float:
+        """What is paid later for where tensors are. What is the same in all that come from one state, or in all that
+        the same transition leads to, is added up once."""
+        borders, number, state = self.beam.borders, self.number, self.states[new.position]
+        if new.position not in self._later:
+            self._later[new.position] = borders.later(self._kept[new.position], number, state.layouts)
+        added, places = dict(new.transition.layouts), borders.places(new.transition.layouts, number)
+        if id(new.transition) not in self._own:
+            self._own[id(new.transition)] = borders.later(places, number, added)
+        met = borders.beside(self._kept[new.position], added)
+        across = borders.met(places, number, state.layouts) + borders.met(met, number, added)
+        return self._later[new.position] + self._own[id(new.transition)] + across
