@@ -6,6 +6,7 @@ Models are compiled with several widths and policies of the search, so that ther
 by kind of every node are set against the cycles of that node in the report. The table is printed; round it.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -57,7 +58,7 @@ def _groups(bill: Iterator[tuple[set[str], np.ndarray]], report: Any) -> list[Gr
         else:
             known.names |= names
             known.steps = known.steps + steps
-    cycles = {node.name: node.cycles for node in report.nodes}
+    cycles = {node.node: node.cycles for node in report.nodes}
     for group in groups:
         group.taken = sum(cycles.get(name, 0.0) for name in group.names) / CYCLES_PER_STEP
     return [group for group in groups if group.taken and group.steps.max() < MOST]
@@ -68,10 +69,10 @@ def measured(model: str) -> Iterator[Group]:
     found: list[tuple[Problem, State]] = []
     solve = assign_layouts.solutions
 
-    def watched(problem: Problem, *others: Any) -> list[State]:
-        states = solve(problem, *others)
+    def watched(problem: Problem, *others: Any) -> Any:
+        states, movements = solve(problem, *others)
         found.append((problem, states[0]))
-        return states
+        return states, movements
 
     for width, policies in WAYS:
         changed = (
@@ -81,7 +82,7 @@ def measured(model: str) -> Iterator[Group]:
             patch.object(assign_layouts, "_known", []),  # what was found in another way
         )
         with changed[0], changed[1], changed[2], changed[3]:
-            report = mnc.compile(build(model), Options(prefer=("together",))).report()
+            report = mnc.compile(build(model), Options(prefer=("together",))).report
         yield from _groups(_bill(*found[-1]), report)
 
 
@@ -89,6 +90,7 @@ def measured(model: str) -> Iterator[Group]:
 @click.argument("models", nargs=-1)
 def main(models: tuple[str, ...]) -> None:
     """Print the weights."""
+    os.environ["MNC_NO_CACHE"] = "1"  # which would give the program of another solution
     groups = [group for model in models or ("squeezenet", "resnet18") for group in measured(model)]
     steps, taken = np.array([group.steps for group in groups]), np.array([group.taken for group in groups])
     scale = (np.maximum(taken, LEAST) * np.maximum(steps.sum(1), LEAST)) ** -0.25

@@ -8,10 +8,10 @@ transfers that wait for each other come on top, and sums over the chip, which wa
 How much of each counts differs between short programs and long ones. In one of small tensors every movement has to
 begin before anything else can go on, while what comes from DRAM has time to come; where units work without a pause,
 what they do is what counts. So there are two laws. That of short programs was fitted to the cycles of 157 programs,
-different solutions of 15 models: inside of a model the logarithms of durations and cycles differ by 0.05 in the root
-mean square, and of two programs that differ by 2 % or more the shorter is named in 91 % (by the other law: 0.10 and
-85 %). For longer programs than these it chose worse than the other, which was compared with 115 solutions of 12 models:
-the mean rank correlation inside of a model is 0.84, that of prices 0.45.
+different solutions of 15 models (`scripts/fit_durations.py`). Inside of a model the logarithms of durations and cycles
+differ by 0.05 in the root mean square, and of two programs that differ by 2 % or more the shorter is named in 91 % (by
+the other law: 0.10 and 85 %). For longer programs than these it chose worse than the other. That was compared with 115
+solutions of 12 models: the mean rank correlation inside of a model is 0.84, that of prices 0.45.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -46,8 +46,8 @@ class Law:
     movements: Resources
 
 
-def _law(name: str, overlap: float, start: float, movements: Resources, **counts: float) -> Law:
-    """`counts`: how much a step counts of what comes from DRAM, and of sums."""
+def law(name: str, overlap: float, start: float, movements: Resources, **counts: float) -> Law:
+    """A law; `counts`: how much a step counts of what comes from DRAM (`fetched`, `arrival`), and of `sums`."""
     units: Mapping[Kind, tuple[int, float]] = {
         "kernel": (_MAU, 1.0),
         "rearranged": (_ALU, 0.25),  # the rough price of a slice counts exchanges that seldom take place
@@ -60,8 +60,8 @@ def _law(name: str, overlap: float, start: float, movements: Resources, **counts
     return Law(name, overlap, start, MappingProxyType(units), movements)
 
 
-LONG = _law("long", 0.9, 0.0, Resources(*[1.0] * len(UNITS)), arrival=1.0, fetched=1.0, sums=1.0)
-SHORT = _law(
+LONG = law("long", 0.9, 0.0, Resources(*[1.0] * len(UNITS)), arrival=1.0, fetched=1.0, sums=1.0)
+SHORT = law(
     "short", 0.45, 19.0, Resources(mau=1.0, alu=2.5, mv=1.0, l2bm=1.0, l1bm=1.0, latency=0.4),
     arrival=0.05, fetched=1.1, sums=1.8,
 )  # fmt: skip
