@@ -23,7 +23,7 @@ from mnc.mncore_backend.placement.problem import (
     Transposition,
     Use,
 )
-from mnc.mncore_backend.placement.problem.reads import behind, readers
+from mnc.mncore_backend.placement.problem.reads import behind, readers, uses_of
 
 
 class Ahead:
@@ -58,7 +58,7 @@ class Ahead:
             self._windowed[tensor] = any(
                 behind(use) == tensor and use.windows is not None
                 for reader in self._readers.get(tensor, ())
-                for use in _uses(self.problem.operations[reader])
+                for use in uses_of(self.problem.operations[reader])
             ) or any(
                 self.has_windows(self.problem.operations[reader].result)
                 for reader in self._readers.get(tensor, ())
@@ -137,16 +137,6 @@ def then(problem: Problem, op: Operation, tensor: int, layout: Layout) -> Layout
             return layout if is_read and op.is_element_wise and shape == layout.shape else None
         case _:
             return None
-
-
-def _uses(op: Operation) -> tuple[Use, ...]:
-    match op:
-        case Product():
-            return op.left, op.right
-        case Loops():
-            return op.uses
-        case _:
-            return ()
 
 
 def _is_copied(use: Use) -> bool:

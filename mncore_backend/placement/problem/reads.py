@@ -42,14 +42,25 @@ def behind(use: Use) -> int:
     return use.tensor if use.source is None else use.source
 
 
+def uses_of(op: Operation) -> tuple[Use, ...]:
+    """What a product or loops read, by an index each; nothing for other operations."""
+    match op:
+        case Product():
+            return op.left, op.right
+        case Loops():
+            return op.uses
+        case _:
+            return ()
+
+
 def read_by(op: Operation) -> Iterator[int]:
     """The tensors that an operation reads or replaces, or parts of which it takes."""
     match op:
         case Product():
-            yield from (behind(use) for use in (op.left, op.right))
+            yield from map(behind, uses_of(op))
             yield from () if op.updates is None else (op.updates,)
         case Loops():
-            yield from map(behind, op.uses)
+            yield from map(behind, uses_of(op))
             yield from () if op.replaces is None else (op.replaces,)
         case Transposition() | Reshape():
             yield op.source

@@ -9,7 +9,6 @@ longer than all the rest.
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from math import inf
 
 from mnc.mncore_backend.placement.candidates.policy import Policy, Preference
 from mnc.mncore_backend.placement.cost.movements import Movements, Plan
@@ -17,6 +16,7 @@ from mnc.mncore_backend.placement.cost.weights import WEIGHTS
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.refine.both import Both, in_turn
 from mnc.mncore_backend.placement.refine.nearby import distinct
+from mnc.mncore_backend.placement.refine.rounds import resources_of, with_planned
 from mnc.mncore_backend.placement.refine.searches import Searches
 from mnc.mncore_backend.placement.solve.duration import LONG, SHORT, Law, duration, law_of
 from mnc.mncore_backend.placement.solve.room import has_room
@@ -34,10 +34,6 @@ FEW: Mapping[str, int] = {LONG.name: 20, SHORT.name: 32}
 """Movements of a solution up to which all of them are planned, by the law of durations."""
 NOTABLE = 1 / 15
 """Part of the price that movements make up where what they really take decides."""
-ROUNDS = 4
-"""Searches with planned movements at most; fewer where a solution does not promise to be better than the best."""
-SURPRISE = 1.15
-"""Factor by which movements of a solution take more than their rough prices say: a search chooses what is too cheap."""
 HOPE = 0.6
 """Part of a rough price that is taken for the exact one until that is known: what looks dear may be cheap."""
 
@@ -87,8 +83,7 @@ def solutions(
         return found, movements
     found = with_room
     if _each_counts(found[0], FEW[law.name]):
-        search = partial(_near_planned, shared) if law is SHORT else _with_planned
-        found += search(own, found, movements, plan, traces)
+        found += _in_rounds(own, found, movements, law, plan, shared)
     best = _shortest(found, movements, plan, law)
     for state in best:
         state.weigh(WEIGHTS)  # with room at the same price whatever it was here
@@ -101,50 +96,27 @@ def _each_counts(state: State, few: int) -> bool:
     return len(state.movements) <= few and moves >= NOTABLE * state.price
 
 
-def _with_planned(
-    own: Searches, known: Sequence[State], movements: Movements, plan: Plan, traces: Traces | None
+def _in_rounds(
+    own: Searches, known: Sequence[State], movements: Movements, law: Law, plan: Plan, both: Both
 ) -> list[State]:
-    """What searches find that go by what movements really take, until that promises nothing cheaper."""
-    found: list[State] = []
-    least, wanted = inf, own.wanted(known)
-    for number in range(1, ROUNDS + 1):
-        _note_round(traces, number)
-        wide = own.wide(movements), own.wide(movements, wanted)
-        states = sorted([*own.narrow(movements), *wide], key=lambda state: state.price)
-        rough = {m: movements.exact.get(m, m.rough * SURPRISE) for m in states[0].movements}
-        if states[0].price_at(rough) >= least:
-            break
-        movements.learn(states[0].movements, plan)
-        least = min(least, states[0].price_at(movements.exact))
-        found += states
-    return found
+    """What is found with planned movements: of short programs near what is `known`, of others from the front, at prices
+    and with what `known` solutions say of what is wanted where."""
+
+    def near(found: Sequence[State]) -> list[State]:
+        states = [] if found else own.narrow(movements)
+        return states + own.nearby(movements, [*known, *found, *states], law, both)
+
+    def wide(found: Sequence[State]) -> list[State]:
+        return [*own.narrow(movements), own.wide(movements), own.wide(movements, own.wanted(known))]
+
+    if law is SHORT:
+        return with_planned(near, partial(duration, law=law), movements, plan, own.traces)
+    return with_planned(wide, State.price_at, movements, plan, own.traces)
 
 
-def _near_planned(
-    both: Both, own: Searches, known: Sequence[State], movements: Movements, plan: Plan, traces: Traces | None
-) -> list[State]:
-    """What is found near solutions by what movements really take, until the best is known to the last movement."""
-    found: list[State] = []
-    for number in range(1, ROUNDS + 1):
-        _note_round(traces, number)
-        states = own.narrow(movements) if number == 1 else []
-        states += own.nearby(movements, [*known, *found, *states], SHORT, both)
-        found += states
-        best = min(states, key=lambda state: _promised(state, movements, SHORT, SURPRISE))
-        if all(movement in movements.exact for movement in best.movements):
-            break
-        movements.learn(best.movements, plan)
-    return found
-
-
-def _note_round(traces: Traces | None, number: int) -> None:
-    if traces is not None:
-        traces.round = number
-
-
-def _promised(state: State, movements: Movements, law: Law, surprise: float = 1.0) -> float:
-    """How long a solution takes where movements that are not planned are by so much dearer than roughly."""
-    return duration(state, {m: movements.exact.get(m, m.rough * surprise) for m in state.movements}, law)
+def _promised(state: State, movements: Movements, law: Law) -> float:
+    """How long a solution takes, as far as its movements are planned, and roughly otherwise."""
+    return duration(state, resources_of(state, movements), law)
 
 
 def _shortest(found: Sequence[State], movements: Movements, plan: Plan, law: Law) -> list[State]:

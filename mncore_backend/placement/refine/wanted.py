@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from mnc.mncore_backend.layout import Layout, LayoutError, permute, reshape
 from mnc.mncore_backend.placement.candidates import choose_iteration
 from mnc.mncore_backend.placement.candidates.space import project
-from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Reshape, Transposition, Use
+from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Reshape, Transposition, Use
+from mnc.mncore_backend.placement.problem.reads import uses_of
 from mnc.mncore_backend.placement.solve.state import State
 
 MOST = 3
@@ -27,15 +28,11 @@ def wanted_layouts(problem: Problem, states: Sequence[State]) -> Mapping[int, tu
     for number, op in reversed(list(enumerate(problem.operations))):
         for state in states:
             placed = state.placed.get(number)
-            if placed is not None and isinstance(op, Product | Loops):
-                _note_operands(found, _uses(op), placed.operands)
+            if placed is not None and (uses := uses_of(op)):
+                _note_operands(found, uses, placed.operands)
         for layout in found.get(op.result, ()):
             _note_in_front(found, problem, op, layout)
     return {tensor: tuple(layouts) for tensor, layouts in found.items()}
-
-
-def _uses(op: Product | Loops) -> tuple[Use, ...]:
-    return (op.left, op.right) if isinstance(op, Product) else op.uses
 
 
 def _note(found: _Found, tensor: int, layout: Layout) -> None:

@@ -22,11 +22,13 @@ SHARE = 0.5
 
 
 class _New(NamedTuple):
-    """A state that is not made yet: its price, the position of the one it comes from, and how."""
+    """A state that is not made yet: its price, the position of the one it comes from, how, and the places of what gets
+    one that is read later."""
 
     price: float
     position: int
     transition: Transition
+    places: Places
 
 
 @dataclass
@@ -61,7 +63,7 @@ class Beam:
                 nearest = sorted(range(len(found)), key=near.__getitem__)[: int(SHARE * width)]
                 kept = [*nearest, *(i for i in kept if i not in nearest)][:width]
             if trail is not None:
-                trail.rank(ranks, ranks[kept[-1]])
+                trail.rank(ranks, max(ranks[i] for i in kept))
         if trail is not None:
             trail.keep(kept)
         return [found[i].transition.of(states[found[i].position], number) for i in kept]
@@ -90,7 +92,8 @@ class _Around:
             for transition, places in self._from(state):
                 waiting = transition.left_waiting(state)
                 late = borders.late(state, transition.layouts, waiting, number)
-                yield (kept | places | late, waiting), _New(state.price + transition.price, position, transition)
+                price = state.price + transition.price
+                yield (kept | places | late, waiting), _New(price, position, transition, places)
 
     def _from(self, state: State) -> list[tuple[Transition, Places]]:
         """What the operation does in a state, and the places of what it puts somewhere that is read later."""
@@ -109,9 +112,9 @@ class _Around:
         borders, number, state = self.beam.borders, self.number, self.states[new.position]
         if new.position not in self._later:
             self._later[new.position] = borders.later(self._kept[new.position], number, state.layouts)
-        added, places = dict(new.transition.layouts), borders.places(new.transition.layouts, number)
+        added = dict(new.transition.layouts)
         if id(new.transition) not in self._own:
-            self._own[id(new.transition)] = borders.later(places, number, added)
+            self._own[id(new.transition)] = borders.later(new.places, number, added)
         met = borders.beside(self._kept[new.position], added)
-        across = borders.met(places, number, state.layouts) + borders.met(met, number, added)
+        across = borders.met(new.places, number, state.layouts) + borders.met(met, number, added)
         return self._later[new.position] + self._own[id(new.transition)] + across
