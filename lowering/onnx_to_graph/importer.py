@@ -176,7 +176,8 @@ class GraphImporter:
         try:
             results = operator.handler(node)
         except (ValueError, TypeError) as error:
-            raise node.error(str(error), hint="correct its attributes, or the shapes of what it reads") from None
+            hint = "correct its attributes, or the shapes and types of what it reads"
+            raise node.error(str(error), hint=hint) from None
         return results if isinstance(results, list) else [results]
 
     def _evaluated(self, node: Node) -> list[Any]:

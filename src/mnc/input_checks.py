@@ -26,7 +26,13 @@ def refuse_nan(name: str, value: Any) -> None:
         return
     if found:
         hint = "replace them, for instance with numpy.nan_to_num, or in the model with IsNaN and Where"
-        raise CompileError(f"{found} elements of input '{name}' are NaN, which the machine does not have", hint=hint)
+        message = are_nan(found, f"input '{name}'") + ", which the machine does not have"
+        raise CompileError(message, hint=hint)
+
+
+def are_nan(count: int, of: str) -> str:
+    """Says how many elements of something are NaN."""
+    return f"{count} elements of {of} are NaN" if count != 1 else f"one element of {of} is NaN"
 
 
 def check_input(tensor: "HostTensor", value: Any) -> np.ndarray:

@@ -120,3 +120,16 @@ def test_resizing_reads_nothing_at_computed_places(mode: str, scales: tuple[floa
     results: Any = evaluator(model).run(None, {"x": x})
     got = mnc.compile(model).run({"x": x})["y"]
     assert np.abs(got - results[0]).max() <= (0 if mode == "nearest" else 2**-14 * np.abs(results[0]).max())
+
+
+def test_patches_of_an_image_by_two_gathers() -> None:
+    """What PyTorch makes of `unfold`: rows are chosen, then columns, by indices of two dimensions each."""
+    model = parsed("""g (float[1,4,16,16] x, int64[3,7] i) => (float[1,36,49] y) {
+        n = Constant <value_ints = [1, 36, 49]> ()
+        a = Gather <axis = 2> (x, i) b = Gather <axis = 4> (a, i)
+        t = Transpose <perm = [0, 1, 2, 4, 3, 5]> (b) y = Reshape (t, n)
+    }""")
+    x = np.random.default_rng(0).standard_normal((1, 4, 16, 16)).astype(np.float32)
+    places = np.arange(3)[:, None] + 2 * np.arange(7)
+    rows = x[:, :, places][..., places].transpose(0, 1, 2, 4, 3, 5)
+    np.testing.assert_array_equal(mnc.compile(model).run({"x": x, "i": places})["y"], rows.reshape(1, 36, 49))

@@ -9,6 +9,7 @@ import click
 
 from mnc.core import events
 from mnc.core.diagnostics import CompileError
+from mnc.input_checks import are_nan
 from mnc.options import Options
 from mnc.tools.commands.shared import model_options, parse_shapes, read_arrays, refuse_resident, resident_option
 from mnc.tools.commands.tables import NUMBERS, comparison_cells, comparison_table, print_table
@@ -97,7 +98,7 @@ def _check_model(
     click.echo(f"judged by {name}")
     for row in rows:
         if row.undefined and not row.passed:
-            found = f"{row.undefined} elements of '{row.name}' are NaN on the reference, and the machine has no NaN"
+            found = are_nan(row.undefined, f"'{row.name}'") + " on the reference, and the machine has no NaN"
             click.echo(f"{found}: give inputs for which the model is defined with --input")
     return all(row.passed for row in rows)
 

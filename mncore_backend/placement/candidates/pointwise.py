@@ -1,7 +1,6 @@
 """Iteration spaces of element-wise operations and reductions: follow the operands where they are."""
 
 from collections.abc import Collection, Sequence
-from itertools import permutations
 from math import prod
 
 from mnc.mncore_backend.layout import Axis, Layout
@@ -12,8 +11,10 @@ from mnc.mncore_backend.placement.candidates.space import (
     default_digits,
     matches,
     ordered_digits,
+    orders,
     with_addresses,
 )
+from mnc.mncore_backend.target import cached_per_machine
 
 
 def _candidates(extents: Sequence[int], operands: Sequence[tuple[Layout | None, Access]]) -> list[list[Digits]]:
@@ -108,26 +109,46 @@ def roomy_iteration(
     take no iterations, and neighbours must not share a long word, so that there is always a search.
     """
 
-    def sizes(candidate: list[Digits]) -> list[int]:
-        return [prod(_addresses(candidate[d]) for d in access if d is not None) for access in accesses]
-
-    lanes = [i for i, extent in enumerate(extents) if extent > 1 and i not in chosen]
-    if not (chosen and lanes) and max(sizes(digits)[:-1], default=0) <= largest:
+    lanes = tuple(i for i, extent in enumerate(extents) if extent > 1 and i not in chosen)
+    largest_now = max(_sizes(digits, accesses)[:-1], default=0)
+    if not (chosen and lanes) and largest_now <= largest:
         return digits
+    ends = tuple(map(tuple, accesses))
+    fits, best = _roomiest(tuple(extents), ends, largest, tuple(chosen), lanes, tuple(axes), cyclic=cyclic)
+    halves = 2 * max(_sizes(best, accesses)) <= max(_sizes(digits, accesses))
+    return list(best) if fits or chosen or halves else digits
+
+
+def _sizes(digits: Sequence[Digits], accesses: Sequence[Access]) -> list[int]:
+    """Long words of every PE that operands take."""
+    return [prod(_addresses(digits[d]) for d in access if d is not None) for access in accesses]
+
+
+@cached_per_machine(256)
+def _roomiest(
+    extents: tuple[int, ...],
+    accesses: tuple[Access, ...],
+    largest: int,
+    chosen: tuple[int, ...],
+    lanes: tuple[int, ...],
+    axes: tuple[Axis, ...],
+    *,
+    cyclic: bool,
+) -> tuple[bool, Sequence[Digits]]:
+    """The placement that costs least of those in which everything takes up to `largest` long words, if there are such;
+    otherwise that whose largest operand takes least. States of a search ask for the same over and over."""
     wide = [i for i, extent in enumerate(extents) if extent > 1]
-    lanes = lanes or wide
     reduced = set(wide) - set(accesses[-1])
-    orders = permutations(range(len(extents)))
-    candidates = [ordered_digits(extents, order, lane, axes, cyclic=cyclic) for order in orders for lane in lanes]
+    ways = sorted((order, lane) for lane in lanes or wide for order in orders(extents, lane, axes))
+    candidates = [ordered_digits(extents, order, lane, axes, cyclic=cyclic) for order, lane in ways]
 
     def cost(candidate: list[Digits]) -> int:
         crossed = {d.axis for i in reduced for d in candidate[i] if d.axis is not Axis.ADDRESS}
-        own = sizes(candidate)
+        own = _sizes(candidate, accesses)
         iterations = prod(_addresses(digits) for i, digits in enumerate(candidate) if i not in chosen)
         return iterations + sum(own) + own[-1] * len(crossed)
 
-    fitting = [candidate for candidate in candidates if max(sizes(candidate)) <= largest]
+    fitting = [candidate for candidate in candidates if max(_sizes(candidate, accesses)) <= largest]
     if fitting:
-        return min(fitting, key=cost)
-    smallest = min(candidates, key=lambda candidate: max(sizes(candidate)))
-    return smallest if chosen or 2 * max(sizes(smallest)) <= max(sizes(digits)) else digits
+        return True, min(fitting, key=cost)
+    return False, min(candidates, key=lambda candidate: max(_sizes(candidate, accesses)))

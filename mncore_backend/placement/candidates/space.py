@@ -1,6 +1,6 @@
 """Digits of iteration dimensions, and the layouts of operands that follow from them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from math import prod
 
 from mnc.mncore_backend.layout import Axis, Digit, Layout, place_of
@@ -149,6 +149,21 @@ def default_digits(
     lane_dim = max((i for i, extent in enumerate(extents) if extent > 1), default=len(extents) - 1)
     order = sorted(range(len(extents)), key=lambda i: i in last)
     return ordered_digits(extents, order, lane_dim, axes, cyclic=cyclic)
+
+
+def orders(extents: Sequence[int], lane_dim: int, axes: Sequence[Axis] = SPLIT_AXES) -> Iterator[tuple[int, ...]]:
+    """Orders of dimensions with which `ordered_digits` gives bits to others. When none are left, or nobody wants any,
+    the dimensions that are not in order yet keep theirs: of many dimensions only the first few matter."""
+    wants = [(-(-extent // (LANE_COUNT if i == lane_dim else 1)) - 1).bit_length() for i, extent in enumerate(extents)]
+
+    def extended(order: tuple[int, ...], left: int) -> Iterator[tuple[int, ...]]:
+        takers = [i for i, bits in enumerate(wants) if bits and i not in order] if left else []
+        if not takers:
+            yield *order, *(i for i in range(len(extents)) if i not in order)
+        for i in takers:
+            yield from extended((*order, i), left - min(left, wants[i]))
+
+    return extended((), len(bits_of(axes)))
 
 
 def ordered_digits(

@@ -1,14 +1,16 @@
 """Placements of iteration spaces whose operands are free: large tables leave room in every PE."""
 
+from collections.abc import Iterable
+from itertools import permutations
 from math import prod
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnc.mncore_backend.layout import Axis
-from mnc.mncore_backend.placement.candidates import default_digits, project, roomy_iteration
+from mnc.mncore_backend.placement.candidates import Digits, default_digits, project, roomy_iteration
 from mnc.mncore_backend.placement.candidates.pointwise import possible_iterations
-from mnc.mncore_backend.placement.candidates.space import ordered_digits
+from mnc.mncore_backend.placement.candidates.space import ordered_digits, orders
 
 LARGEST = 700
 EXTENTS = st.tuples(st.integers(1, 70), st.integers(1, 900), st.integers(2, 9000))
@@ -25,6 +27,24 @@ def test_tables_are_spread_until_they_fit(extents: tuple[int, int, int]) -> None
     for extent, own in zip(extents, digits, strict=True):
         assert prod(digit.size for digit in own) >= extent
     assert largest <= LARGEST or rows * columns > LARGEST * 1024  # two elements in a long word, PEs may stay without
+
+
+@given(st.lists(st.integers(1, 600), min_size=1, max_size=5), st.data())
+def test_orders_of_dimensions_lead_to_all_placements(extents: list[int], data: st.DataObject) -> None:
+    """Each once: what is left out gives nobody other bits."""
+    lane = data.draw(st.integers(0, len(extents) - 1))
+
+    def placements(ways: Iterable[tuple[int, ...]]) -> list[tuple[Digits, ...]]:
+        return [tuple(ordered_digits(extents, order, lane)) for order in ways]
+
+    own = [*orders(extents, lane)]
+    assert all(sorted(order) == [*range(len(extents))] for order in own)
+    assert set(placements(own)) == set(placements(permutations(range(len(extents)))))
+
+
+def test_of_many_dimensions_few_orders_are_looked_at() -> None:
+    """As of two gathers with indices of two dimensions, which is what patches of an image are exported as."""
+    assert len([*orders((1, 4, 16, 16, 3, 7, 3, 7), 5)]) < 3_000
 
 
 def test_small_operands_stay_where_they_were() -> None:
