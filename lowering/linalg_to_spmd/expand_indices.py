@@ -19,7 +19,7 @@ from mnc.core.bindings import arith, ir
 from mnc.core.context import error_at
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.computed_reads import static_read, write_extract
-from mnc.lowering.linalg_to_spmd.reading import maps_of
+from mnc.lowering.linalg_to_spmd.reading import DIFFERENCES, maps_of
 from mnc.lowering.linalg_to_spmd.rewriting import (
     Building,
     body_operations,
@@ -117,7 +117,7 @@ def add_negated(op: Any) -> None:
     if len(end.operands) != 1 or isinstance(end.operands[0].owner, ir.Block):
         return
     difference = end.operands[0].owner
-    if difference.name not in ("arith.subf", "arith.subi") or difference.operands[0] != list(block.arguments)[-1]:
+    if difference.name not in DIFFERENCES or difference.operands[0] != list(block.arguments)[-1]:
         return
     accumulator, value = difference.operands
     with ir.InsertionPoint(difference), difference.location:

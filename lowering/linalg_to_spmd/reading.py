@@ -14,6 +14,9 @@ COMBINERS = {
     "arith.maxui": "umax", "arith.minui": "umin", "arith.muli": "prod", "arith.andi": "and", "arith.ori": "or",
 }  # fmt: skip
 
+DIFFERENCES = ("arith.subf", "arith.subi")
+"""What clean-ups make of the sum of an accumulator and a negated value; `expand-indices` makes it a sum again."""
+
 HARDWARE_COMBINERS = ("sum", "max", "min")
 
 
@@ -128,12 +131,14 @@ def _kind(block: Any, inputs: int, parallel: tuple[bool, ...]) -> tuple[str, str
         is_copy = inputs == 1 and yielded == arguments[0] and len(operations) == 1
         return ("view" if is_copy else "pointwise"), None
     name = _defining_name(yielded)
+    arguments = list(block.arguments)
+    accumulator = arguments[-1]
+    if name in DIFFERENCES and yielded.owner.operands[0] == accumulator:
+        return "reduction", "sum"
     combiner = COMBINERS.get(name or "")
     if combiner is None:
         return "unsupported", None
     a, b = yielded.owner.operands
-    arguments = list(block.arguments)
-    accumulator = arguments[-1]
     other = b if a == accumulator else a if b == accumulator else None
     if other is None:
         return "unsupported", None

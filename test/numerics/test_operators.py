@@ -254,6 +254,13 @@ def _parsed(text: str, opset: int = 18) -> onnx.ModelProto:
 
 
 REGRESSIONS = {
+    "sum of negated values, several of them in a PE": """g (float[1024,6,16] x) => (float[1024,16] y) {
+        a = Constant <value_ints = [1]> () n = Neg (x) y = ReduceSum <keepdims = 0> (n, a)
+    }""",
+    "sum of differences from a number, several of them in a PE": """g (float[1024,6,16] x) => (float[1024,16] y) {
+        a = Constant <value_ints = [1]> () c = Constant <value_float = 0.0> ()
+        n = Sub (c, x) y = ReduceSum <keepdims = 0> (n, a)
+    }""",
     "sum of a negated sum": """g (float[4,6,5] x) => (float[n] y) {
         a = Constant <value_ints = [1]> () b = Constant <value_ints = [0]> ()
         s = ReduceSum <keepdims = 0> (x, a) n = Neg (s) y = ReduceSum <keepdims = 0> (n, b)

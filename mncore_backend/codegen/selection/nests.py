@@ -13,12 +13,16 @@ from mnc.core.diagnostics import InternalError
 from mnc.lowering.linalg_to_spmd.rearranging import evaluate
 from mnc.lowering.linalg_to_spmd.words import word_bits
 from mnc.mncore_backend.kernels.vector import Access, Body, Output, Scalar, VectorKernel
+from mnc.mncore_backend.kernels.vector.reduce import REDUCTIONS
 from mnc.mncore_backend.program import Buffer
 
 _SCALAR_NAMES: dict[str, str] = {
     "arith.maxnumf": "maximumf", "arith.minnumf": "minimumf",
 }  # fmt: skip
 """Scalar operations whose vector operation is not called like them."""
+_SUMS_OF_NEGATED = {"arith.subf": "addf", "arith.subi": "addi"}
+"""Operations that a clean-up makes of the sum of a carried value and a negated one. Partial results cannot be combined
+by them: their parts are sums."""
 _FLOAT_PREDICATES = (
     "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
 )  # fmt: skip
@@ -135,9 +139,18 @@ class NestReader:
             raise InternalError(f"cannot store {value}")
         carried = self._carried()
         combine = next(op for op in self.nest.operations if any(operand in carried for operand in op.operands))
-        new = next(operand for operand in combine.operands if operand not in carried)
+        new = self._operand(next(operand for operand in combine.operands if operand not in carried))
+        if combine.name in _SUMS_OF_NEGATED and combine.operands[0] in carried:
+            return Output(access, self._negated(new), _SUMS_OF_NEGATED[combine.name], self._initial(carried))
         name = _SCALAR_NAMES.get(combine.name, str(combine.name).partition(".")[2])
-        return Output(access, self._operand(new), name, self._initial(carried))
+        if name not in REDUCTIONS:
+            raise InternalError(f"{combine.name} of what a loop carries is no reduction")
+        return Output(access, new, name, self._initial(carried))
+
+    def _negated(self, value: Scalar) -> Scalar:
+        if value.type == "f32":
+            return self.body.op("negf", value)
+        return self.body.op("subi", self.body.constant(0, value.type), value)
 
     def _initial(self, carried: dict[Any, Any]) -> float | int:
         for start in carried.values():
