@@ -20,7 +20,9 @@ WORK = {
     "difference": "m = Mul (x, x) n = Sub (x, m)",
     "negated quotient": "m = Sigmoid (x) p = Neg (m) n = Div (p, c)",
 }
-REDUCTIONS = ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare"]
+REDUCTIONS = [
+    "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
