@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mnc.core.bindings import affine, arith, ir
+from mnc.core.context import error_at
+from mnc.lowering.linalg_to_spmd.reading import DIFFERENCES
 from mnc.lowering.linalg_to_spmd.scalars import on_words
 from mnc.lowering.linalg_to_spmd.words import word_attribute
 from mnc.mncore_backend.layout import Axis, Layout
@@ -116,8 +118,11 @@ class Nest:
 
 
 def combination_of(block: Any) -> tuple[Any, Any]:
-    """The operation that combines a value with the accumulator of a reduction body, and that value."""
+    """The operation that combines a value with the accumulator of a reduction body, and that value. Raises CompileError
+    for a difference, by which partial results cannot be combined."""
     combiner = list(block.operations)[-1].operands[0].owner
+    if combiner.name in DIFFERENCES:
+        raise error_at(combiner, "takes values from an accumulator instead of adding them", "run expand-indices first")
     accumulator = list(block.arguments)[-1]
     a, b = combiner.operands
     return combiner, b if a == accumulator else a
