@@ -30,7 +30,7 @@ _NEUTRAL: dict[str, float] = {
 }
 """Initial values that change no result of the operation itself. (They do change numbers that it has not made: sums are
 in normal form.)"""
-REDUCTIONS = frozenset(_NEUTRAL) | {"andi"}
+REDUCTIONS = frozenset(_NEUTRAL) | {"andi", "maxui", "minui"}
 """Operations that may combine partial results in any order."""
 _ACCUMULATORS = 64  # long words of accumulators per reduced output, at most
 
