@@ -14,8 +14,9 @@ COMBINERS = {
     "arith.maxui": "umax", "arith.minui": "umin", "arith.muli": "prod", "arith.andi": "and", "arith.ori": "or",
 }  # fmt: skip
 
-DIFFERENCES = ("arith.subf", "arith.subi")
-"""What clean-ups make of the sum of an accumulator and a negated value; `expand-indices` makes it a sum again."""
+DIFFERENCES = {"arith.subf": "addf", "arith.subi": "addi"}
+"""What clean-ups make of the sum of an accumulator and a negated value, and the vector operation of that sum. Partial
+results cannot be combined by differences: their parts are sums."""
 
 HARDWARE_COMBINERS = ("sum", "max", "min")
 

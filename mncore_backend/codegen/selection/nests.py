@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.diagnostics import InternalError
+from mnc.lowering.linalg_to_spmd.reading import DIFFERENCES
 from mnc.lowering.linalg_to_spmd.rearranging import evaluate
 from mnc.lowering.linalg_to_spmd.words import word_bits
 from mnc.mncore_backend.kernels.vector import Access, Body, Output, Scalar, VectorKernel
@@ -20,9 +21,6 @@ _SCALAR_NAMES: dict[str, str] = {
     "arith.maxnumf": "maximumf", "arith.minnumf": "minimumf",
 }  # fmt: skip
 """Scalar operations whose vector operation is not called like them."""
-_SUMS_OF_NEGATED = {"arith.subf": "addf", "arith.subi": "addi"}
-"""Operations that a clean-up makes of the sum of a carried value and a negated one. Partial results cannot be combined
-by them: their parts are sums."""
 _FLOAT_PREDICATES = (
     "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
 )  # fmt: skip
@@ -140,8 +138,8 @@ class NestReader:
         carried = self._carried()
         combine = next(op for op in self.nest.operations if any(operand in carried for operand in op.operands))
         new = self._operand(next(operand for operand in combine.operands if operand not in carried))
-        if combine.name in _SUMS_OF_NEGATED and combine.operands[0] in carried:
-            return Output(access, self._negated(new), _SUMS_OF_NEGATED[combine.name], self._initial(carried))
+        if combine.name in DIFFERENCES and combine.operands[0] in carried:
+            return Output(access, self._negated(new), DIFFERENCES[combine.name], self._initial(carried))
         name = _SCALAR_NAMES.get(combine.name, str(combine.name).partition(".")[2])
         if name not in REDUCTIONS:
             raise InternalError(f"{combine.name} of what a loop carries is no reduction")

@@ -106,11 +106,13 @@ def _in_rounds(
         states = [] if found else own.narrow(movements)
         return states + own.nearby(movements, [*known, *found, *states], law, both)
 
-    def wide(found: Sequence[State]) -> list[State]:
-        return [*own.narrow(movements), own.wide(movements), own.wide(movements, own.wanted(known))]
-
     if law is SHORT:
         return with_planned(near, partial(duration, law=law), movements, plan, own.traces)
+    wanted = own.wanted(known)
+
+    def wide(found: Sequence[State]) -> list[State]:
+        return [*own.narrow(movements), own.wide(movements), own.wide(movements, wanted)]
+
     return with_planned(wide, State.price_at, movements, plan, own.traces)
 
 
