@@ -1,10 +1,12 @@
 """Convolutions -> `tensor.pad` and a multiply-add `linalg.generic` over windows.
 
 Without groups the loops are (n, m, output..., c, kernel...); with groups the parallel g comes
-after n. Kernel dimensions of extent 1 make no loop, so a pointwise convolution is a plain contraction.
+after n. Kernel dimensions of extent 1 make no loop, so a pointwise convolution is a plain contraction. A kernel that
+covers its data has one window, and is a plain contraction, too: over channels and positions as one dimension.
 """
 
 from collections.abc import Sequence
+from math import prod
 
 from mnc.core.bindings import ir, tensor
 from mnc.lowering.graph_to_linalg import scalar as s
@@ -47,6 +49,13 @@ def _split(value: ir.Value, axis: int, groups: int) -> ir.Value:
     return reshaped(value, [*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]])
 
 
+def _flat(value: ir.Value, rank: int) -> ir.Value:
+    """The last dimension before the `rank` spatial ones takes them in; they stay with extent 1."""
+    shape = shape_of(value)
+    front = len(shape) - rank - 1
+    return reshaped(value, [*shape[:front], prod(shape[front:]), *[1] * rank])
+
+
 def _with_bias(source: Source, result: ir.Value, bias: ir.Value | None) -> ir.Value:
     shape, element = source.result_shape(), source.element(0)
     result = reshaped(result, shape)
@@ -64,6 +73,8 @@ def lower_conv(source: Source, data: ir.Value, weight: ir.Value, bias: ir.Value 
     if groups > 1:  # first, so that the windows are read through the padding
         data, weight = _split(data, 1, groups), _split(weight, 0, groups)
     front = len(shape_of(data)) - rank
+    if not any(pads) and window.covers(shape_of(data)[front:]):
+        data, weight, window = _flat(data, rank), _flat(weight, rank), Window((1,) * rank, (1,) * rank, (1,) * rank)
     data = padded(data, [*[0] * front, *pads[:rank]], [*[0] * front, *pads[rank:]], 0)
     return _with_bias(source, convolve(data, weight, "GMC" if groups > 1 else "MC", window), bias)
 

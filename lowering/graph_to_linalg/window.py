@@ -24,6 +24,12 @@ class Window:
             for extent, k, stride, d in zip(extents, self.kernel, self.strides, self.dilations, strict=True)
         ]
 
+    def covers(self, extents: Sequence[int]) -> bool:
+        """Whether one window reads all elements of data of these extents, in their order."""
+        return tuple(extents) == self.kernel and all(
+            dilation == 1 or extent == 1 for extent, dilation in zip(extents, self.dilations, strict=True)
+        )
+
     def loops(self, first: int) -> list[int | None]:
         """Loop numbers of the kernel dimensions from `first` on; None for extent 1, which needs no loop."""
         loops: list[int | None] = []

@@ -19,7 +19,7 @@ from mnc.lowering.linalg_to_spmd.products import access_of, digits_of, emit_join
 from mnc.lowering.linalg_to_spmd.reading import HARDWARE_COMBINERS, Generic, Input, combines_across_pes, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import window_map
 from mnc.lowering.linalg_to_spmd.streaming import contracted_first, streamed_factor
-from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, windowed
+from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, tiled_operands
 from mnc.lowering.linalg_to_spmd.window_copies import comes_arranged
 from mnc.lowering.linalg_to_spmd.words import word_attribute, word_bits, word_type
 from mnc.mncore_backend.layout import Axis, Layout
@@ -113,9 +113,7 @@ class GenericWriter:
         if isinstance(state, Splat):
             return state
         if want is None:
-            found = windowed(operand, generic.parallel)
-            assert found is not None  # only such operands have no layout
-            return self._tiles(found, generic, digits)
+            return self._tiles(tiled_operands(generic)[number], generic, digits)  # only such operands have no layout
         return self.window(operand, generic, want) if operand.access is None else self.values.bring(operand.value, want)
 
     def _tiles(self, operand: WindowedOperand, generic: Generic, digits: Sequence[Digits]) -> Local:

@@ -7,7 +7,7 @@ from mnc.core.bindings import ir
 from mnc.lowering.linalg_to_spmd.reading import Generic, Input, linear_form, read_generic, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import has_constant_padding, padding_low, padding_of
 from mnc.lowering.linalg_to_spmd.words import word_bits
-from mnc.mncore_backend.placement.candidates import Window, Windows
+from mnc.mncore_backend.placement.candidates import Window, Windows, sliding_dims
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def _folded_padding(value: Any) -> Any | None:
     return owner if all(low >= 0 for low in padding_low(owner)) else None
 
 
-def windowed(operand: Input, parallel: tuple[bool, ...]) -> WindowedOperand | None:
+def _windowed(operand: Input, parallel: tuple[bool, ...]) -> WindowedOperand | None:
     """How an operand is read through windows; None if it is indexed directly or in another way."""
     if operand.access is not None:
         return None
@@ -69,14 +69,14 @@ def tiled_operands(generic: Generic) -> dict[int, WindowedOperand]:
     A contraction does so for its first factor only, if eight neighbours along a dimension without windows can share a
     vector; other operations for all inputs.
     """
-    found = {i: windowed(operand, generic.parallel) for i, operand in enumerate(generic.inputs)}
+    found = {i: _windowed(operand, generic.parallel) for i, operand in enumerate(generic.inputs)}
     tiled = {i: operand for i, operand in found.items() if operand is not None}
     if generic.kind != "contraction":
         return tiled
     if set(tiled) != {0} or generic.inputs[1].access is None:
         return {}
-    inner = {w.kernel for w in tiled[0].windows}
-    lanes = [d for d, is_parallel in enumerate(generic.parallel) if not is_parallel and d not in inner]
+    sliding = sliding_dims(tiled[0].windows)
+    lanes = [d for d, is_parallel in enumerate(generic.parallel) if not is_parallel and d not in sliding]
     return tiled if any(generic.extents[d] > 1 for d in lanes) else {}
 
 

@@ -314,6 +314,14 @@ REGRESSIONS = {
     "elements at indices read at indices": """g (float[2, 2] f, float[3] x) => (float[2, 2, 2] y) {
         i = Cast <to = 7> (f) j = Gather (i, i) y = Gather (x, j)
     }""",
+    "kernels as large as their image": """g (float[1,64,16,16] x, float[1,64,16,16] w)
+    => (float[1,64,16,16] y) { r = Relu (x) c = Conv (r, w) n = Neg (r) y = Add (n, c) }""",
+    "kernels nearly as large as their image": """g (float[5,8,31,31] x, float[1,8,16,16] w)
+    => (float[5,1,3,3] y) { r = Relu (x) y = Conv <dilations = [2, 2], pads = [1, 1, 1, 1]> (r, w) }""",
+    "kernels that are larger in one dimension": """g (float[6,20,9,30] x, float[11,20,3,26] w)
+    => (float[6,11,7,5] y) { r = Relu (x) y = Conv (r, w) }""",
+    "groups of kernels as large as their image": """g (float[3,12,5,7] x, float[8,6,5,7] w, float[8] b)
+    => (float[3,8,1,1] y) { r = Relu (x) y = Conv <group = 2> (r, w, b) }""",
     "product of two broadcast factors": """g (float[3, 1] x, float[1, 8] w) => (float[2, 3, 8] y)
     <int64[2] n = {3, 7}, int64[3] m = {2, 7, 8}> { e = Expand (x, n) f = Expand (w, m) y = MatMul (e, f) }""",
 }

@@ -29,7 +29,16 @@ from mnc.mncore_backend.placement.candidates.streams import (
     tile_ranges,
 )
 from mnc.mncore_backend.placement.candidates.tiles import choose_tiles, tile_digits
-from mnc.mncore_backend.placement.candidates.windows import Tiled, Window, Windows, kernel_dims, source_layout, tile
+from mnc.mncore_backend.placement.candidates.windows import (
+    Tiled,
+    Window,
+    Windows,
+    kernel_dims,
+    oriented,
+    sliding_dims,
+    source_layout,
+    tile,
+)
 
 __all__ = [
     "Access",
@@ -51,6 +60,7 @@ __all__ = [
     "iteration_digits",
     "kernel_dims",
     "matches",
+    "oriented",
     "place_of_box",
     "plan_contraction",
     "plan_tiles",
@@ -59,6 +69,7 @@ __all__ = [
     "project",
     "roomy_iteration",
     "same_places",
+    "sliding_dims",
     "source_layout",
     "spread",
     "stages",

@@ -23,7 +23,7 @@ from mnc.mncore_backend.placement.candidates.space import (
     with_addresses,
 )
 from mnc.mncore_backend.placement.candidates.tiles import aligned_digits, follow_operand, tile_digits
-from mnc.mncore_backend.placement.candidates.windows import tiled_layout
+from mnc.mncore_backend.placement.candidates.windows import along_kernels, tiled_layout
 from mnc.mncore_backend.target import cached_per_machine
 
 
@@ -38,8 +38,10 @@ def _role_digits(
     """Digits of the dimensions of one role, and the coordinate bits that it has no use for. Dimensions in `whole` take
     none."""
     extents, windows = problem.extents, problem.left.windows
-    if windows is not None and {w.out for w in windows if w.kernel is not None} & set(dims):
-        return tile_digits(windows, extents, dims, bits)
+    if windows is not None and (problem.sliding - problem.inner) & set(dims):
+        inner = {d: with_addresses(extents[d], ()) for d in dims if d in problem.inner}
+        tiles, rest = tile_digits(windows, extents, [d for d in dims if d not in inner], bits, lane_dim)
+        return inner | tiles, rest
     units = [LANE_COUNT if d == lane_dim else 1 for d in dims]
     hardware, rest = spread_bits([1 if d in problem.inner or d in whole else extents[d] for d in dims], bits, units)
     digits = {
@@ -104,10 +106,10 @@ def _is_split_by_rows(problem: Contraction, plan: ContractionPlan) -> bool:
 
 
 def plans_where_left_is(problem: Contraction) -> list[Candidate]:
-    """The plan that leaves the left factor where it is, if there is one."""
+    """The plans that leave the left factor where it is."""
     by_role = dims_by_role(problem)
-    digits = _digits_where_left_is(problem, by_role)
-    return [] if digits is None else [_assemble(problem, by_role, digits, False)]
+    ways = [_digits_where_left_is(way, by_role) for way in _orientations(problem)]
+    return [_assemble(problem, by_role, digits, False) for digits in ways if digits is not None]
 
 
 def all_plans(problem: Contraction, *, partial: bool = True, leaves: bool = True) -> tuple[Candidate, ...]:
@@ -154,13 +156,21 @@ def _split_plans(problem: Contraction, units: Units, roles: str = "bmnk") -> tup
         taken = list(zip(units, assignment, strict=True))
         own = {role: [bit for unit, r in taken if r == role for bit in unit] for role in "bmnk"}
         sides = (False, True) if problem.left.windows is None else (False,)
-        for swapped, whole in product(sides, _undivided(problem, by_role)):
-            digits = _digits(problem, by_role, own, swapped, whole)
+        for way, swapped, whole in product(_orientations(problem), sides, _undivided(problem, by_role)):
+            digits = _digits(way, by_role, own, swapped, whole)
             found.append(_assemble(problem, by_role, digits, swapped))
             aligned = aligned_digits(digits, {d: every for d, (_, every) in problem.strides.items()})
             if aligned != digits:
                 found.append(_assemble(problem, by_role, aligned, swapped))
     return tuple(found)
+
+
+def _orientations(problem: Contraction) -> list[Contraction]:
+    """The problem with windows as they are, and with tiles along kernels that are much larger than the result."""
+    windows = problem.left.windows
+    if windows is None or (exchanged := along_kernels(windows, problem.extents)) == windows:
+        return [problem]
+    return [problem, replace(problem, left=replace(problem.left, windows=exchanged))]
 
 
 def _undivided(problem: Contraction, by_role: dict[str, list[int]]) -> list[frozenset[int]]:
@@ -172,7 +182,7 @@ def _undivided(problem: Contraction, by_role: dict[str, list[int]]) -> list[froz
 
 
 def _lane_dims(problem: Contraction, by_role: dict[str, list[int]], column: str) -> dict[str, int | None]:
-    outer = {role: [d for d in by_role[role] if d not in problem.inner] for role in "bmnk"}
+    outer = {role: [d for d in by_role[role] if d not in problem.sliding] for role in "bmnk"}
     return {role: _lane_dim(problem.extents, outer[role]) if role in (column, "k") else None for role in "bmnk"}
 
 

@@ -17,7 +17,7 @@ from mnc.mncore_backend.placement.candidates.costs import (
 from mnc.mncore_backend.placement.candidates.joint import joint_cut_of
 from mnc.mncore_backend.placement.candidates.problem import Contraction, ContractionPlan, Operand, half_memory
 from mnc.mncore_backend.placement.candidates.tiles import straddling_steps
-from mnc.mncore_backend.placement.candidates.windows import source_layout
+from mnc.mncore_backend.placement.candidates.windows import oriented, source_layout
 from mnc.mncore_backend.pricing import tiling
 from mnc.mncore_backend.target import cached_per_machine, chip
 
@@ -45,8 +45,9 @@ def _tiling_steps(extents: Sequence[int], operand: Operand, plan: ContractionPla
     """Price of making the tiles of a factor, with their halos, from where it is."""
     assert operand.layout is not None and operand.windows is not None
     digits = [plan.digits.get(d, ()) for d in range(len(extents))]
-    places = source_layout(operand.windows, digits, operand.shape)
-    return tiling(operand.windows, extents, digits, operand.layout, places, plan.left).total
+    windows = oriented(operand.windows, digits)
+    places = source_layout(windows, digits, operand.shape)
+    return tiling(windows, extents, digits, operand.layout, places, plan.left).total
 
 
 def _sums(problem: Contraction, plan: ContractionPlan) -> float:

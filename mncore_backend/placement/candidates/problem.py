@@ -9,7 +9,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.candidates.policy import PLAIN, Policy
 from mnc.mncore_backend.placement.candidates.space import Access, Digits
-from mnc.mncore_backend.placement.candidates.windows import Windows, kernel_dims
+from mnc.mncore_backend.placement.candidates.windows import Windows, kernel_dims, sliding_dims
 from mnc.mncore_backend.target import Precision, chip
 
 
@@ -84,8 +84,13 @@ class Contraction:
 
     @property
     def inner(self) -> set[int]:
-        """Dimensions that move inside a window: they stay inside the PEs."""
+        """Dimensions that move inside a tile: they stay inside the PEs."""
         return kernel_dims(self.left.windows or ())
+
+    @property
+    def sliding(self) -> set[int]:
+        """These, and the dimensions that are cut into tiles with halos: neither has lanes."""
+        return sliding_dims(self.left.windows or ())
 
     def roles(self) -> dict[int, str]:
         """``b`` in both factors and the result, ``m`` left and result, ``n`` right and result, ``k`` contracted."""

@@ -38,23 +38,24 @@ def _splits(extents: Sequence[int], count: int) -> Iterator[tuple[int, ...]]:
 
 
 def tile_digits(
-    windows: Windows, extents: Sequence[int], dims: Sequence[int], bits: Bits
+    windows: Windows, extents: Sequence[int], dims: Sequence[int], bits: Bits, lane: int | None = None
 ) -> tuple[dict[int, Digits], Bits]:
     """Digits of the output dimensions of windows such that a PE holds the smallest tiles with their halos; also the
-    coordinate bits that nobody takes. Outer dimensions take the first bits."""
+    coordinate bits that nobody takes. Outer dimensions take the first bits. `lane` has lanes, and no windows."""
     by_out = {w.out: w for w in windows if w.out is not None and w.kernel is not None}
+    blocks = [-(-extents[d] // LANE_COUNT) if d == lane else extents[d] for d in dims]
 
     def held(split: tuple[int, ...]) -> tuple[int, ...]:
         sizes = []
-        for d, taken in zip(dims, split, strict=True):
-            outputs = -(-extents[d] // (1 << taken))
+        for d, count, taken in zip(dims, blocks, split, strict=True):
+            outputs = -(-count // (1 << taken))
             sizes.append(reach(by_out.get(d, Window(d)), outputs, extents))
         return prod(sizes), sum(split), tuple(-taken for taken in split)  # pyright: ignore[reportReturnType]
 
-    best = min(_splits([extents[d] for d in dims], len(bits)), key=held)
+    best = min(_splits(blocks, len(bits)), key=held)
     digits: dict[int, Digits] = {}
     for d, taken in zip(dims, best, strict=True):
-        digits[d] = with_addresses(extents[d], merge_bits(bits[:taken]))
+        digits[d] = with_addresses(extents[d], merge_bits(bits[:taken]), LANES if d == lane else ())
         bits = bits[taken:]
     return digits, bits
 

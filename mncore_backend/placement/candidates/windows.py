@@ -19,7 +19,11 @@ from mnc.mncore_backend.target import chip
 @dataclass(frozen=True)
 class Window:
     """How one dimension of an operand is indexed: out * stride + kernel * dilation - low, over iteration dimensions
-    `out` and `kernel` (None: always 0). Indices outside the operand are padding."""
+    `out` and `kernel` (None: always 0). Indices outside the operand are padding.
+
+    `out` is cut into tiles, `kernel` moves inside a PE. That the first moves windows and the second runs through one
+    does not matter to places: contractions may have them the other way round (`oriented`).
+    """
 
     out: int | None
     stride: int = 1
@@ -32,9 +36,15 @@ class Window:
         index = out - self.low
         return np.where((index >= 0) & (index < extent), index, -1)
 
+    def exchanged(self) -> "Window":
+        """The same indices with tiles along the kernel."""
+        return Window(self.kernel, self.dilation, self.out, self.stride, self.low)
+
 
 Windows = tuple[Window, ...]
 """One entry per dimension of the operand."""
+Placement = Sequence[Digits] | Mapping[int, Digits]
+"""Digits of the iteration dimensions."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,24 @@ class Tiled:
 def kernel_dims(windows: Windows) -> set[int]:
     """Iteration dimensions that move inside a window."""
     return {w.kernel for w in windows if w.kernel is not None}
+
+
+def sliding_dims(windows: Windows) -> set[int]:
+    """Iteration dimensions that share a dimension of the operand: its windows overlap."""
+    return {d for w in windows if w.kernel is not None for d in (w.out, w.kernel) if d is not None}
+
+
+def oriented(windows: Windows, digits: Placement) -> Windows:
+    """The windows with tiles along those dimensions that `digits` spread over the chip."""
+    return tuple(w.exchanged() if w.kernel is not None and _places(digits[w.kernel])[0] else w for w in windows)
+
+
+def along_kernels(windows: Windows, extents: Sequence[int]) -> Windows:
+    """The windows with tiles along kernels of twice the places of the result, as those of gradients of weights are."""
+    return tuple(
+        w.exchanged() if w.out is not None and w.kernel is not None and extents[w.kernel] >= 2 * extents[w.out] else w
+        for w in windows
+    )
 
 
 def is_tileable(digits: Digits) -> bool:
@@ -120,13 +148,13 @@ def _parts(window: Window, extents: Sequence[int], digits: Sequence[Digits]) -> 
 
 def tiled_layout(windows: Windows, extents: Sequence[int], digits: Sequence[Digits]) -> Layout:
     """Layout of the tensor of tiles of an operand, given the digits of the iteration dimensions."""
-    parts = [part for window in windows for part in _parts(window, extents, digits)]
+    parts = [part for window in oriented(windows, digits) for part in _parts(window, extents, digits)]
     return project([p.extent for p in parts], [p.digits for p in parts], tuple(range(len(parts))))
 
 
 def tiled_access(windows: Windows, extents: Sequence[int], digits: Sequence[Digits]) -> Access:
     """The iteration dimension that each dimension of the tensor of tiles follows."""
-    return tuple(part.access for window in windows for part in _parts(window, extents, digits))
+    return tuple(part.access for window in oriented(windows, digits) for part in _parts(window, extents, digits))
 
 
 def _strides(
@@ -151,6 +179,7 @@ def _strides(
 
 def tile(windows: Windows, extents: Sequence[int], digits: Sequence[Digits], source: Sequence[int]) -> Tiled:
     """The tiles of an operand of shape `source` for an iteration space spread by `digits`."""
+    windows = oriented(windows, digits)
     layout = tiled_layout(windows, extents, digits)
     index = np.zeros((), np.int64)
     valid = np.ones((), bool)
@@ -166,11 +195,11 @@ def tile(windows: Windows, extents: Sequence[int], digits: Sequence[Digits], sou
     return Tiled(layout, np.where(valid, index, -1), _strides(windows, extents, digits, layout), access)
 
 
-def source_layout(windows: Windows, digits: Sequence[Digits], source: Sequence[int]) -> Layout | None:
+def source_layout(windows: Windows, digits: Placement, source: Sequence[int]) -> Layout | None:
     """The layout of the whole operand whose places agree with the tiles, halos aside; None if there is none, or if it
     takes more than half of a local memory: then tiles are fetched from where the operand is."""
     own: list[Digits] = []
-    for window, extent in zip(windows, source, strict=True):
+    for window, extent in zip(oriented(windows, digits), source, strict=True):
         held: Digits = () if window.out is None else digits[window.out]
         if window.stride == 1 and window.kernel is None and not window.low:
             own.append(held)

@@ -15,7 +15,7 @@ import numpy as np
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.movement.ahead import Request
 from mnc.mncore_backend.movement.estimate import Cost
-from mnc.mncore_backend.placement.candidates import Box, Digits, Windows, same_places, source_layout, tile
+from mnc.mncore_backend.placement.candidates import Box, Digits, Windows, oriented, same_places, source_layout, tile
 from mnc.mncore_backend.pricing import NOTHING, Resources, joining, relayout, reshaping, tiling
 from mnc.mncore_backend.target import cached_per_machine
 
@@ -70,6 +70,7 @@ def _tiled(
     windows: Windows, extents: tuple[int, ...], digits: tuple[Digits, ...], source: Layout, target: Layout
 ) -> Resources:
     """What tiles take, roughly: the same are asked for by the plans of a product and by what looks ahead to it."""
+    windows = oriented(windows, digits)
     return tiling(windows, extents, digits, source, source_layout(windows, digits, source.shape), target)
 
 

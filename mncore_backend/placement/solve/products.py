@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from mnc.mncore_backend.layout import Layout, permute
-from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, Operand, source_layout
+from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, Digits, Operand, source_layout
 from mnc.mncore_backend.placement.candidates.contraction import Compared, least_cost, plan_contraction
 from mnc.mncore_backend.placement.candidates.costs import outlook
 from mnc.mncore_backend.placement.candidates.policy import Policy
@@ -82,13 +82,21 @@ class Products:
             if use.is_direct:
                 self.rules.settle(state, use.tensor, layout, plan.arriving(i))
             elif use.source is not None and use.source not in state.layouts:
-                self.rules.pay_arrival(state, self.rules.behind(state, use.source), layout)
+                self._settle_behind(state, op, i, use.source, plan)
             if (problem.left, problem.right)[i].in_parts and layout.local_size > whole:
                 parts = i, max(1, whole // 2)
         result = self._kept_share(state, op, plan.result) if plan.partial else plan.result
         left = None if op.left.windows is not None else plan.left
         partial = plan.result if plan.partial else None
         self.rules.place(state, number, Placed((left, plan.right), result, plan.swapped, partial, parts))
+
+    def _settle_behind(self, state: State, op: Product, number: int, source: int, plan: ContractionPlan) -> None:
+        """Let tiles of a tensor that is free arrive for factor 0 or 1, or copies for windows."""
+        windows = (op.left, op.right)[number].windows
+        if windows is None:
+            self.rules.pay_arrival(state, self.rules.behind(state, source), (plan.left, plan.right)[number])
+        else:
+            self.rules.settle_tiles(state, source, windows, op.contraction.extents, digits_of(plan))
 
     def _kept_share(self, state: State, op: Product, result: Layout) -> Layout:
         """All PEs that held parts get a sum, and each needs to keep its share only, unless it updates what all hold."""
@@ -159,5 +167,9 @@ def wanted_of(tensor: int, use: Use, own: Layout, plan: ContractionPlan, problem
         return None
     if use.windows is None:
         return own if use.is_direct else None
-    digits = [plan.digits.get(d, ()) for d in range(1 + max(plan.digits, default=-1))]
-    return source_layout(use.windows, digits, problem.tensors[tensor].shape)
+    return source_layout(use.windows, digits_of(plan), problem.tensors[tensor].shape)
+
+
+def digits_of(plan: ContractionPlan) -> list[Digits]:
+    """Digits of the iteration dimensions of a plan, in order."""
+    return [plan.digits.get(d, ()) for d in range(1 + max(plan.digits, default=-1))]

@@ -26,7 +26,7 @@ from mnc.mncore_backend.placement.candidates.policy import Policy
 from mnc.mncore_backend.placement.candidates.reshapes import reshaped
 from mnc.mncore_backend.placement.candidates.space import reduce_inside, resized
 from mnc.mncore_backend.placement.candidates.tiles import possible_tiles
-from mnc.mncore_backend.placement.candidates.windows import tiled_layout
+from mnc.mncore_backend.placement.candidates.windows import source_layout, tiled_layout
 from mnc.mncore_backend.placement.cost.movements import Movement, Movements
 from mnc.mncore_backend.placement.cost.prices import (
     loop_steps,
@@ -143,13 +143,31 @@ class Rules:
         is_cheaper = held <= 8 * _room() and (more <= 0 or more <= movement_steps(alone, wanted, more))
         self.loops(state, number, op, wanted if is_cheaper else None)
 
+    def settle_tiles(
+        self, state: State, tensor: int, windows: Windows, extents: tuple[int, ...], digits: Sequence[Digits]
+    ) -> None:
+        """Tiles of a tensor that is still free come from DRAM. Work that waits is done where they are, halos aside."""
+        first = self.behind(state, tensor)
+        if first not in state.waiting:
+            self.pay_arrival(state, first, tiled_layout(windows, extents, digits))
+            return
+        places = source_layout(windows, digits, self.shape(tensor))
+        if places is None:
+            self._place_waiting(state, state.waiting.pop(first))
+            return
+        self.settle(state, tensor, places)
+        if self.complete:
+            self.pay_tiles(state, state.layouts[tensor], windows, extents, digits)
+
     def finish(self, state: State) -> None:
         """Place what nobody wanted anywhere."""
         while state.waiting:
-            number = state.waiting.popitem()[1]
-            op = self.problem.operations[number]
-            assert isinstance(op, Loops)
-            self.loops(state, number, op)
+            self._place_waiting(state, state.waiting.popitem()[1])
+
+    def _place_waiting(self, state: State, number: int) -> None:
+        op = self.problem.operations[number]
+        assert isinstance(op, Loops)
+        self.loops(state, number, op)
 
     def behind(self, state: State, tensor: int) -> int:
         """What a tensor is a view or a part of: tiles of it, and copies for windows, come from DRAM directly."""
@@ -252,7 +270,7 @@ class Rules:
             if use.windows is not None and layout is not None:
                 self.pay_tiles(state, layout, use.windows, op.extents, digits)
             elif use.windows is not None and use.source is not None:
-                self.pay_arrival(state, self.behind(state, use.source), tiled_layout(use.windows, op.extents, digits))
+                self.settle_tiles(state, use.source, use.windows, op.extents, digits)
             elif use.is_direct and use.tensor in state.layouts:
                 self.pay_move(state, state.layouts[use.tensor], project(use.shape, digits, use.access))
 

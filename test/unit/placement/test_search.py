@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnc.mncore_backend.layout import parse
-from mnc.mncore_backend.placement.candidates import Contraction, Operand, Policy, policy_of
+from mnc.mncore_backend.layout import parse, permute
+from mnc.mncore_backend.placement.candidates import Contraction, Operand, Policy, Window, policy_of, source_layout
 from mnc.mncore_backend.placement.cost.movements import Movement, Movements
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS
 from mnc.mncore_backend.placement.problem import (
@@ -113,6 +113,37 @@ def test_copies_for_windows_of_what_is_in_dram_have_to_arrive(behind: list[int])
     number = len(operations) - 1
     left, right = (arrival(own) for own in state.placed[number].operands if own is not None)
     assert state.bill[number]["fetched"] == pytest.approx(left.mv + right.mv)
+
+
+@pytest.mark.parametrize("order", [None, (1, 0, 2)])
+def test_work_that_waits_is_done_where_tiles_of_its_result_are(order: tuple[int, ...] | None) -> None:
+    """A convolution of 64 channels over a line of 128 pixels reads what is made of an input, perhaps transposed: the
+    tiles do not come from DRAM."""
+    shape = (1, 64, 128) if order is None else (64, 1, 128)
+    tensors, operations = [Tensor(shape), Tensor(shape, 0)], []
+    operations.append(Loops("relu", 1, (Use(0, (0, 1, 2), shape),), (0, 1, 2), shape, (True, True, True)))
+    if order is not None:
+        operations.append(Transposition("turned", 2, 1, order))
+        tensors.append(Tensor((1, 64, 128), 1))
+    source, weight, result = (len(tensors) + i for i in (-1, 0, 1))
+    tensors += [Tensor((32, 64, 3)), Tensor((1, 32, 128), len(operations))]
+    windows = (Window(0), Window(3), Window(2, 1, 4, 1, 1))
+    read, taps = (0, 3, 2, 4), (1, 3, 4)
+    contraction = Contraction(
+        (1, 32, 128, 64, 3), Operand(read, None, windows, (1, 64, 128)), Operand(taps), (0, 1, 2)
+    )  # fmt: skip
+    tiles = Use(source, read, (1, 64, 128), is_direct=False, source=source, windows=windows)
+    operations.append(Product("conv", result, tiles, Use(weight, taps, (32, 64, 3)), contraction))
+    problem = Problem(tuple(tensors), tuple(operations), 1024, (result,))
+    for state in (Search(problem, [PLAIN], Movements()).run(), solve_in_order(problem, PLAIN)):
+        conv = state.placed[len(operations) - 1]
+        assert conv.operands[1] is not None
+        taken = dict(zip((0, 1, 2), (conv.partial or conv.result).dims, strict=True))
+        digits = taken | dict(zip(taps[1:], conv.operands[1].dims[1:], strict=True))
+        places = source_layout(windows, digits, (1, 64, 128))
+        assert places is not None
+        there = state.placed[0].result
+        assert (there if order is None else permute(there, order)).places == places.places
 
 
 def test_the_price_is_the_sum_of_the_bill() -> None:

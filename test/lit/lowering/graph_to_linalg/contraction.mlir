@@ -44,6 +44,16 @@ func.func @pointwise_conv(%x: tensor<1x3x9x9xf32>, %w: tensor<4x3x1x1xf32>) -> t
   return %0 : tensor<1x4x9x9xf32>
 }
 
+// A kernel that covers its data is a plain contraction over channels and positions.
+// CHECK-LABEL: func.func @covering_conv
+func.func @covering_conv(%x: tensor<2x4x5x3xf32>, %w: tensor<6x4x5x3xf32>) -> tensor<2x6x1x1xf32> {
+  // CHECK-DAG: tensor.collapse_shape %arg0 {{.*}} into tensor<2x60xf32>
+  // CHECK-DAG: tensor.collapse_shape %arg1 {{.*}} into tensor<6x60xf32>
+  // CHECK: linalg.generic {indexing_maps = [#[[POINT]], #{{.*}}, #{{.*}}], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
+  %0 = "graph.conv"(%x, %w) {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, group = 1 : i64} : (tensor<2x4x5x3xf32>, tensor<6x4x5x3xf32>) -> tensor<2x6x1x1xf32>
+  return %0 : tensor<2x6x1x1xf32>
+}
+
 // CHECK-LABEL: func.func @grouped_conv
 func.func @grouped_conv(%x: tensor<1x4x9xf32>, %w: tensor<6x2x3xf32>) -> tensor<1x6x7xf32> {
   // CHECK: tensor.expand_shape %arg0 {{.*}} into tensor<1x2x2x9xf32>

@@ -1,5 +1,6 @@
 """Tiles whose sizes suit the windows that follow, and the choice of a product that looks at what follows."""
 
+from itertools import product
 from math import prod
 
 from mnc.mncore_backend.layout import Axis, Digit, Layout, parse
@@ -9,6 +10,7 @@ from mnc.mncore_backend.placement.candidates import (
     Window,
     plan_contraction,
     source_layout,
+    tile,
     with_addresses,
 )
 from mnc.mncore_backend.placement.candidates.problem import half_memory
@@ -41,6 +43,22 @@ def test_only_tiles_that_are_no_multiple_of_the_stride_have_their_windows_stradd
     even, odd = parse("((8_L2B:1, 8:1),)", (64,)), parse("((8_L2B:1, 7:1),)", (56,))
     assert straddling_steps(even, {0: 2}) == 0.0
     assert straddling_steps(odd, {0: 2}) > straddling_steps(odd, {0: 7}) == 0.0
+
+
+def test_tiles_along_kernels_read_what_windows_read() -> None:
+    """Windows of 16 taps, two apart, at 3 places: 16 taps over 4 places of the chip, or 3 windows in each of them."""
+    window, extents = Window(0, 1, 1, 2, 1), (3, 16)
+    for hardware in ((), (Digit(4, Axis.MAB),)):
+        digits = [with_addresses(3, ()), with_addresses(16, hardware)]
+        tiled = tile((window,), extents, digits, (31,))
+        places, covered = tiled.layout.shape
+        assert places == (4 if hardware else 1)
+        read = tiled.index_map.reshape(places, covered)
+        each = 16 // places
+        for out, tap in product(range(3), range(16)):
+            position = out * sum(tiled.strides[0]) + tap % each * sum(tiled.strides[1])
+            index = out + 2 * tap - 1
+            assert read[tap // each, position] == (index if 0 <= index < 31 else -1)
 
 
 def convolution(side: int, channels: int, stride: int) -> Contraction:
