@@ -8,13 +8,28 @@ import numpy as np
 
 from mnc.dialects import graph
 from mnc.passes.autodiff.adjoint import Adjoint
-from mnc.passes.autodiff.build import Value, constant, elements, mul, pad, reshape, shape_of, slice_, where
+from mnc.passes.autodiff.build import (
+    Value,
+    broadcast_to,
+    constant,
+    elements,
+    mul,
+    pad,
+    reduce,
+    reshape,
+    scale,
+    shape_of,
+    slice_,
+    where,
+)
 from mnc.passes.autodiff.convolution import Window, spread
 
 
 def pooling(a: Adjoint) -> list[Value]:
     """Average and max; every channel of every sample is an image of its own."""
     shape, kind = a.shape(0), a.text("kind")
+    if kind in ("average", "max") and _is_partition(a):
+        return [_average_of_blocks(a) if kind == "average" else _maximum_of_blocks(a)]
     images = elements(shape[:2])
     g = reshape(a.gradient, [images, 1, *shape_of(a.gradient)[2:]])
     if kind == "average":
@@ -22,6 +37,51 @@ def pooling(a: Adjoint) -> list[Value]:
     if kind == "max":
         return [reshape(_maximum(a, g), shape)]
     raise a.error(f"pooling of kind {kind} has no rule for differentiation", "use average pooling of a power")
+
+
+def _is_partition(a: Adjoint) -> bool:
+    """Whether the windows lie side by side, inside the data."""
+    window, kernel = Window.of(a), a.ints("kernel")
+    covered = [k * o for k, o in zip(kernel, shape_of(a.gradient)[2:], strict=True)]
+    inside = all(c <= extent for c, extent in zip(covered, a.shape(0)[2:], strict=True))
+    dense = all(d == 1 or k == 1 for d, k in zip(window.dilations, kernel, strict=True))
+    return window.strides == kernel and dense and inside and not any(window.pads)
+
+
+def _blocks(value: Value, kernel: Sequence[int]) -> Value:
+    """[N, C, o0, o1...] -> [N, C, o0, k0, o1, k1...], of windows side by side; of one element of each with k = 1."""
+    shape = shape_of(value)
+    inner = [n for o, k in zip(shape[2:], kernel, strict=True) for n in (o // k, k)]
+    return reshape(value, [*shape[:2], *inner])
+
+
+def _unblocked(value: Value, shape: Sequence[int]) -> Value:
+    """The inverse of `_blocks`, with zeros for what no window covers."""
+    inner = shape_of(value)[2:]
+    whole = [*shape[:2], *(o * k for o, k in zip(inner[::2], inner[1::2], strict=True))]
+    missing = [extent - have for extent, have in zip(shape, whole, strict=True)]
+    return pad(reshape(value, whole), [0] * len(shape), missing)
+
+
+def _average_of_blocks(a: Adjoint) -> Value:
+    kernel = a.ints("kernel")
+    shares = _blocks(scale(a.gradient, 1 / elements(kernel)), [1] * len(kernel))
+    inner = [n for o, k in zip(shape_of(a.gradient)[2:], kernel, strict=True) for n in (o, k)]
+    return _unblocked(broadcast_to(shares, [*a.shape(0)[:2], *inner]), a.shape(0))
+
+
+def _maximum_of_blocks(a: Adjoint) -> Value:
+    """Of equal elements the first one in the window gets the gradient."""
+    kernel, shape = a.ints("kernel"), a.shape(0)
+    one, beyond = [1] * len(kernel), elements(kernel)
+    covered = [k * o for k, o in zip(kernel, shape_of(a.gradient)[2:], strict=True)]
+    windows = _blocks(slice_(a.operands[0], [0] * len(shape), [*shape[:2], *covered]), kernel)
+    in_window = [n for k in kernel for n in (1, k)]
+    places = constant(np.arange(beyond).reshape([1, 1, *in_window]), a.gradient)
+    is_largest = graph.Equal.build(windows, _blocks(a.result, one)).result
+    first = reduce(where(is_largest, places, beyond), [3 + 2 * i for i in range(len(kernel))], "min")
+    is_first = graph.Equal.build(places, first).result
+    return _unblocked(where(is_first, _blocks(a.gradient, one), 0), shape)
 
 
 def _average(a: Adjoint, g: Value) -> Value:
