@@ -46,6 +46,7 @@ from mnc.lowering.linalg_to_spmd.rearranging import (
     REARRANGEMENTS,
     RESHAPES,
     is_part_of_dram,
+    is_reversal,
     is_stored_in_parts,
     padding_of,
     pieces_of,
@@ -136,6 +137,9 @@ class _Writer:
                 lambda layout: permute(layout, inverse),
                 order,
             )
+            return
+        if is_reversal(op) and is_part_of_dram(op):
+            self.rearrangement(op)
             return
         wanted, layout = annotated_layouts(op, [operand_shape(own, generic.extents) for own in generic.inputs])
         self.values.states[result] = self.generics.write(generic, wanted, layout)

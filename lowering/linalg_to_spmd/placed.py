@@ -248,8 +248,9 @@ class Values:
             if state.is_part:
                 elements = np.append(state.index_map, -1)[elements]
             elif state.order is not None:
-                numbers = np.arange(len(elements)).reshape(ir.RankedTensorType(value.type).shape)
-                elements = numbers.transpose(state.order).reshape(-1)[elements]
+                shape = ir.RankedTensorType(value.type).shape
+                numbers = np.arange(int(np.prod(shape))).reshape(shape).transpose(state.order)
+                elements = np.append(numbers.reshape(-1), -1)[elements]
         return (state, elements) if isinstance(state, Dram) else None
 
     def _load_arranged(self, value: Any, layout: Layout) -> Local | None:

@@ -30,6 +30,7 @@ from mnc.lowering.linalg_to_spmd.rearranging import (
     RESHAPES,
     before_reshapes,
     is_part_of_dram,
+    is_reversal,
     is_stored_in_parts,
     pieces_of,
 )
@@ -115,7 +116,7 @@ class Poser:
         name, result = node_name(op.location) or "", self._tensors[op.results[0]]
         if op.name in RESHAPES:
             return Reshape(name, result, self._tensors[op.operands[0]])
-        if op.name in REARRANGEMENTS:
+        if op.name in REARRANGEMENTS or (is_reversal(op) and is_part_of_dram(op)):
             part_of = self._tensors[before_reshapes(op.operands[0])] if is_part_of_dram(op) else None
             pieces = pieces_of(op)
             sources = tuple(self._tensors[own.source] for own in pieces)

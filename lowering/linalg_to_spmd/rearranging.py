@@ -16,7 +16,7 @@ from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.lowering.linalg_to_spmd.homes import Homes
-from mnc.lowering.linalg_to_spmd.reading import Input, read_generic, shape_of
+from mnc.lowering.linalg_to_spmd.reading import Input, is_transposition, linear_form, read_generic, shape_of
 from mnc.lowering.linalg_to_spmd.words import word_bits
 from mnc.mncore_backend.placement.candidates import Box
 
@@ -118,7 +118,25 @@ def _gather(op: Any) -> list[Piece]:
     return [Piece(source, numbers)]
 
 
+def is_reversal(op: Any) -> bool:
+    """Whether an operation is its only input, read backwards along some dimensions."""
+    if op.name != "linalg.generic" or len(op.operands) != 2 or len(list(op.regions[0].blocks[0].operations)) != 1:
+        return False
+    generic = read_generic(op.opview)
+    if len(generic.inputs) != 1 or generic.inputs[0].access is not None:
+        return False
+    forms = [linear_form(expression) for expression in generic.inputs[0].map.results]
+    in_order = [form is not None and form[0] in ({i: 1}, {i: -1}) for i, form in enumerate(forms)]
+    return all(in_order) and generic.result == tuple(range(len(forms)))
+
+
+def _reversal(op: Any) -> list[Piece]:
+    generic = read_generic(op.opview)
+    return [Piece(op.operands[0], lambda: window_map(generic.inputs[0], generic.extents))]
+
+
 _HANDLERS = {
+    "linalg.generic": _reversal,
     "tensor.gather": _gather,
     "tensor.extract_slice": _extract,
     "tensor.insert_slice": _insert,
@@ -130,16 +148,16 @@ _HANDLERS = {
 
 
 def pieces_of(op: Any) -> list[Piece]:
-    """Pieces of the result of one of `REARRANGEMENTS`, each with an index map of the result's shape."""
+    """Pieces of the result of one of `REARRANGEMENTS`, or a reversal. Their index maps have the shape of the result."""
     return _HANDLERS[op.name](op)
 
 
 def is_part_of_dram(op: Any) -> bool:
     """Whether an operation takes a slice of an argument or a constant, or chosen ones that are less than the whole, or
-    puts zeros around it: the host arranges such parts, nobody needs the whole for them."""
+    reverses it, or puts zeros around it: the host arranges such parts, nobody needs the whole for them."""
     if op.name == "tensor.pad":
         return _puts_zeros(op) and _is_for_products(op.results[0]) and is_in_dram(op.operands[0])
-    if op.name not in ("tensor.extract_slice", "tensor.gather"):
+    if op.name not in ("tensor.extract_slice", "tensor.gather") and not is_reversal(op):
         return False
     source = op.operands[0]
     if op.name == "tensor.gather" and prod(shape_of(op.results[0])) > prod(shape_of(source)):
@@ -152,17 +170,30 @@ def _puts_zeros(op: Any) -> bool:
 
 
 def _is_for_products(value: Any) -> bool:
-    """Whether only products read a value: they get windows of it, with the same zeros, or have it in their layout."""
+    """Whether only products read a value, or views and reversals of it: they get windows of it, with the same zeros, or
+    have it in their layout."""
     users = [use.owner.operation for use in value.uses]
-    return all(op.name == "linalg.generic" and read_generic(op.opview).kind == "contraction" for op in users)
+    return all(_is_for_products(op.results[0]) if _is_passed(op) else _is_product(op) for op in users)
+
+
+def _is_product(op: Any) -> bool:
+    return op.name == "linalg.generic" and read_generic(op.opview).kind == "contraction"
+
+
+def _is_view(op: Any) -> bool:
+    return op.name in RESHAPES or (op.name == "linalg.generic" and is_transposition(read_generic(op.opview)))
+
+
+def _is_passed(op: Any) -> bool:
+    return _is_view(op) or is_reversal(op)
 
 
 def is_in_dram(value: Any) -> bool:
-    """Whether a value is an argument, a constant, a part of one, or one of these in another shape."""
+    """Whether a value is an argument, a constant, a part of one, or one of these under other dimensions."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.name == "arith.constant":
         return True
-    return is_in_dram(owner.operands[0]) if owner.name in RESHAPES else is_part_of_dram(owner)
+    return is_in_dram(owner.operands[0]) if _is_view(owner) else is_part_of_dram(owner)
 
 
 def before_reshapes(value: Any) -> Any:

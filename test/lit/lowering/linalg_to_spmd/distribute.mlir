@@ -143,6 +143,40 @@ func.func @one_channel(%x: tensor<1x5xf32>, %w: tensor<9x1x3xf32>) -> tensor<5x9
 
 // -----
 
+// The host arranges what only products read, backwards and with zeros around it, also under other dimensions.
+// CHECK-LABEL: func.func @backwards
+// CHECK-NOT: mncore.gather
+// CHECK: "mncore.dl"(%arg1, %[[KERNELS:.*]]) {index_map = dense<[-1, 2, 5, -1, 1, 4, -1, 0, 3]> : tensor<9xi32>, padding = 0 : i32}
+// CHECK-NOT: mncore.gather
+// CHECK: "mncore.matmul"(
+func.func @backwards(%x: tensor<4x3xf32>, %w: tensor<2x3xf32>) -> tensor<4x3xf32> {
+  %z = arith.constant 0.0 : f32
+  %p = tensor.pad %w low[1, 0] high[0, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %z : f32
+  } : tensor<2x3xf32> to tensor<3x3xf32>
+  %e = tensor.empty() : tensor<3x3xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<3x3xf32>) outs(%e : tensor<3x3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<3x3xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (2 - i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%t : tensor<3x3xf32>) outs(%e : tensor<3x3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<3x3xf32>
+  %f = tensor.empty() : tensor<4x3xf32>
+  %g = linalg.fill ins(%z : f32) outs(%f : tensor<4x3xf32>) -> tensor<4x3xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %r : tensor<4x3xf32>, tensor<3x3xf32>) outs(%g : tensor<4x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<4x3xf32>
+  return %y : tensor<4x3xf32>
+}
+
+// -----
+
 // A constant that comes in parts: the contracted dimension is cut, and the second product is added to the first.
 // CHECK-LABEL: func.func @parts
 // CHECK: %[[W0:.*]] = "mncore.constant"() {onnx.name = "w[part 0]"{{.*}} memref<8x8xf32
