@@ -140,6 +140,7 @@ class Values:
     def __init__(self) -> None:
         self.states: dict[Any, State] = {}
         self._copies: dict[tuple[Any, str], Local] = {}
+        self._origins: dict[Any, Dram] = {}  # where values on the chip came from, and still are
         self._padding: dict[Any, int] = {}  # root buffer -> bits that all its padding is known to hold
         self._filled: dict[Any, tuple[Any, int, frozenset[int]]] = {}  # root -> view, bits, dimensions padded with them
 
@@ -150,6 +151,8 @@ class Values:
             state = self._resolve_view(value, state, layout)
         if isinstance(state, Dram):
             local = self.load(state.buffer, layout, kept=state.kept)
+            if not state.kept:
+                self._origins[value] = state
             self.states[value] = local
             return local
         if isinstance(state, Splat):
@@ -217,6 +220,9 @@ class Values:
 
     def _resolve_view(self, value: Any, view: View, wanted: Layout) -> Local:
         behind = self.states[view.source]
+        if view.is_part and (local := self._load_arranged(value, wanted)) is not None:
+            self.states[value] = local
+            return local
         if not isinstance(behind, Local):  # a free choice of where it arrives; nothing moves for it
             try:
                 place = view.backward(wanted)
@@ -241,17 +247,20 @@ class Values:
 
     def _in_dram(self, value: Any) -> tuple[Dram, NDArray[np.int64]] | None:
         """The tensor in DRAM that a value is, or is a view of, and which of its elements the value has; None if it is
-        elsewhere."""
-        elements = np.arange(int(np.prod(ir.RankedTensorType(value.type).shape)))
+        elsewhere. Parts that got no place on the chip come from DRAM again where the whole is on the chip."""
+        is_part, elements = False, np.arange(int(np.prod(ir.RankedTensorType(value.type).shape)))
         while isinstance(state := self.states[value], View):
             value = state.source
             if state.is_part:
+                is_part = True
                 elements = np.append(state.index_map, -1)[elements]
             elif state.order is not None:
                 shape = ir.RankedTensorType(value.type).shape
                 numbers = np.arange(int(np.prod(shape))).reshape(shape).transpose(state.order)
                 elements = np.append(numbers.reshape(-1), -1)[elements]
-        return (state, elements) if isinstance(state, Dram) else None
+        origin = self._origins.get(value) if is_part else None
+        found = state if isinstance(state, Dram) else origin
+        return None if found is None else (found, elements)
 
     def _load_arranged(self, value: Any, layout: Layout) -> Local | None:
         """A view of a tensor in DRAM, in a layout that the tensor itself cannot have: the host arranges its elements.

@@ -81,9 +81,13 @@ class Rules:
         if self.complete and own.resident:
             state.pay("held", layout.local_size * share)
         elif self.complete and own.made_by is None and not own.kept and not own.is_uniform:
-            coming = arrival(layout) * share
-            state.pay("arrival", coming.l2bm + coming.l1bm)
-            state.pay("fetched", coming.mv)
+            self._pay_fetched(state, layout, share)
+
+    @staticmethod
+    def _pay_fetched(state: State, layout: Layout, share: float = 1.0) -> None:
+        coming = arrival(layout) * share
+        state.pay("arrival", coming.l2bm + coming.l1bm)
+        state.pay("fetched", coming.mv)
 
     def pay_move(self, state: State, source: Layout, target: Layout) -> None:
         """Pay for a relayout."""
@@ -126,6 +130,8 @@ class Rules:
             self.settle(state, maker.source, permute(layout, inverse))
         elif isinstance(maker, Reshape):
             self.settle(state, maker.source, reshaped(layout, self.shape(maker.source)))
+        elif isinstance(maker, Rearrangement) and self.complete:  # free, so loaded by itself
+            self._pay_fetched(state, layout)
         elif tensor in state.waiting and isinstance(maker, Loops):
             self._settle_work(state, state.waiting.pop(tensor), maker, layout)
 
@@ -307,6 +313,18 @@ class Rules:
         """Whether a slice can be loaded by itself: nobody has brought the whole to the chip, or keeps it there."""
         part_of = op.part_of
         return part_of is not None and part_of not in state.layouts and not self.problem.tensors[part_of].kept
+
+    def may_be_loaded_again(self, state: State, op: Rearrangement) -> bool:
+        """Whether a part of what somebody has brought to the chip can be loaded by itself, from where that came."""
+        tensor = op.part_of
+        while tensor is not None and (number := self.problem.tensors[tensor].made_by) is not None:
+            maker = self.problem.operations[number]
+            if isinstance(maker, Transposition | Reshape):
+                tensor = maker.source
+            else:
+                is_free = isinstance(maker, Rearrangement) and tensor not in state.layouts
+                tensor = maker.part_of if is_free and isinstance(maker, Rearrangement) else None
+        return tensor is not None and not self.problem.tensors[tensor].kept
 
     def arrangements(self, state: State, op: Rearrangement) -> list[list[Digits]]:
         """Digits of the result that keep the places of one of the sources."""

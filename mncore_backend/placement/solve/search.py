@@ -180,6 +180,8 @@ class Search:
                 case Rearrangement() if not rules.is_loaded_in_part(state, op):
                     found = [*rules.arrangements(state, op), *self._for_readers(number, op, products)]
                     take = rules.take_rearrangement
+                    if rules.may_be_loaded_again(state, op):
+                        yield Way(rules.policy, lambda _: None)
                 case _:
                     yield Way(rules.policy, lambda new, own=products: visit(own, new, number, op))
                     return
