@@ -65,6 +65,18 @@ def programs() -> dict[str, Program]:
         "four steps of a cell with gates, 2x37": lambda: mnc.compile(small_operations.cell(2, 37, 4)),
         "convolution 3x3 1x1x28x28 to 32": _node("x[1,1,28,28] w[32,1,3,3]", "y = Conv<pads=[1,1,1,1]>(x, w)"),
         "convolution 5x5 1x1x28x28 to 6": _node("x[1,1,28,28] w[6,1,5,5]", "y = Conv<pads=[2,2,2,2]>(x, w)"),
+        "transposed convolution 3x3/2 8x64x8x8 to 32": _node(
+            "x[8,64,8,8] w[64,32,3,3]",
+            "r = Relu(x)",
+            "y = ConvTranspose<pads=[1,1,1,1], strides=[2,2], output_padding=[1,1]>(r, w)",
+        ),
+        "gradient of 3x3 weights, 16x24x14x14 to 32": _node(
+            "x[16,24,14,14] g[16,32,14,14]",
+            "r = Relu(x)",
+            "a = Transpose<perm=[1,0,2,3]>(r)",
+            "b = Transpose<perm=[1,0,2,3]>(g)",
+            "y = Conv<pads=[1,1,1,1]>(a, b)",
+        ),
         "product 256x256x256": _product((256, 256, 256), constant=False),
         "product 300x200x100, constant factor": _product((300, 200, 100), constant=True),
         "training step 64-32-10 batch 360": _training([64, 32, 10], 360),

@@ -141,7 +141,9 @@ OTHERS: list[tuple[str, Any, list[np.ndarray]]] = [
     ("pool average", pool("average", [2, 2], strides=[2, 2]), [IMAGE]),
     ("pool average ceil", pool("average", [2, 3], True, False, strides=[2, 2], pads=[1, 1, 0, 1]), [IMAGE]),
     ("pool average padded", pool("average", [3, 2], False, True, strides=[1, 2], pads=[1, 1, 1, 1]), [IMAGE]),
+    ("pool average side by side", pool("average", [1, 3], False, True, strides=[1, 3], dilations=[2, 1]), [IMAGE]),
     ("pool max", pool("max", [2, 2], strides=[2, 2]), [IMAGE]),
+    ("pool max side by side", pool("max", [3, 2], strides=[3, 2]), [IMAGE]),
     ("pool max overlapping", pool("max", [3, 2], True, strides=[2, 1], pads=[1, 1, 1, 0]), [IMAGE]),
     ("pool max dilated", pool("max", [2, 2], dilations=[2, 3]), [IMAGE]),
 ]  # fmt: skip

@@ -44,7 +44,9 @@ def test_every_rule_has_a_case() -> None:
 def test_equal_extremes_share_the_gradient() -> None:
     """Of equal elements of a maximum each gets its share; of a window the first takes all."""
     ones = np.ones((1, 1, 2, 2))
-    for build, want in ((reduce("max", [2, 3]), np.full((2, 2), 0.25)), (pool("max", [2, 2]), [[1, 0], [0, 0]])):
+    first = [[1, 0], [0, 0]]
+    windows = [(pool("max", [2, 2], strides=[stride] * 2), first) for stride in (1, 2)]
+    for build, want in ((reduce("max", [2, 3]), np.full((2, 2), 0.25)), *windows):
         module = weighted_sum(build, [ones])
         GraphAutodiff.parse("parameters=x0").run(module)
         weight = np.random.default_rng(100).standard_normal(1)[0]
