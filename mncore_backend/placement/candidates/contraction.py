@@ -44,10 +44,9 @@ SHOWN, FINALISTS = 8, 5
 def _tiling_steps(extents: Sequence[int], operand: Operand, plan: ContractionPlan) -> float:
     """Price of making the tiles of a factor, with their halos, from where it is."""
     assert operand.layout is not None and operand.windows is not None
-    digits = [plan.digits.get(d, ()) for d in range(len(extents))]
-    windows = oriented(operand.windows, digits)
-    places = source_layout(windows, digits, operand.shape)
-    return tiling(windows, extents, digits, operand.layout, places, plan.left).total
+    windows = oriented(operand.windows, plan.all_digits)
+    places = source_layout(windows, plan.all_digits, operand.shape)
+    return tiling(windows, extents, plan.all_digits, operand.layout, places, plan.left).total
 
 
 def _sums(problem: Contraction, plan: ContractionPlan) -> float:

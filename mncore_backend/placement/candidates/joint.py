@@ -75,11 +75,11 @@ def joint_cut(
 
 def _factors(problem: Contraction, plan: ContractionPlan) -> tuple[Factor, Factor]:
     """Where the factors of a plan come to."""
-    digits = [plan.digits.get(d, ()) for d in range(len(problem.extents))]
 
     def factor(operand: Operand, layout: Layout) -> Factor:
-        windows = operand.windows
-        return Factor(layout, operand.access if windows is None else tiled_access(windows, problem.extents, digits))
+        if operand.windows is None:
+            return Factor(layout, operand.access)
+        return Factor(layout, tiled_access(operand.windows, problem.extents, plan.all_digits))
 
     return factor(problem.left, plan.left), factor(problem.right, plan.right)
 

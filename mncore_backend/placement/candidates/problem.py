@@ -116,6 +116,11 @@ class ContractionPlan:
     digits: dict[int, Digits]
     matrix_share: float = 1.0
 
+    @property
+    def all_digits(self) -> tuple[Digits, ...]:
+        """Digits of the iteration dimensions, in order."""
+        return tuple(self.digits.get(d, ()) for d in range(1 + max(self.digits, default=-1)))
+
     def arriving(self, number: int) -> float:
         """The share of factor 0 or 1 that comes from DRAM, if it comes from there."""
         return self.matrix_share if (number == 0) == self.swapped else 1.0

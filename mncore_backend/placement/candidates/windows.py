@@ -43,8 +43,6 @@ class Window:
 
 Windows = tuple[Window, ...]
 """One entry per dimension of the operand."""
-Placement = Sequence[Digits] | Mapping[int, Digits]
-"""Digits of the iteration dimensions."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def sliding_dims(windows: Windows) -> set[int]:
     return {d for w in windows if w.kernel is not None for d in (w.out, w.kernel) if d is not None}
 
 
-def oriented(windows: Windows, digits: Placement) -> Windows:
+def oriented(windows: Windows, digits: Sequence[Digits]) -> Windows:
     """The windows with tiles along those dimensions that `digits` spread over the chip."""
     return tuple(w.exchanged() if w.kernel is not None and _places(digits[w.kernel])[0] else w for w in windows)
 
@@ -195,7 +193,7 @@ def tile(windows: Windows, extents: Sequence[int], digits: Sequence[Digits], sou
     return Tiled(layout, np.where(valid, index, -1), _strides(windows, extents, digits, layout), access)
 
 
-def source_layout(windows: Windows, digits: Placement, source: Sequence[int]) -> Layout | None:
+def source_layout(windows: Windows, digits: Sequence[Digits], source: Sequence[int]) -> Layout | None:
     """The layout of the whole operand whose places agree with the tiles, halos aside; None if there is none, or if it
     takes more than half of a local memory: then tiles are fetched from where the operand is."""
     own: list[Digits] = []

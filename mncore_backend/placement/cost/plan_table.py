@@ -145,6 +145,5 @@ class Moves:
     def _halos(self, plan: ContractionPlan) -> Part:
         factor = self.problem.left
         assert factor.layout is not None and factor.windows is not None
-        digits = tuple(plan.digits.get(d, ()) for d in range(len(self.problem.extents)))
-        movement = Movement(factor.layout, plan.left, factor.windows, self.problem.extents, digits)
+        movement = Movement(factor.layout, plan.left, factor.windows, self.problem.extents, plan.all_digits)
         return Part("halos", self.movements.steps(movement), movement)

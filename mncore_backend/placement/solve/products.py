@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from mnc.mncore_backend.layout import Layout, permute
-from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, Digits, Operand, source_layout
+from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, Operand, source_layout
 from mnc.mncore_backend.placement.candidates.contraction import Compared, least_cost, plan_contraction
 from mnc.mncore_backend.placement.candidates.costs import outlook
 from mnc.mncore_backend.placement.candidates.policy import Policy
@@ -96,7 +96,7 @@ class Products:
         if windows is None:
             self.rules.pay_arrival(state, self.rules.behind(state, source), (plan.left, plan.right)[number])
         else:
-            self.rules.settle_tiles(state, source, windows, op.contraction.extents, digits_of(plan))
+            self.rules.settle_tiles(state, source, windows, op.contraction.extents, plan.all_digits)
 
     def _kept_share(self, state: State, op: Product, result: Layout) -> Layout:
         """All PEs that held parts get a sum, and each needs to keep its share only, unless it updates what all hold."""
@@ -167,9 +167,4 @@ def wanted_of(tensor: int, use: Use, own: Layout, plan: ContractionPlan, problem
         return None
     if use.windows is None:
         return own if use.is_direct else None
-    return source_layout(use.windows, digits_of(plan), problem.tensors[tensor].shape)
-
-
-def digits_of(plan: ContractionPlan) -> list[Digits]:
-    """Digits of the iteration dimensions of a plan, in order."""
-    return [plan.digits.get(d, ()) for d in range(1 + max(plan.digits, default=-1))]
+    return source_layout(use.windows, plan.all_digits, problem.tensors[tensor].shape)

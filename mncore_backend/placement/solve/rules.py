@@ -181,7 +181,7 @@ class Rules:
             op = self.problem.operations[number]
             if isinstance(op, Transposition | Reshape):
                 tensor = op.source
-            elif isinstance(op, Rearrangement) and op.part_of is not None and self.is_loaded_in_part(state, op):
+            elif isinstance(op, Rearrangement) and op.part_of is not None and tensor not in state.layouts:
                 tensor = op.part_of
             else:
                 break
@@ -316,15 +316,10 @@ class Rules:
 
     def may_be_loaded_again(self, state: State, op: Rearrangement) -> bool:
         """Whether a part of what somebody has brought to the chip can be loaded by itself, from where that came."""
-        tensor = op.part_of
-        while tensor is not None and (number := self.problem.tensors[tensor].made_by) is not None:
-            maker = self.problem.operations[number]
-            if isinstance(maker, Transposition | Reshape):
-                tensor = maker.source
-            else:
-                is_free = isinstance(maker, Rearrangement) and tensor not in state.layouts
-                tensor = maker.part_of if is_free and isinstance(maker, Rearrangement) else None
-        return tensor is not None and not self.problem.tensors[tensor].kept
+        if op.part_of is None:
+            return False
+        whole = self.problem.tensors[self.behind(state, op.part_of)]
+        return whole.made_by is None and not whole.kept
 
     def arrangements(self, state: State, op: Rearrangement) -> list[list[Digits]]:
         """Digits of the result that keep the places of one of the sources."""

@@ -138,8 +138,7 @@ def test_work_that_waits_is_done_where_tiles_of_its_result_are(order: tuple[int,
     for state in (Search(problem, [PLAIN], Movements()).run(), solve_in_order(problem, PLAIN)):
         conv = state.placed[len(operations) - 1]
         assert conv.operands[1] is not None
-        taken = dict(zip((0, 1, 2), (conv.partial or conv.result).dims, strict=True))
-        digits = taken | dict(zip(taps[1:], conv.operands[1].dims[1:], strict=True))
+        digits = [*(conv.partial or conv.result).dims, *conv.operands[1].dims[1:]]
         places = source_layout(windows, digits, (1, 64, 128))
         assert places is not None
         there = state.placed[0].result
