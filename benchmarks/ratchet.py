@@ -65,6 +65,11 @@ def programs() -> dict[str, Program]:
         "four steps of a cell with gates, 2x37": lambda: mnc.compile(small_operations.cell(2, 37, 4)),
         "convolution 3x3 1x1x28x28 to 32": _node("x[1,1,28,28] w[32,1,3,3]", "y = Conv<pads=[1,1,1,1]>(x, w)"),
         "convolution 5x5 1x1x28x28 to 6": _node("x[1,1,28,28] w[6,1,5,5]", "y = Conv<pads=[2,2,2,2]>(x, w)"),
+        "two depthwise convolutions with the same weights": _node(
+            "x[2,12,20,20] z[2,12,20,20] w[12,1,3,3]",
+            "y = Conv<pads=[1,1,1,1], group=12>(x, w)",
+            "y1 = Conv<pads=[1,1,1,1], group=12>(z, w)",
+        ),
         "transposed convolution 3x3/2 8x64x8x8 to 32": _node(
             "x[8,64,8,8] w[64,32,3,3]",
             "r = Relu(x)",

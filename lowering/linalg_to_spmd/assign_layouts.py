@@ -38,8 +38,8 @@ from mnc.mncore_backend.placement.preferences import NEXT, TOGETHER
 from mnc.mncore_backend.placement.problem import Problem, Product
 from mnc.mncore_backend.placement.refine.joins import bring_parts
 from mnc.mncore_backend.placement.refine.solve_together import MIXED, PURE, solutions
+from mnc.mncore_backend.placement.solve.plans import Pinned
 from mnc.mncore_backend.placement.solve.room import FOR_CONSTANTS, available, longs, most_held, room_for_constants
-from mnc.mncore_backend.placement.solve.search import Pinned
 from mnc.mncore_backend.placement.solve.solve_in_order import solve_in_order
 from mnc.mncore_backend.placement.solve.state import Placed, State
 from mnc.mncore_backend.placement.trace.trace import Traces, in_order

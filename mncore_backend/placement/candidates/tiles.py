@@ -131,7 +131,8 @@ def possible_tiles(
     operands: Sequence[tuple[Windows, Layout | None]],
     axes: Sequence[Axis] = SPLIT_AXES,
 ) -> list[list[Digits]]:
-    """The same for every operand that can stay where it is, the largest first."""
+    """Ways to spread loops that read operands through windows: those that leave an operand where it is, the largest
+    first. Where all that windows read is still free, it can come to where that is cheapest, whatever else is placed."""
     found: list[tuple[int, dict[int, Digits]]] = []
     for windows, layout in operands:
         digits = None if layout is None else follow(windows, extents, layout)
@@ -140,7 +141,10 @@ def possible_tiles(
         assert layout is not None
         found.append((layout.size, digits))
     found.sort(key=lambda one: -one[0])
-    ways = [digits for _, digits in found] or _default_tiles(extents, parallel, operands, axes)
+    ways = [digits for _, digits in found]
+    is_placed = [layout is not None for windows, layout in operands if _covered(windows)]
+    if not ways or (is_placed and not any(is_placed)):
+        ways = [*_default_tiles(extents, parallel, operands, axes), *ways]
     return [[known.get(d, with_addresses(extent, ())) for d, extent in enumerate(extents)] for known in ways]
 
 

@@ -16,7 +16,8 @@ from mnc.mncore_backend.placement.refine.nearby import near_the_best
 from mnc.mncore_backend.placement.refine.pressure import price_of_room
 from mnc.mncore_backend.placement.refine.wanted import wanted_layouts
 from mnc.mncore_backend.placement.solve.duration import Law
-from mnc.mncore_backend.placement.solve.search import NOWHERE, Pinned, Search, Wanted
+from mnc.mncore_backend.placement.solve.plans import Pinned
+from mnc.mncore_backend.placement.solve.search import NOWHERE, Search, Wanted
 from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.placement.trace.trace import Traces
 
@@ -53,6 +54,14 @@ class Searches:
         one; the cheapest first."""
         own = self._search(movements, weights or self.weights)
         return self._in_order(own.run(policies, NARROW) for policies in (self.mixed, *([one] for one in self.pure)))
+
+    def by_own_prices(self, movements: Movements) -> list[State]:
+        """Solutions in which all operations follow one policy that divides products in another way than the mixed ones
+        do, where what is paid later is that of products that follow it, too."""
+        divided = {own.contraction_axes for own in self.mixed}
+        own = self._search(movements, self.weights)
+        others = [one for one in self.pure if one.contraction_axes not in divided]
+        return self._in_order(own.run([one], NARROW, is_apart=True) for one in others)
 
     def by_all_weights(self, movements: Movements, both: Both = in_turn) -> list[State]:
         """Solutions by these weights, and by others that find something else."""

@@ -19,8 +19,8 @@ from mnc.mncore_backend.placement.refine.nearby import distinct
 from mnc.mncore_backend.placement.refine.rounds import resources_of, with_planned
 from mnc.mncore_backend.placement.refine.searches import Searches
 from mnc.mncore_backend.placement.solve.duration import LONG, SHORT, Law, duration, law_of
+from mnc.mncore_backend.placement.solve.plans import Pinned
 from mnc.mncore_backend.placement.solve.room import has_room
-from mnc.mncore_backend.placement.solve.search import Pinned
 from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.placement.trace.trace import Traces
 from mnc.mncore_backend.pricing import NOTHING
@@ -75,6 +75,7 @@ def solutions(
     else:
         found.append(own.wide(rough))
         found.append(own.wide(rough, own.wanted(found)))
+    found += own.by_own_prices(rough)
     found.sort(key=lambda state: state.price)
     if traces is not None:
         traces.planned, traces.law = movements.exact, law

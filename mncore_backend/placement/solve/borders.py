@@ -26,7 +26,7 @@ class Borders:
 
     def __init__(self, problem: Problem, ahead: Ahead, meetings: Meetings) -> None:
         self._operations, self._tensors = problem.operations, problem.tensors
-        self._ahead, self._meetings = ahead, meetings
+        self.ahead, self._meetings = ahead, meetings
         self._last = last_reads(problem)
         self._numbers: dict[tuple[int, Layout], int] = {}
         self._places: list[tuple[int, Layout]] = []
@@ -62,7 +62,7 @@ class Borders:
         total = 0.0
         for place in places:
             tensor, layout = self._places[place]
-            total += self._ahead.price(tensor, layout, number)
+            total += self.ahead.price(tensor, layout, number)
             total += self._meetings.price(tensor, layout, number, layouts)
         return total
 

@@ -15,7 +15,8 @@ from math import inf
 
 from mnc.mncore_backend.placement.candidates.policy import Policy
 from mnc.mncore_backend.placement.solve.least import least_prices
-from mnc.mncore_backend.placement.solve.search import ALTERNATIVES, Search
+from mnc.mncore_backend.placement.solve.plans import ALTERNATIVES
+from mnc.mncore_backend.placement.solve.search import Search
 from mnc.mncore_backend.placement.solve.state import State
 
 BUDGET = 20_000

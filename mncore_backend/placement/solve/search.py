@@ -11,17 +11,14 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-import numpy as np
-
-from mnc.mncore_backend.layout import Axis, Layout
-from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan, Digits, choose_iteration
+from mnc.mncore_backend.layout import Layout
+from mnc.mncore_backend.placement.candidates import Digits, choose_iteration
 from mnc.mncore_backend.placement.candidates.policy import Policy, of_contractions
-from mnc.mncore_backend.placement.candidates.space import scattered
 from mnc.mncore_backend.placement.cost.ahead import Ahead
 from mnc.mncore_backend.placement.cost.meetings import Meetings
 from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.cost.plan_table import PricedPlan
-from mnc.mncore_backend.placement.cost.product_prices import Counted, Price, ProductPrices
+from mnc.mncore_backend.placement.cost.product_prices import Counted, ProductPrices
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Weights
 from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Rearrangement
 from mnc.mncore_backend.placement.problem.reads import readers
@@ -29,6 +26,7 @@ from mnc.mncore_backend.placement.solve.beam import Beam
 from mnc.mncore_backend.placement.solve.borders import Borders
 from mnc.mncore_backend.placement.solve.duration import Law, duration, lasts
 from mnc.mncore_backend.placement.solve.guide import Guide
+from mnc.mncore_backend.placement.solve.plans import ALTERNATIVES, SHOWN, Pinned, Plans
 from mnc.mncore_backend.placement.solve.products import Products, wanted_of
 from mnc.mncore_backend.placement.solve.rules import Rules
 from mnc.mncore_backend.placement.solve.solve_in_order import visit
@@ -36,22 +34,11 @@ from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.placement.solve.trail import Tracer, Trail
 from mnc.mncore_backend.placement.solve.transitions import Transition
 
-ALTERNATIVES = 6
-"""Plans of a product that are followed from every state."""
 WIDTH = 16
 """States that are kept from operation to operation."""
-MUCH = 2.0
-"""Factor of the price of the cheapest plan up to which one of another kind is followed besides: more states than these
-crowd out better ones."""
 WANTED = 2
 """Plans of a product whose layouts are thought of where what it reads is joined."""
-ANY = -1
-"""Number in place of that of a product whose number does not matter."""
-SHOWN = 8
-"""Plans that are noted as what a chosen one was compared with."""
 
-Pinned = Mapping[int, Callable[[ContractionPlan], bool]]
-"""For products whose plan is fixed from outside: whether a plan is the one that is wanted."""
 Wanted = Mapping[int, Sequence[Layout]]
 """Per tensor, layouts that loops may choose besides where their operands are."""
 NOWHERE: Wanted = MappingProxyType({})
@@ -89,14 +76,14 @@ class Search:
         self.width = WIDTH
         self.law: Law | None = None
         self._prices = ProductPrices(self.movements, self.weights, self.counted)
-        self._ahead = Ahead(self.problem, self.policies[0], self._prices)
+        self._aheads: dict[Policy, Ahead] = {}
         meetings = Meetings(self.problem, self.movements, self.weights["moves"])
-        self.borders = Borders(self.problem, self._ahead, meetings)
+        self.borders = Borders(self.problem, self._ahead_of(self.policies[0]), meetings)
         self._readers = readers(self.problem)
         self._readers_want: dict[tuple[int, Policy], list[list[Digits]]] = {}
         self._wanted = NOWHERE
         self._at_wanted: dict[int, list[list[Digits]]] = {}
-        self._best: dict[tuple[int, Contraction], tuple[list[PricedPlan], int]] = {}
+        self._plans = Plans(self._prices, self.pinned)
 
     def run(
         self,
@@ -106,12 +93,15 @@ class Search:
         *,
         near: State | None = None,
         law: Law | None = None,
+        is_apart: bool = False,
     ) -> State:
-        """The cheapest state that was found in which everything has a place. `policies`: the only ones to follow;
+        """The cheapest state that was found in which everything has a place. `policies`: the only ones to follow, of
+        which the first says what products pay later if the search `is_apart` from those that may follow others;
         `width`: states that are kept from operation to operation; `wanted`: layouts that loops may choose besides;
         `near`: a solution from which states are looked for that are not far; `law`: states are compared by how long
         operations take by it, and not by prices."""
         self.among(policies or self.policies, wanted)
+        self.borders.ahead = self._ahead_of(policies[0] if is_apart and policies else self.policies[0])
         self.width = width or WIDTH
         trail = None if self.tracer is None else Trail()
         self.law = law
@@ -134,10 +124,16 @@ class Search:
         return duration(state, {m: self.movements.resources(m) for m in state.movements}, law)
 
     def among(self, policies: Sequence[Policy], wanted: Wanted = NOWHERE) -> None:
-        """Let operations choose among these policies from now on, and loops among layouts that are `wanted`."""
+        """Let operations choose among these policies from now on, and loops among layouts that are `wanted`. The first
+        policy says what is paid later for where a tensor is."""
         self.followed = [self._products[policy] for policy in policies]
         if wanted is not self._wanted:
             self._wanted, self._at_wanted = wanted, {}
+
+    def _ahead_of(self, policy: Policy) -> Ahead:
+        if policy not in self._aheads:
+            self._aheads[policy] = Ahead(self.problem, policy, self._prices)
+        return self._aheads[policy]
 
     def complete(self, state: State) -> None:
         """Place what nobody wanted anywhere, and pay for the results."""
@@ -211,7 +207,7 @@ class Search:
         if known.policy in seen:
             return
         seen.add(known.policy)
-        plans, followed = self._plans(number, op, known)
+        plans, followed = self._plans.of(number, op, known, self.borders.ahead)
         for i, priced in enumerate(plans[: max(count, followed)]):
             take = partial(_take, products, number=number, op=op, priced=priced, among=plans)
             yield Way(products.rules.policy, take, i < followed)
@@ -220,11 +216,12 @@ class Search:
         """Digits of the result with which the products that read it would have it, were it theirs to say."""
         key = number, products.rules.policy
         if key not in self._readers_want:
+            later = self.borders.ahead
             layouts = [
                 wanted
                 for reader in self._readers.get(op.result, ())
                 if reader > number and isinstance(product := self.problem.operations[reader], Product)
-                for priced in self._plans(reader, product, products.known(State(), product))[0][:WANTED]
+                for priced in self._plans.of(reader, product, products.known(State(), product), later)[0][:WANTED]
                 for use, own in ((product.left, priced.plan.left), (product.right, priced.plan.right))
                 if (wanted := wanted_of(op.result, use, own, priced.plan, self.problem)) is not None
             ]
@@ -241,53 +238,9 @@ class Search:
         kinds = {own.policy: own for own in known}
         return [plan for own in kinds.values() for table in self._prices.tables(own) for plan in table.priced]
 
-    def _plans(self, number: int, op: Product, known: Contraction) -> tuple[list[PricedPlan], int]:
-        """The plans of a product that promise most, together with what windows pay later for its result, and how many
-        of them are followed: among these is one whose result all L2Bs have, and one whose result they share, if there
-        are such."""
-
-        wanted, has_windows = self.pinned.get(number), self._ahead.has_windows(op.result)
-        key = number if has_windows or wanted is not None else ANY, known
-        if key not in self._best:
-            ahead = partial(self._later, op.result, number) if has_windows else None
-            self._best[key] = self._best_two_kinds(known, ahead) if wanted is None else self._pinned(known, wanted)
-        return self._best[key]
-
-    def _later(self, result: int, number: int, plan: ContractionPlan) -> float:
-        """What windows pay later for where a plan has its result."""
-        return self._ahead.windows(result, scattered(plan.result) if plan.partial else plan.result, number)
-
-    def _pinned(
-        self, known: Contraction, wanted: Callable[[ContractionPlan], bool]
-    ) -> tuple[list[PricedPlan], int]:
-        """The plan that is wanted from outside, or all if it is none of them."""
-        best = self._prices.best(known, SHOWN, among=lambda table: np.array([wanted(own.plan) for own in table.priced]))
-        return best or self._prices.best(known, SHOWN), ALTERNATIVES
-
-    def _best_two_kinds(self, known: Contraction, ahead: Price | None) -> tuple[list[PricedPlan], int]:
-        """The best plans, and how many of them are followed. Where all plans that are followed have a result that L2Bs
-        share, or all one that each has, there is the best plan of the other kind behind them, if it is not much dearer.
-        What comes next may pay much for one or the other: data come late from another L2B, and a plan that is dearer by
-        a few steps may be all that it costs to have them in each."""
-        best = self._prices.best(known, SHOWN, ahead)
-        followed, rest = best[:ALTERNATIVES], best[ALTERNATIVES:]
-        kinds = {_is_divided(own.plan) for own in followed}
-        if len(kinds) > 1:
-            return best, ALTERNATIVES
-        (kind,), most = kinds, MUCH * best[0].price
-        found = self._prices.best(known, 1, ahead, lambda table: table.divided != kind)
-        others = [other for other in found if other.price <= most]
-        rest = [own for own in rest if own.plan not in [other.plan for other in others]]
-        return [*followed, *others, *rest], ALTERNATIVES + len(others)
-
     def key(self, number: int, state: State) -> object:
         """What matters later of a state in which an operation has its place."""
         return self.borders.key(number, state)
-
-
-def _is_divided(plan: ContractionPlan) -> bool:
-    """Whether L2Bs have different parts of the result."""
-    return plan.result.selected_bits(Axis.L2B) != 0
 
 
 def _take(

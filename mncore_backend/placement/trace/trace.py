@@ -17,7 +17,8 @@ from mnc.mncore_backend.placement.cost.product_prices import TOO_LARGE
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Kind, Weights
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.solve.duration import LONG, Law
-from mnc.mncore_backend.placement.solve.search import SHOWN, Search
+from mnc.mncore_backend.placement.solve.plans import SHOWN
+from mnc.mncore_backend.placement.solve.search import Search
 from mnc.mncore_backend.placement.solve.state import Placed, State
 from mnc.mncore_backend.placement.solve.trail import Fate, Met, Trail
 from mnc.mncore_backend.pricing import Resources

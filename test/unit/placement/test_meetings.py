@@ -7,7 +7,7 @@ from mnc.mncore_backend.placement.candidates import Contraction, Operand, policy
 from mnc.mncore_backend.placement.cost.meetings import Meetings
 from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.problem import Loops, Problem, Product, Reshape, Tensor, Transposition, Use
-from mnc.mncore_backend.placement.solve import search
+from mnc.mncore_backend.placement.solve import plans, search
 from mnc.mncore_backend.placement.solve.search import Search
 from mnc.mncore_backend.placement.solve.state import State
 
@@ -96,13 +96,13 @@ def kinds_followed() -> tuple[set[bool], int]:
     state.layouts[1] = parse("((), (2:1, 4_PE:1, 2_W:1))", (1, POOLED))
     op = own.problem.operations[1]
     assert isinstance(op, Product)
-    plans, followed = own._plans(1, op, own.followed[0].known(state, op))
-    return {priced.plan.result.selected_bits(Axis.L2B) != 0 for priced in plans[:followed]}, followed
+    best, followed = own._plans.of(1, op, own.followed[0].known(state, op), own.borders.ahead)
+    return {priced.plan.result.selected_bits(Axis.L2B) != 0 for priced in best[:followed]}, followed
 
 
 def test_a_plan_of_the_other_kind_is_followed_unless_it_is_much_dearer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "ALTERNATIVES", 2)
+    monkeypatch.setattr(plans, "ALTERNATIVES", 2)
     assert kinds_followed() == ({True, False}, 3)
-    monkeypatch.setattr(search, "MUCH", 0.0)
+    monkeypatch.setattr(plans, "MUCH", 0.0)
     kinds, followed = kinds_followed()
     assert len(kinds) == 1 and followed == 2

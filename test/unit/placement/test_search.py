@@ -94,6 +94,18 @@ def test_the_cheaper_of_mixed_and_pure_policies_is_taken() -> None:
     assert cheapest(problem, [PLAIN], [alike]).placed == pure.placed
 
 
+def test_a_search_that_is_apart_sees_what_its_own_policy_pays_later() -> None:
+    """A chain in which all L2Bs do the same: a search that also knows other policies finds what one finds that does
+    not know any other, if only it is apart from them."""
+    problem, alike = chain(8, [64, 64, 64, 64]), policy_of(("alike",))
+    alone = Search(problem, [alike], Movements()).run(width=1)
+    among = Search(problem, [PLAIN, alike], Movements())
+    assert among.run([alike], 1, is_apart=True).price == alone.price
+    assert among.borders.ahead.policy == alike
+    among.run([alike], 1)
+    assert among.borders.ahead.policy == PLAIN
+
+
 @pytest.mark.parametrize("behind", [[], [0], [0, 1]])
 def test_copies_for_windows_of_what_is_in_dram_have_to_arrive(behind: list[int]) -> None:
     """12 outputs of 5 taps: behind a slice and a reshape of what is in DRAM, as well as of what is in DRAM itself."""

@@ -101,6 +101,18 @@ def test_loops_over_what_comes_from_dram_are_not_spread_until_most_of_a_tile_is_
     assert len(outputs) == 2  # pixels beside each other in both directions
 
 
+def test_small_weights_that_are_placed_do_not_say_where_an_image_from_dram_goes() -> None:
+    """Another convolution has brought 4 x 3 x 3 weights to one of its L1Bs per channel."""
+    windows = (Window(0), Window(1, 1, 3, 1, 1), Window(2, 1, 4, 1, 1))
+    weights = (Window(0), Window(3), Window(4)), parse("((4_L1B:1), (3:3), (3:1))", (4, 3, 3))
+    extents, parallel = (4, 64, 64, 3, 3), (True, True, True, False, False)
+    free = possible_tiles(extents, parallel, [(windows, None)])
+    ways = possible_tiles(extents, parallel, [(windows, None), weights])
+    assert ways[: len(free)] == free and len(ways) == len(free) + 1
+    placed = windows, parse("((4_L1B:1), (16_MAB:1, 4:64), (64:1))", (4, 64, 64))
+    assert len(possible_tiles(extents, parallel, [placed, weights])) == 2  # both operands stay where they are
+
+
 def test_tiles_of_a_large_image_fill_the_chip() -> None:
     windows = (Window(0), Window(1, 1, 3, 1, 1), Window(2, 1, 4, 1, 1))
     digits = possible_tiles((32, 112, 112, 3, 3), (True, True, True, False, False), [(windows, None)])[0]
