@@ -10,7 +10,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from mnc.core.diagnostics import CompileError
-from mnc.lowering.onnx_to_graph.onnx_file import read_proto
+from mnc.lowering.onnx_to_graph.onnx_file import load_model, read_proto
+from mnc.lowering.onnx_to_graph.shape_inference import static_shape
+from mnc.lowering.onnx_to_graph.support import expand_functions
 
 LossName = Literal["cross-entropy", "mse"]
 SHOWN = 3
@@ -28,7 +30,7 @@ class ForwardModel:
         data: name of the input with the samples.
         shape: shape of that input, batch first.
         output: name of the result.
-        classes: extent of the result's last dimension.
+        extents: extents of the result as the model declares them, 0 where it leaves one open.
         parameters: values of the parameters by name.
     """
 
@@ -37,13 +39,26 @@ class ForwardModel:
     data: str
     shape: tuple[int, ...]
     output: str
-    classes: int
+    extents: tuple[int, ...]
     parameters: dict[str, np.ndarray]
 
     @property
     def batch(self) -> int:
         """Samples per run."""
         return self.shape[0]
+
+    @property
+    def classes(self) -> int:
+        """Extent of the result's last dimension, which for cross entropy are the classes.
+
+        Raises:
+            CompileError: the result is no row of classes for every sample.
+        """
+        if len(self.extents) != 2 or not self.extents[-1]:
+            message = f"the output '{self.output}' must be [batch, classes] with a fixed number of classes"
+            hint = "flatten it and declare its shape in the model"
+            raise CompileError(message, location=self.file_name, hint=hint)
+        return self.extents[-1]
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -114,11 +129,8 @@ def prepare(model: onnx.ModelProto | str | PathLike[str], batch: int) -> Forward
     values = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer if tensor.name in names}
     _promote(graph, values)
     output = graph.output[0]
-    extents = [dim.dim_value for dim in output.type.tensor_type.shape.dim]
-    if len(extents) != 2 or not extents[-1]:
-        message = f"the output '{output.name}' must be [batch, classes] with a fixed number of classes"
-        raise CompileError(message, location=file_name, hint="flatten it and declare its shape in the model")
-    return ForwardModel(proto, file_name, data.name, shape, output.name, extents[-1], values)
+    extents = tuple(dim.dim_value for dim in output.type.tensor_type.shape.dim)
+    return ForwardModel(proto, file_name, data.name, shape, output.name, extents, values)
 
 
 def _promote(graph: onnx.GraphProto, values: dict[str, np.ndarray]) -> None:
@@ -145,7 +157,8 @@ def with_loss(forward: ForwardModel, loss: LossName) -> tuple[onnx.ModelProto, s
     """The model with a loss as its only output; also the names of the labels and of the loss.
 
     Raises:
-        CompileError: an unknown loss, an opset without it, or cross entropy of probabilities.
+        CompileError: an unknown loss, an opset without it, an output that it does not take, or cross entropy of
+            probabilities.
     """
     if loss not in _OLDEST_OPSET:
         raise CompileError(f"there is no loss '{loss}'", hint=f"use {' or '.join(_OLDEST_OPSET)}")
@@ -159,6 +172,7 @@ def with_loss(forward: ForwardModel, loss: LossName) -> tuple[onnx.ModelProto, s
     labels, result = _fresh(graph, "labels"), _fresh(graph, "loss")
     last = next((node for node in graph.node if forward.output in node.output), None)
     if loss == "cross-entropy":
+        _ = forward.classes  # raises for outputs of another form
         if last is not None and last.op_type in ("Softmax", "LogSoftmax"):
             message = f"its output is that of {last.op_type}, but cross entropy is computed from logits"
             raise CompileError(message, last.name, last.op_type, "leave the last node out", forward.file_name)
@@ -166,12 +180,23 @@ def with_loss(forward: ForwardModel, loss: LossName) -> tuple[onnx.ModelProto, s
         entry = helper.make_tensor_value_info(labels, TensorProto.INT32, [forward.batch])
     else:
         nodes = _mean_square(graph, forward.output, labels, result)
-        entry = helper.make_tensor_value_info(labels, TensorProto.FLOAT, [forward.batch, forward.classes])
+        entry = helper.make_tensor_value_info(labels, TensorProto.FLOAT, _result_shape(forward))
     graph.node.extend(nodes)
     graph.input.append(entry)
     del graph.output[:]
     graph.output.append(helper.make_tensor_value_info(result, TensorProto.FLOAT, []))
     return proto, labels, result
+
+
+def _result_shape(forward: ForwardModel) -> list[int]:
+    """Shape of the result for a batch. It is inferred, because labels of one row would be broadcast unnoticed against
+    a result whose declaration is vague and that has several rows for every sample."""
+    loaded = load_model(forward.proto, forward.shapes, forward.file_name, expand=expand_functions)
+    shape = static_shape(loaded.graph.output[0].type)
+    if shape is None:
+        message = f"the shape of the output '{forward.output}' does not follow from the shape of the input"
+        raise CompileError(message, location=forward.file_name, hint="declare it in the model")
+    return shape
 
 
 def _mean_square(graph: onnx.GraphProto, output: str, labels: str, result: str) -> list[Any]:

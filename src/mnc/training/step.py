@@ -69,7 +69,8 @@ def training_step(
         model: an ONNX model or its path, with one input and one output; its float initializers are trained, except
             the statistics of batch normalisations, which stay as they are.
         batch: samples per step.
-        loss: ``cross-entropy`` of logits [batch, classes] with integer labels, or ``mse``.
+        loss: ``cross-entropy`` of logits [batch, classes] with integer labels, or ``mse``, the mean of the squared
+            differences of all elements between an output of any shape and labels of the same shape.
         optimizer: ``sgd``, ``momentum`` or ``adam``.
         numbers: momentum, beta1, beta2, epsilon, weight_decay.
 
