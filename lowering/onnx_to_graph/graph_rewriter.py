@@ -8,7 +8,8 @@ import onnx.numpy_helper
 
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
-from mnc.lowering.onnx_to_graph.shape_inference import sample_of, static_shape, value_types
+from mnc.lowering.onnx_to_graph.shape_inference import sample_of, static_shape
+from mnc.lowering.onnx_to_graph.types_on_demand import TypesOnDemand
 
 _AXES_ARE_AN_INPUT = 13
 """Operator set since which Squeeze, Unsqueeze and Split take their axes and sizes as an operand."""
@@ -23,8 +24,8 @@ class GraphRewriter:
 
     def __init__(self, model: onnx.ModelProto, opset: int, file_name: str) -> None:
         self._graph = model.graph
-        self._types = value_types(model.graph)
-        self._known = KnownValues(LoadedModel(model, file_name, opset), lambda name: sample_of(self._types, name))
+        self._types = TypesOnDemand(model, lambda name: self._known.get(name))
+        self._known = KnownValues(LoadedModel(model, file_name, opset), self._sample)
         self._file_name = file_name
         self._nodes: list[onnx.NodeProto] = []
         self._opset = opset
@@ -49,11 +50,17 @@ class GraphRewriter:
         del self._graph.node[:]
         self._graph.node.extend(kept)
 
+    def _sample(self, name: str) -> np.ndarray | None:
+        type_ = self._types.get(name)
+        return sample_of({name: type_}, name) if type_ is not None else None
+
     def _shape(self, name: str) -> list[int] | None:
-        return static_shape(self._types[name]) if name in self._types else None
+        type_ = self._types.declared.get(name)
+        return static_shape(type_) if type_ is not None else None
 
     def _emit(self, node: onnx.NodeProto) -> None:
         self._nodes.append(node)
+        self._types.add(node)
         self._known.add(node)
 
     def _constant(self, value: np.ndarray, name: str) -> str:
@@ -68,7 +75,8 @@ class GraphRewriter:
         """The values under the names of the node's outputs. A sequence is called by its own name from here on: in older
         operator sets, no operator hands it on."""
         for output, value in zip(outputs, values, strict=False):
-            if output in self._types and self._types[output].HasField("sequence_type"):
+            type_ = self._types.declared.get(output)
+            if type_ is not None and type_.HasField("sequence_type"):
                 self._other_names[output] = value
             elif output:
                 self._emit(onnx.helper.make_node("Identity", [value], [output]))

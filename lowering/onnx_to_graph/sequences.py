@@ -171,7 +171,8 @@ class _Resolver(GraphRewriter):
 
     def _is_tensor(self, name: str) -> bool:
         made = {output for node in self._nodes for output in node.output if node.op_type != "Optional"}
-        return self._types[name].HasField("tensor_type") if name in self._types else name in made
+        type_ = self._types.declared.get(name)
+        return type_.HasField("tensor_type") if type_ is not None else name in made
 
     def _has_element(self, node: onnx.NodeProto) -> bool:
         source = node.input[0] if node.input else ""

@@ -84,6 +84,61 @@ def test_loop_with_a_trip_count_and_a_condition() -> None:
     _check(text, {"x": _values(4)})
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        "one = CastLike (number, k)",
+        "f = CastLike (number, s) one = Cast <to = 7> (f)",  # of a value that is not known
+        "like = Mul (s, s) f = CastLike (number, like) one = CastLike (f, i)",
+        "form = Shape (s) size = Size (s) g = Gather (form, size_place) one = Div (size, g)",
+    ],
+)
+def test_loop_whose_counter_depends_on_types_in_its_body(step: str) -> None:
+    """The body's values have no declared types; casts to the type of one decide how often it runs."""
+    text = f"""g (float[1,5] x) => (float[1,5] y, int64 last)
+            <int32 number = {{1}}, int64 n = {{4}}, int64 zero = {{0}}, bool on = {{1}}, int64 size_place = {{1}}> {{
+        y, last = Loop ("", on, x, zero) <body = b (int64 i, bool c, float[1,5] s, int64 k)
+                => (bool more, float[1,5] t, int64 next) {{
+            {step}
+            next = Add (k, one)
+            more = Less (next, n)
+            t = Add (s, s)
+        }}>
+    }}"""
+    _check(text, {"x": _values(1, 5)})
+
+
+def test_bags_of_embeddings() -> None:
+    """What PyTorch makes of nn.EmbeddingBag: a sequence of sums of rows, whose bounds are read in a loop."""
+    body = """b (int64 i, bool c, seq(float[1,3]) rows, int64 k) => (bool more, seq(float[1,3]) grown, int64 next) {
+        place = Reshape (k, single)
+        step = CastLike (one, place)
+        after = Add (place, step)
+        start = Slice (offsets, place, after)
+        further = Add (after, step)
+        end = Slice (offsets, after, further)
+        empty = Equal (start, end)
+        row = If (empty) <
+            then_branch = none () => (float[1,3] a) { a = Constant <value = float[1,3] {0, 0, 0}> () },
+            else_branch = some () => (float[1,3] z) { part = Slice (table, start, end) z = ReduceSum (part, first) }>
+        grown = SequenceInsert (rows, row)
+        next_one = CastLike (one, k)
+        next = Add (k, next_one)
+        more = Less (next, bags)
+    }"""
+    text = f"""g (float[7,3] table) => (float[3,3] y)
+            <int64 one = {{1}}, int64[1] single = {{-1}}, int64[4] offsets = {{0, 2, 2, 7}}, int64 bags = {{3}},
+             int64 zero = {{0}}, bool on = {{1}}, int64[1] first = {{0}}> {{
+        none = SequenceEmpty ()
+        rows, last = Loop ("", on, none, zero) <body = {body}>
+        y = ConcatFromSequence <axis = 0> (rows)
+    }}"""
+    model = onnx.parser.parse_model(HEADER.format(opset=18) + text)
+    table = _values(7, 3)
+    (y,) = evaluate(import_model(model, make_context(["graph"])), {"table": table})
+    np.testing.assert_allclose(y, [table[:2].sum(0), np.zeros(3), table[2:].sum(0)], rtol=1e-6)
+
+
 def test_loop_whose_end_depends_on_data_is_refused() -> None:
     text = """g (float[4] x, int64 trips) => (float[4] y) {
         start = Constant <value = bool {1}> ()
