@@ -41,6 +41,7 @@ from mnc.lowering.onnx_to_graph.ops import (
 from mnc.lowering.onnx_to_graph.ops.deform_conv import deform_conv
 from mnc.lowering.onnx_to_graph.ops.elementwise import binary, unary, variadic, with_floats
 from mnc.lowering.onnx_to_graph.ops.grid_sample import grid_sample
+from mnc.lowering.onnx_to_graph.ops.max_unpool import max_unpool
 from mnc.lowering.onnx_to_graph.ops.reduction import arg_reduce, global_pool, reduce, softmax
 from mnc.lowering.onnx_to_graph.ops.roi_align import roi_align
 from mnc.lowering.onnx_to_graph.ops.tensor_scatter import tensor_scatter
@@ -147,6 +148,7 @@ OPERATORS: dict[str, Operator] = {
     "MatMulInteger": Operator(quantization.matmul_integer, (10,)),
     "Max": Operator(variadic(graph.Max), (6, 8, 12, 13)),
     "MaxPool": Operator(pooling.pool("max"), (1, 8, 10, 11, 12, 22)),
+    "MaxUnpool": Operator(max_unpool, (9, 11, 22), "output_shape known at compile time"),
     "Mean": Operator(elementwise.mean, (6, 8, 13)),
     "Min": Operator(variadic(graph.Min), (6, 8, 12, 13)),
     "Mish": Operator(unary(graph.Mish), (18, 22)),

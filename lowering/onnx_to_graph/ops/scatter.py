@@ -16,20 +16,24 @@ def _wrapped(indices: Any, extent: int) -> Any:
     return graph.Where.build(negative, graph.Add.build(indices, constant(extent, like=indices)).result, indices).result
 
 
+def _last_that_hits(hit: Any, updates: Any, axis: int) -> tuple[Any, Any]:
+    """The last update that hits along `axis`, or 0; and its number, counted from 1, or 0."""
+    extent = shape_of(hit)[axis]
+    numbers = np.arange(1, extent + 1).reshape([-1 if i == axis else 1 for i in range(len(shape_of(hit)))])
+    order = constant(numbers.astype(np.int64))
+    number = graph.Where.build(hit, order, constant(0, like=order)).result
+    last = graph.Reduce.build(number, kind="max", axes=[axis], keepdims=True).result
+    wins = graph.And.build(graph.Equal.build(order, last).result, hit).result
+    chosen = graph.Where.build(wins, updates, constant(0, like=updates)).result
+    return graph.Reduce.build(chosen, kind="sum", axes=[axis], keepdims=False).result, last
+
+
 def _merge(node: Node, x: Any, hit: Any, updates: Any, axis: int) -> Any:
     """Combine the updates that hit along `axis` with x. Without a reduction the last update wins."""
     reduction = node.attribute("reduction", "none")
     if reduction == "none":
-        extent = shape_of(hit)[axis]
-        numbers = np.arange(1, extent + 1).reshape([-1 if i == axis else 1 for i in range(len(shape_of(hit)))])
-        order = constant(numbers.astype(np.int64))
-        number = graph.Where.build(hit, order, constant(0, like=order)).result
-        last = graph.Reduce.build(number, kind="max", axes=[axis], keepdims=True).result
-        wins = graph.And.build(graph.Equal.build(order, last).result, hit).result
-        zero = constant(0, like=updates)
-        chosen = graph.Where.build(wins, updates, zero).result
-        value = graph.Reduce.build(chosen, kind="sum", axes=[axis], keepdims=False).result
-        untouched = graph.Equal.build(last, constant(0, like=order)).result
+        value, last = _last_that_hits(hit, updates, axis)
+        untouched = graph.Equal.build(last, constant(0, like=last)).result
         return graph.Where.build(reshape(untouched, shape_of(x)), x, value).result
     kind, operation = _COMBINE[reduction]
     neutral = {"sum": 0, "prod": 1}.get(kind)
@@ -123,3 +127,11 @@ def _gather_batches(node: Node, x: Any, indices: Any) -> Any:
     rows = reshape(x, [int(np.prod(flat[:depth], dtype=np.int64)), *flat[depth:]])
     taken = graph.Gather.build(rows, _flat_places(full, flat), axis=0).result
     return reshape(taken, [*wanted[:-1], *flat[depth:]])
+
+
+def scattered(values: Any, places: Any, count: int) -> Any:
+    """A vector of `count` elements: `values` at `places`, the last one where several have the same, and zeros."""
+    own = constant(np.arange(count).reshape(count, 1), like=places)
+    size = int(np.prod(shape_of(values), dtype=np.int64))
+    hit = graph.Equal.build(own, reshape(places, [1, size])).result
+    return _last_that_hits(hit, reshape(values, [1, size]), 1)[0]
