@@ -114,9 +114,11 @@ class _Directions:
         return _FUNCTIONS[function.name](value, *function.floats)
 
     def project(self, x: Any) -> Any:
-        """The input's part of all gates, for all steps at once: [gates, directions, length * batch, hidden]."""
-        *others, length, batch, inputs = shape_of(x)
-        product = graph.MatMul.build(reshape(x, [*others, length * batch, inputs]), self.x_weight).result
+        """The input's part of all gates, for all steps at once: [length, gates, directions, batch, hidden]."""
+        if self.together:
+            x = graph.Transpose.build(x, permutation=[1, 0, 2, 3]).result
+        length, *others, batch, inputs = shape_of(x)
+        product = graph.MatMul.build(reshape(x, [length, 1, *others, batch, inputs]), self.x_weight).result
         return product if self.x_bias is None else _add(product, self.x_bias)
 
     def recur(self, h: Any, gates: slice) -> Any:
@@ -235,7 +237,7 @@ def _run(d: _Directions, x: Any, backward: Sequence[bool]) -> tuple[list[list[An
     for number in range(length):
         places = [length - 1 - number if turned else number for turned in backward]
         t = places[0]  # of a second direction the input has been turned
-        new = step(_part(projected, -2, t * batch, (t + 1) * batch), state)
+        new = step(reshape(_part(projected, 0, t, t + 1), shape_of(projected)[1:]), state)
         given = new[0]
         if lengths is not None:  # behind the end of a sequence nothing is given and the state stays
             runs = _runs(d, places, lengths)

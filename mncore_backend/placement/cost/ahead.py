@@ -1,7 +1,8 @@
-"""What is paid later for where a tensor is: by products that read it, and by windows, whose tiles have halos.
+"""What is paid later for where a tensor is: by products that read it, by windows, whose tiles have halos, by slices.
 
 Element-wise work, views and windows leave their results where they read. So what windows behind them pay counts as
-well, and what products behind those windows pay. A product ends the look ahead: its result may be anywhere.
+well, and what products behind those windows pay. A product ends the look ahead: its result may be anywhere. Slices stay
+where the whole is as far as they can, and those of one shape, as the steps of a sequence, pay all the same.
 """
 
 from dataclasses import replace
@@ -9,21 +10,27 @@ from dataclasses import replace
 from mnc.mncore_backend.layout import Layout, LayoutError, permute, reshape
 from mnc.mncore_backend.placement.candidates import Digits
 from mnc.mncore_backend.placement.candidates.policy import Policy
-from mnc.mncore_backend.placement.candidates.space import project
+from mnc.mncore_backend.placement.candidates.space import project, resized
 from mnc.mncore_backend.placement.candidates.tiles import possible_tiles
 from mnc.mncore_backend.placement.candidates.windows import follow, tiled_layout
 from mnc.mncore_backend.placement.cost.movements import Movement
+from mnc.mncore_backend.placement.cost.prices import rearrangement_steps
 from mnc.mncore_backend.placement.cost.product_prices import ProductPrices
 from mnc.mncore_backend.placement.problem import (
     Loops,
     Operation,
     Problem,
     Product,
+    Rearrangement,
     Reshape,
     Transposition,
     Use,
 )
 from mnc.mncore_backend.placement.problem.reads import behind, readers, uses_of
+from mnc.mncore_backend.target import cached_per_machine
+
+REMEMBERED = 10_000
+"""Prices of slices that are remembered."""
 
 
 class Ahead:
@@ -53,12 +60,15 @@ class Ahead:
         return isinstance(op, Product) and not _has_windows(op)
 
     def has_windows(self, tensor: int) -> bool:
-        """Whether windows may pay for where a tensor is, by which it is read itself or what is made of it."""
+        """Whether windows or slices may pay for where a tensor is, by which it is read itself or what is made of
+        it."""
         if tensor not in self._windowed:
             self._windowed[tensor] = any(
                 behind(use) == tensor and use.windows is not None
                 for reader in self._readers.get(tensor, ())
                 for use in uses_of(self.problem.operations[reader])
+            ) or any(
+                _is_slice(self.problem.operations[reader]) for reader in self._readers.get(tensor, ())
             ) or any(
                 self.has_windows(self.problem.operations[reader].result)
                 for reader in self._readers.get(tensor, ())
@@ -69,10 +79,17 @@ class Ahead:
     def windows(self, tensor: int, layout: Layout, after: int, *, passed: bool = False) -> float:
         """What windows pay by which a tensor is read after the operation `after`, and what comes after them; with
         `passed` also what products pay without any."""
-        price = 0.0
+        price, slices = 0.0, dict[tuple[int, ...], float]()
         for reader in self._readers.get(tensor, ()):
             if reader > after:
-                price += self._of(reader, tensor, layout, passed)
+                op = self.problem.operations[reader]
+                shape = self.problem.tensors[op.result].shape if _is_slice(op) else None
+                found = None if shape is None else slices.get(shape)
+                if found is None:
+                    found = self._of(reader, tensor, layout, passed)
+                if shape is not None:
+                    slices[shape] = found
+                price += found
         return price
 
     def _of(self, reader: int, tensor: int, layout: Layout, passed: bool) -> float:
@@ -91,6 +108,10 @@ class Ahead:
         windowed = [use for use in op.uses if use.source == tensor] if isinstance(op, Loops) else []
         if isinstance(op, Loops) and windowed:
             return sum(self._windows(reader, op, use, layout) for use in windowed)
+        if _is_slice(op):
+            steps, left = _sliced(layout, self.problem.tensors[op.result].shape)
+            steps *= self.prices.weights["rearranged"]
+            return steps if left is None else steps + self.windows(op.result, left, reader, passed=passed)
         left = then(self.problem, op, tensor, layout)
         return 0.0 if left is None else self.windows(op.result, left, reader, passed=passed)
 
@@ -146,3 +167,17 @@ def _is_copied(use: Use) -> bool:
 
 def _has_windows(op: Product) -> bool:
     return op.left.windows is not None
+
+
+def _is_slice(op: Operation) -> bool:
+    """Whether a part of what is on the chip is taken."""
+    return isinstance(op, Rearrangement) and len(op.sources) == 1 and op.part_of is None
+
+
+@cached_per_machine(REMEMBERED)
+def _sliced(layout: Layout, shape: tuple[int, ...]) -> tuple[float, Layout | None]:
+    """What a slice of this shape pays that stays where the tensor is, and its layout; None if it has another rank."""
+    if len(shape) != len(layout.shape):
+        return 0.0, None
+    left = project(shape, resized(layout, shape), tuple(range(len(shape))))
+    return rearrangement_steps(layout, left), left
