@@ -1,13 +1,15 @@
-"""Operators that write at computed places: every element of the result compares the places with its own."""
+"""Operators that write or read at computed places."""
 
+import math
 from typing import Any
 
 import numpy as np
 
+from mnc.core.bindings import ir
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.node import Node, broadcast_to, constant, reshape, shape_of
-
-_COMBINE = {"add": ("sum", graph.Add), "mul": ("prod", graph.Mul), "max": ("max", graph.Max), "min": ("min", graph.Min)}
+from mnc.lowering.onnx_to_graph.ops.scatter_merging import merge
+from mnc.lowering.onnx_to_graph.ops.scatter_products import Writes
 
 
 def _wrapped(indices: Any, extent: int) -> Any:
@@ -16,60 +18,59 @@ def _wrapped(indices: Any, extent: int) -> Any:
     return graph.Where.build(negative, graph.Add.build(indices, constant(extent, like=indices)).result, indices).result
 
 
-def _last_that_hits(hit: Any, updates: Any, axis: int) -> tuple[Any, Any]:
-    """The last update that hits along `axis`, or 0; and its number, counted from 1, or 0."""
-    extent = shape_of(hit)[axis]
-    numbers = np.arange(1, extent + 1).reshape([-1 if i == axis else 1 for i in range(len(shape_of(hit)))])
-    order = constant(numbers.astype(np.int64))
-    number = graph.Where.build(hit, order, constant(0, like=order)).result
-    last = graph.Reduce.build(number, kind="max", axes=[axis], keepdims=True).result
-    wins = graph.And.build(graph.Equal.build(order, last).result, hit).result
-    chosen = graph.Where.build(wins, updates, constant(0, like=updates)).result
-    return graph.Reduce.build(chosen, kind="sum", axes=[axis], keepdims=False).result, last
-
-
-def _merge(node: Node, x: Any, hit: Any, updates: Any, axis: int) -> Any:
-    """Combine the updates that hit along `axis` with x. Without a reduction the last update wins."""
-    reduction = node.attribute("reduction", "none")
-    if reduction == "none":
-        value, last = _last_that_hits(hit, updates, axis)
-        untouched = graph.Equal.build(last, constant(0, like=last)).result
-        return graph.Where.build(reshape(untouched, shape_of(x)), x, value).result
-    kind, operation = _COMBINE[reduction]
-    neutral = {"sum": 0, "prod": 1}.get(kind)
-    if neutral is not None:
-        kept = graph.Where.build(hit, updates, constant(neutral, like=updates)).result
-        return operation.build(x, graph.Reduce.build(kept, kind=kind, axes=[axis], keepdims=False).result).result
-    own = reshape(x, [1 if i == axis else n for i, n in enumerate(_with(shape_of(x), axis, 1))])
-    kept = graph.Where.build(hit, updates, own).result  # x itself where nothing hits: it takes part anyway
-    return operation.build(x, graph.Reduce.build(kept, kind=kind, axes=[axis], keepdims=False).result).result
-
-
 def _with(shape: list[int], position: int, extent: int) -> list[int]:
     return [*shape[:position], extent, *shape[position:]]
 
 
-def _padded(value: Any, shape: list[int]) -> Any:
+def _padded(value: Any, shape: list[int], filling: float) -> Any:
     high = [wanted - extent for wanted, extent in zip(shape, shape_of(value), strict=True)]
     if not any(high):
         return value
-    return graph.Pad.build(value, low=[0] * len(shape), high=high, value=0.0, mode="constant").result
+    return graph.Pad.build(value, low=[0] * len(shape), high=high, value=filling, mode="constant").result
 
 
 def scatter_elements(node: Node) -> Any:
     """ScatterElements: result[..., indices[..., j, ...], ...] takes updates[..., j, ...]."""
     x, indices, updates = (node.operand(i) for i in range(3))
-    shape = shape_of(x)
+    shape, reduction = shape_of(x), node.attribute("reduction", "none")
     axis = node.axis(node.attribute("axis", 0), len(shape))
     count = shape_of(indices)[axis]
-    # Where the indices end before x does, no place is named: -1 hits nothing.
-    places = graph.Add.build(_wrapped(indices, shape[axis]), constant(1, like=indices)).result
     wide = [count if i == axis else extent for i, extent in enumerate(shape)]
-    places = reshape(_padded(places, wide), _with(wide, axis, 1))
-    values = reshape(_padded(updates, wide), _with(wide, axis, 1))
-    own = np.arange(1, shape[axis] + 1).reshape([-1 if i == axis else 1 for i in range(len(shape) + 1)])
-    hit = graph.Equal.build(places, constant(own, like=places)).result
-    return _merge(node, x, hit, values, axis + 1)
+    numbers = _one_per_row(indices, axis) if shape_of(indices) == wide else None
+    if numbers is not None and reduction in ("none", "add"):  # Rows are looked up, or come from products.
+        return _scatter_rows(reduction, x, _wrapped(numbers, shape[axis]), updates, axis)
+    # Where the indices end before x does, no place is named: -1 hits nothing.
+    places = reshape(_padded(_wrapped(indices, shape[axis]), wide, -1.0), _with(wide, axis, 1))
+    values = reshape(_padded(updates, wide, 0.0), _with(wide, axis, 1))
+    return merge(reduction, Writes(x, places, values, axis))
+
+
+def _one_per_row(indices: Any, axis: int) -> Any:
+    """The vector of indices that a broadcast repeats along all other dimensions; None for other indices."""
+    shape, rank = shape_of(indices), len(shape_of(indices))
+    owner = indices.owner
+    if not isinstance(owner, ir.Operation | ir.OpView) or owner.name != "graph.broadcast_to":
+        return None
+    own = [1] * (rank - len(shape_of(owner.operands[0]))) + shape_of(owner.operands[0])
+    if own != [n if i == axis else 1 for i, n in enumerate(shape)] or math.prod(own) == math.prod(shape):
+        return None
+    return reshape(owner.operands[0], [shape[axis]])
+
+
+def _scatter_rows(reduction: str, x: Any, places: Any, updates: Any, axis: int) -> Any:
+    """Whole slices of x across `axis`, whose numbers a vector holds."""
+    shape, rank = shape_of(x), len(shape_of(x))
+    first = [axis, *(i for i in range(rank) if i != axis)]
+    count, others = shape_of(places)[0], [shape[i] for i in first[1:]]
+    if axis:
+        x, updates = (graph.Transpose.build(value, permutation=first).result for value in (x, updates))
+    width = math.prod(others)
+    values = reshape(updates, [1, count, width])
+    writes = Writes(reshape(x, [shape[axis], width]), reshape(places, [1, count, 1]), values, 0)
+    merged = reshape(merge(reduction, writes), [shape[axis], *others])
+    if not axis:
+        return merged
+    return graph.Transpose.build(merged, permutation=[first.index(i) for i in range(rank)]).result
 
 
 def _flat_places(indices: Any, shape: list[int]) -> Any:
@@ -94,10 +95,9 @@ def scatter_nd(node: Node) -> Any:
     size = int(np.prod(shape[depth:], dtype=np.int64))
     places = _flat_places(indices, shape)
     count = shape_of(places)[0]
-    own = constant(np.arange(slices).reshape(slices, 1, 1), like=places)
-    hit = graph.Equal.build(own, reshape(places, [1, count, 1])).result
-    hit = broadcast_to(hit, [slices, count, size])
-    merged = _merge(node, reshape(x, [slices, size]), hit, reshape(updates, [1, count, size]), 1)
+    values = reshape(updates, [1, count, size])
+    writes = Writes(reshape(x, [slices, size]), reshape(places, [1, count, 1]), values, 0)
+    merged = merge(node.attribute("reduction", "none"), writes)
     return reshape(merged, shape)
 
 
@@ -131,7 +131,7 @@ def _gather_batches(node: Node, x: Any, indices: Any) -> Any:
 
 def scattered(values: Any, places: Any, count: int) -> Any:
     """A vector of `count` elements: `values` at `places`, the last one where several have the same, and zeros."""
-    own = constant(np.arange(count).reshape(count, 1), like=places)
-    size = int(np.prod(shape_of(values), dtype=np.int64))
-    hit = graph.Equal.build(own, reshape(places, [1, size])).result
-    return _last_that_hits(hit, reshape(values, [1, size]), 1)[0]
+    size = math.prod(shape_of(values))
+    empty = constant(np.zeros((count, 1)), like=values)
+    writes = Writes(empty, reshape(places, [1, size, 1]), reshape(values, [1, size, 1]), 0)
+    return reshape(merge("none", writes), [count])

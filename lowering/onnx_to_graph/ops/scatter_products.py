@@ -1,0 +1,110 @@
+"""Sums of many updates by places as products: a matrix that says which update belongs where, times the updates.
+
+The products are of single precision, where a block of eight factors shares an exponent of 23 bits: a sum is as exact as
+other sums of floats, unless updates next to each other differ by many orders of magnitude.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mnc.core.bindings import ir
+from mnc.dialects import graph
+from mnc.dialects.graph.contraction import PRECISION
+from mnc.lowering.onnx_to_graph.node import cast, constant, element_type_of, reshape, shape_of
+
+_WORTH = 2**17
+"""Fewer pairs of an element and an update are compared and added up sooner than they are multiplied."""
+_LINE = 2**14
+"""The same for the products of single lines, each of which is a small one."""
+
+
+@dataclass(frozen=True)
+class Writes:
+    """What is written where: `places` and `values` are like the target `x` but for an inserted dimension, that of the
+    updates, behind `axis`, along which they have an extent of 1; `places` may have an extent of 1 elsewhere, too."""
+
+    x: Any
+    places: Any
+    values: Any
+    axis: int
+
+    @property
+    def count(self) -> int:
+        """Updates along the axis."""
+        return shape_of(self.places)[self.axis + 1]
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether whole rows of a matrix are written."""
+        return self.axis == 0 and len(shape_of(self.x)) == 2 and shape_of(self.places)[2] == 1
+
+
+def pays(writes: Writes) -> bool:
+    """Whether there is a product, and it is shorter than sums of what comparisons select."""
+    pairs = math.prod(shape_of(writes.x)) * writes.count
+    line = shape_of(writes.x)[writes.axis] * writes.count
+    return isinstance(element_type_of(writes.x), ir.F32Type) and pairs >= _WORTH and (_rows(writes) or line >= _LINE)
+
+
+def _rows(writes: Writes) -> bool:
+    return writes.by_rows and shape_of(writes.x)[1] > 1
+
+
+def total(writes: Writes) -> Any:
+    """What is added to every element of x."""
+    if _rows(writes):
+        return _of_rows(writes)
+    return _of_lines(writes)
+
+
+def _product(lhs: Any, rhs: Any) -> Any:
+    product = graph.MatMul.build(lhs, rhs)
+    product.operation.attributes[PRECISION] = ir.StringAttr.get("single")
+    return product.result
+
+
+def _of_rows(writes: Writes) -> Any:
+    extent, width = shape_of(writes.x)
+    own = constant(np.arange(extent).reshape(extent, 1), like=writes.places)
+    hits = graph.Equal.build(own, reshape(writes.places, [1, writes.count])).result
+    return _product(cast(hits, element_type_of(writes.x)), reshape(writes.values, [writes.count, width]))
+
+
+def _of_lines(writes: Writes) -> Any:
+    """Places as two digits: where both agree, an update is added.
+
+    Each digit is compared for itself, with as many numbers as the root of the extent; products bring all pairs of
+    digits together.
+    """
+    axis, shape = writes.axis, shape_of(writes.x)
+    others = [n for i, n in enumerate(shape) if i != axis]
+    extent, lines = shape[axis], math.prod(others)
+    low = 2 ** round(math.log2(extent) / 2)
+    high = -(-extent // low)
+    places, values = (_by_lines(value, axis, lines, writes.count) for value in (writes.places, writes.values))
+    base = constant(low, like=places)
+    first = graph.Div.build(places, base).result
+    second = graph.Sub.build(places, graph.Mul.build(first, base).result).result
+    is_first = graph.Equal.build(constant(np.arange(high).reshape(1, high, 1), like=places), first).result
+    second, values = (reshape(value, [lines, writes.count, 1]) for value in (second, values))
+    is_second = graph.Equal.build(second, constant(np.arange(low).reshape(1, 1, low), like=places)).result
+    spread = graph.Where.build(is_second, values, constant(0, like=values)).result
+    sums = _product(cast(is_first, element_type_of(values)), spread)
+    sums = reshape(sums, [lines, high * low])
+    if high * low > extent:
+        sums = graph.Slice.build(sums, starts=[0, 0], limits=[lines, extent], steps=[1, 1]).result
+    back = [*range(axis), len(others), *range(axis, len(others))]
+    sums = reshape(sums, [*others, extent])
+    return sums if back == list(range(len(back))) else graph.Transpose.build(sums, permutation=back).result
+
+
+def _by_lines(value: Any, axis: int, lines: int, count: int) -> Any:
+    """The updates of every line in a row of a matrix."""
+    rank = len(shape_of(value))
+    order = [*(i for i in range(rank) if i != axis + 1), axis + 1]
+    if order != list(range(rank)):
+        value = graph.Transpose.build(value, permutation=order).result
+    return reshape(value, [lines, 1, count])
