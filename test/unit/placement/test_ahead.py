@@ -2,12 +2,13 @@
 
 import pytest
 
-from mnc.mncore_backend.layout import parse
-from mnc.mncore_backend.placement.candidates import Contraction, Operand, Window, policy_of
+from mnc.mncore_backend.layout import Axis, parse
+from mnc.mncore_backend.placement.candidates import Box, Contraction, Operand, Window, policy_of
+from mnc.mncore_backend.placement.candidates.candidates import general_plans
 from mnc.mncore_backend.placement.cost.ahead import Ahead
 from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.cost.product_prices import ProductPrices
-from mnc.mncore_backend.placement.problem import Loops, Problem, Product, Tensor, Use
+from mnc.mncore_backend.placement.problem import Loops, Problem, Product, Rearrangement, Tensor, Use
 from mnc.mncore_backend.placement.solve import search
 from mnc.mncore_backend.placement.solve.search import Search
 
@@ -87,3 +88,35 @@ def test_a_product_that_reads_a_copy_pays_nothing_for_the_place_of_the_tensor() 
     layout = parse("((8_L2B:1, 4_L1B:1), (4_PE:1, 2_W:1, 4:1))", (SIZE, SIZE))
     ahead = Ahead(Problem(tensors, (op,), 1024, (2,)), PLAIN, ProductPrices(Movements()))
     assert ahead.price(0, layout, -1) == ahead.windows(0, layout, -1, passed=True) == 0
+
+
+STEPS, WIDE = 16, 64
+
+
+def sequence() -> Problem:
+    """A product for all steps of a sequence, and slices of the first three of them."""
+    contraction = Contraction((STEPS, 4, WIDE, WIDE), Operand((0, 1, 3)), Operand((3, 2)), (0, 1, 2))
+    left, right = Use(0, (0, 1, 3), (STEPS, 4, WIDE)), Use(1, (3, 2), (WIDE, WIDE))
+    made = [
+        Rearrangement(f"step{i}", 3 + i, (2,), (Box((i, 0, 0), (1, 1, 1)),)) for i in range(3)
+    ]
+    inputs = Tensor((STEPS, 4, WIDE)), Tensor((WIDE, WIDE)), Tensor((STEPS, 4, WIDE), 0)
+    tensors = (*inputs, *(Tensor((1, 4, WIDE), 1 + i) for i in range(3)))
+    return Problem(tensors, (Product("all", 2, left, right, contraction), *made), 1024, (3, 4, 5))
+
+
+def test_slices_pay_for_steps_that_lie_in_different_places() -> None:
+    ahead, shape = Ahead(sequence(), PLAIN, ProductPrices(Movements())), (STEPS, 4, WIDE)
+    inside = parse("((16:4), (4:1), (8_L1B:1, 4_PE:1, 2_W:1))", shape)
+    apart = parse("((8_L2B:1, 2:4), (4:1), (8_L1B:1, 4_PE:1, 2_W:1))", shape)
+    assert ahead.has_windows(2)
+    assert ahead.windows(2, inside, 0) < ahead.windows(2, apart, 0)
+    assert ahead.windows(2, apart, 0) == pytest.approx(3 * ahead.windows(2, apart, 2))  # the last step alone
+
+
+def test_a_product_may_keep_the_steps_of_a_sequence_inside_the_pes() -> None:
+    (product, *_) = sequence().operations
+    assert isinstance(product, Product)
+    plans = [plan for plan, _ in general_plans(product.contraction)]
+    inside = [plan for plan in plans if all(digit.axis is Axis.ADDRESS for digit in plan.digits[0])]
+    assert any(plan.result.selected_bits(Axis.L2B) and plan.result.selected_bits(Axis.L1B) for plan in inside)
