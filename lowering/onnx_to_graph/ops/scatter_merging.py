@@ -22,6 +22,8 @@ _AT_ONCE = 1024
 """Updates that an element meets in one piece: each PE holds their places and their values."""
 _SHORT = 128
 """Pieces side by side are not shorter: what each of them found must be combined."""
+_EXACT = 16_777_216
+"""Numbers below this are exact as single floats."""
 _SPREAD = 4096
 """So many sums give every PE work."""
 
@@ -58,7 +60,7 @@ def _last_wins(writes: Writes) -> Any:
     x, axis = writes.x, writes.axis
     few = _dropped(writes)
     few[axis] = shape_of(x)[axis]
-    real = constant(np.zeros((), np.float32 if writes.count < 2**24 else np.int64))
+    real = constant(np.zeros((), np.float32 if writes.count < _EXACT else np.int64))
 
     def numbers(piece: _Piece) -> Any:
         return graph.Where.build(piece.hit, constant(piece.order, like=real), real).result

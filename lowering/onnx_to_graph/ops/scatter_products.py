@@ -15,9 +15,9 @@ from mnc.dialects import graph
 from mnc.dialects.graph.contraction import PRECISION
 from mnc.lowering.onnx_to_graph.node import cast, constant, element_type_of, reshape, shape_of
 
-_WORTH = 2**17
+_WORTH = 131_072
 """Fewer pairs of an element and an update are compared and added up sooner than they are multiplied."""
-_LINE = 2**14
+_LINE = 16_384
 """The same for the products of single lines, each of which is a small one."""
 
 
