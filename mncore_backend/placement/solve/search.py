@@ -124,8 +124,7 @@ class Search:
         return duration(state, {m: self.movements.resources(m) for m in state.movements}, law)
 
     def among(self, policies: Sequence[Policy], wanted: Wanted = NOWHERE) -> None:
-        """Let operations choose among these policies from now on, and loops among layouts that are `wanted`. The first
-        policy says what is paid later for where a tensor is."""
+        """Let operations choose among these policies from now on, and loops among layouts that are `wanted`."""
         self.followed = [self._products[policy] for policy in policies]
         if wanted is not self._wanted:
             self._wanted, self._at_wanted = wanted, {}
