@@ -80,7 +80,7 @@ class Search:
         meetings = Meetings(self.problem, self.movements, self.weights["moves"])
         self.borders = Borders(self.problem, self._ahead_of(self.policies[0]), meetings)
         self._readers = readers(self.problem)
-        self._readers_want: dict[tuple[int, Policy], list[list[Digits]]] = {}
+        self._readers_want: dict[tuple[int, Policy, Policy], list[list[Digits]]] = {}
         self._wanted = NOWHERE
         self._at_wanted: dict[int, list[list[Digits]]] = {}
         self._plans = Plans(self._prices, self.pinned)
@@ -213,9 +213,9 @@ class Search:
 
     def _for_readers(self, number: int, op: Rearrangement, products: Products) -> list[list[Digits]]:
         """Digits of the result with which the products that read it would have it, were it theirs to say."""
-        key = number, products.rules.policy
+        later = self.borders.ahead
+        key = number, products.rules.policy, later.policy
         if key not in self._readers_want:
-            later = self.borders.ahead
             layouts = [
                 wanted
                 for reader in self._readers.get(op.result, ())
