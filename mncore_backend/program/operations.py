@@ -119,6 +119,8 @@ class MachineOp:
     literal: Literal | None = None
     size: int = 0
     location: str = ""
+    meetings: tuple[tuple[Buffer, Buffer, bool], ...] | None = field(default=None, init=False, repr=False)
+    """Of an operation that is looked at often: which buffers its operands keep apart, see `allocation.ports`."""
 
     @property
     def is_transfer(self) -> bool:

@@ -9,6 +9,7 @@ from mnc.mncore_backend.codegen.allocation.lifetimes import Life, lives_of
 from mnc.mncore_backend.codegen.allocation.pack import left_over, pack, peak
 from mnc.mncore_backend.codegen.allocation.promote import promote_buffers
 from mnc.mncore_backend.codegen.allocation.relieve import relieve
+from mnc.mncore_backend.codegen.scheduling.chains import find_chains
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer, BufferOperand, Program
 from mnc.mncore_backend.target import chip
 
@@ -106,9 +107,10 @@ def unplaced(program: Program) -> list[Life] | None:
     even choose memories. Nothing is changed."""
     open_ = [buffer for buffer in program.buffers if buffer.memory is None or buffer.base is None]
     before = [(buffer, buffer.memory, buffer.base, buffer.choices) for buffer in open_]
-    promote_buffers(program)
+    chains = find_chains(program.operations)
+    promote_buffers(program, chains)
     try:
-        lives = lives_of(program, pinned_first=True)
+        lives = lives_of(program, pinned_first=True, chains=chains)
         _packed(lives, TIGHT)
     except InternalError:
         return None
@@ -131,14 +133,15 @@ def _promote_and_allocate(program: Program, *, pinned_first: bool, only_tight: b
     open_ = [buffer for buffer in program.buffers if buffer.memory is None or buffer.base is None]
     fixed = [(buffer, buffer.memory, buffer.base, buffer.choices) for buffer in open_]
     tights = TIGHT[1:] if only_tight else TIGHT
-    promoted = promote_buffers(program)
+    chains = find_chains(program.operations)
+    promoted = promote_buffers(program, chains)
     try:
-        _allocate(program, lives_of(program, pinned_first=pinned_first), tights)
+        _allocate(program, lives_of(program, pinned_first=pinned_first, chains=chains), tights)
     except (CapacityError, InternalError):
         _take_back(fixed)
         if not promoted:
             raise
-        _allocate(program, lives_of(program, pinned_first=pinned_first), tights)
+        _allocate(program, lives_of(program, pinned_first=pinned_first, chains=chains), tights)
 
 
 def _take_back(fixed: Iterable[tuple[Buffer, Memory | None, int | None, tuple[Memory, ...]]]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.assembly.records import Memory, Operand
-from mnc.mncore_backend.codegen.allocation.ports import conflicts, operands_of, restricted, rows_of
+from mnc.mncore_backend.codegen.allocation.ports import Conflict, conflicts, operands_of, restricted, rows_of
 from mnc.mncore_backend.codegen.scheduling.chains import Chain, find_chains
 from mnc.mncore_backend.program import LOCAL_MEMORY, AnyOperand, Buffer, BufferOperand, MachineOp, Program
 
@@ -50,13 +50,14 @@ class Life:
         )
 
 
-def lives_of(program: Program, *, pinned_first: bool) -> list[Life]:
+def lives_of(program: Program, *, pinned_first: bool, chains: Sequence[Chain] | None = None) -> list[Life]:
     """Lives of all buffers that are used or pinned, pinned ones first if wanted, then by first use.
 
-    A chain counts as one operation: its members are issued together.
+    A chain counts as one operation: its members are issued together. `chains` are those of the program, if somebody has
+    found them.
     """
     end = len(program.operations)
-    chains = find_chains(program.operations)
+    chains = find_chains(program.operations) if chains is None else chains
     chained = _ranges(chains)
     lives: dict[Buffer, Life] = {}
     for index, op in enumerate(program.operations):
@@ -154,14 +155,19 @@ def _ranges(chains: Iterable[Chain]) -> dict[int, tuple[int, int]]:
 
 def _find_conflicts(program: Program, chains: Iterable[Chain], lives: dict[Buffer, Life]) -> None:
     """Fill `apart` and `away` from the operands that meet in one step."""
+    known: set[Conflict] = set()  # a loop has the same ones in every iteration
     for row in rows_of(program.operations, chains):
         ops = [program.operations[i] for i in row]
         for conflict in conflicts(ops):
-            _separate(ops, lives[conflict.a], lives[conflict.b], local=conflict.local)
+            if conflict not in known:
+                known.add(conflict)
+                _separate(ops, lives[conflict.a], lives[conflict.b], local=conflict.local)
         if ops[0].is_transfer:
             continue
+        has_literal = any(op.literal is not None for op in ops)
         for operand in (operand for op in ops for operand, _ in operands_of(op)):
-            away = restricted(ops, operand) if operand.buffer.is_pe_memory else None
+            is_free = not (has_literal or operand.t_indirect) or not operand.buffer.is_pe_memory
+            away = None if is_free else restricted(ops, operand)
             if away is not None:
                 life = lives[operand.buffer]
                 life.choices = _without(life, away[0], away[1])

@@ -6,6 +6,7 @@ A step reads one address per memory and writes one; a step that reads an LM writ
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, cast
 
 from mnc.core.diagnostics import InternalError
 from mnc.mncore_backend.assembly.records import Memory
@@ -13,8 +14,7 @@ from mnc.mncore_backend.codegen.scheduling.chains import Chain, find_chains
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, BufferOperand, MachineOp
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(NamedTuple):
     """`a` and `b` must be in different memories, or, `local`, must not be in the same LM. `a` is `b`: it must not be in
     an LM at all."""
 
@@ -43,12 +43,20 @@ def rows_of(operations: Sequence[MachineOp], chains: Iterable[Chain]) -> Iterato
         yield (index,)
 
 
-def conflicts(ops: Sequence[MachineOp]) -> Iterator[Conflict]:
+def conflicts(ops: Sequence[MachineOp]) -> Iterable[Conflict]:
     """Conflicts between the PE buffers of operations that share a step.
 
     Raises:
         InternalError: one buffer is read at two places or written twice.
     """
+    if len(ops) > 1:
+        return _conflicts(ops)
+    if ops[0].meetings is None:
+        ops[0].meetings = tuple(_conflicts(ops))
+    return cast("tuple[Conflict, ...]", ops[0].meetings)
+
+
+def _conflicts(ops: Sequence[MachineOp]) -> Iterator[Conflict]:
     if ops[0].is_transfer:
         return
     reads = [o for op in ops for o in op.sources if isinstance(o, BufferOperand) and o.buffer.is_pe_memory]
@@ -160,22 +168,31 @@ def kind_of(buffer: Buffer) -> tuple[Memory, Memory] | None:
 class Ports:
     """The conflicts of a program, to try further destinations of its operations."""
 
-    def __init__(self, operations: Sequence[MachineOp]) -> None:
+    def __init__(self, operations: Sequence[MachineOp], chains: Iterable[Chain] | None = None) -> None:
+        """`chains` are those of the operations, if somebody has found them."""
         self._memories = TwoMemories()
         self._rows: dict[int, tuple[int, ...]] = {}
-        for row in rows_of(operations, find_chains(operations)):
+        known: set[Conflict] = set()  # a loop has the same ones in every iteration
+        restrictions: set[tuple[Buffer, bool, bool]] = set()
+        for row in rows_of(operations, find_chains(operations) if chains is None else chains):
             ops = [operations[i] for i in row]
             for index in row:
                 self._rows.setdefault(index, row)
             for conflict in conflicts(ops):
-                self._memories.add([conflict])
-            for op in ops:
-                for operand, _ in operands_of(op):
-                    self._restrict(ops, operand)
+                if conflict not in known:
+                    known.add(conflict)
+                    self._memories.add([conflict])
+            if not ops[0].is_transfer:
+                self._restrict(ops, restrictions)
 
-    def _restrict(self, ops: Sequence[MachineOp], operand: BufferOperand) -> None:
-        buffer = operand.buffer
-        if buffer.is_pe_memory:
+    def _restrict(self, ops: Sequence[MachineOp], known: set[tuple[Buffer, bool, bool]]) -> None:
+        """Note what restricts the operands of a row; `known` is what does already."""
+        has_literal = any(op.literal is not None for op in ops)
+        for operand, _ in (own for op in ops for own in operands_of(op)):
+            buffer = operand.buffer
+            if (key := (buffer, operand.t_indirect, has_literal)) in known or not buffer.is_pe_memory:
+                continue
+            known.add(key)
             choices = (buffer.memory,) if buffer.memory is not None else buffer.choices
             away = restricted(ops, operand)
             if away is not None or len(choices) == 1:

@@ -5,10 +5,13 @@ addresses only; a register file is read and written side by side (SDM 3.6.4). So
 off there, as long as the operands of every step find different memories.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mnc.mncore_backend.codegen.allocation.ports import Ports, operands_of
+from mnc.mncore_backend.codegen.scheduling.chains import Chain
 from mnc.mncore_backend.program import LOCAL_MEMORY, REGISTER_FILE, Buffer, Program
 from mnc.mncore_backend.target import chip
 
@@ -17,8 +20,9 @@ SPAN = 256  # operations from its first use to its last at most
 FULL = 3 / 4  # of the register files: more does not pack
 
 
-def promote_buffers(program: Program) -> list[Buffer]:
-    """Let small buffers of the local memories live in a register file instead; returns those that shall."""
+def promote_buffers(program: Program, chains: Iterable[Chain] | None = None) -> list[Buffer]:
+    """Let small buffers of the local memories live in a register file instead; returns those that shall. `chains` are
+    those of the program, if somebody has found them."""
     uses: dict[Buffer, list[int]] = {}
     fixed: set[Buffer] = set()
     for index, op in enumerate(program.operations):
@@ -36,7 +40,7 @@ def promote_buffers(program: Program) -> list[Buffer]:
         alive = load[places[0] : places[-1] + 1]
         if alive.max() + buffer.size > most:
             continue
-        ports = ports or Ports(program.operations)
+        ports = ports or Ports(program.operations, chains)
         buffer.choices = REGISTER_FILE
         if ports.change(program.operations, {i: program.operations[i] for i in dict.fromkeys(places)}):
             alive += buffer.size

@@ -69,32 +69,45 @@ class Ahead:
     moved: list[Moved]
 
 
-def prefetched(
-    program: Program,
-    runs: Sequence[Sequence[MachineOp]],
-    share: float = SHARE,
-    bounds: Mapping[int, int] | None = None,
-) -> Ahead | None:
-    """The operations of `runs`, whose given order is correct, with large loads ahead of their use while no more than a
-    `share` of local memory is full; None if nothing goes ahead. Staging buffers are added to `program`. `bounds`: for
-    some loads, by their runs, the first run before which they may stand."""
-    own = [_run_of(run) for run in runs]
-    users = _users(own)
-    room = _Room(own, users, program, share)
-    loads = {number: pieces for number, run in enumerate(own) if (pieces := _pieces(run, number, users))}
-    idle = [(0.0, 0.0, 0.0) if number in loads else run.idle for number, run in enumerate(own)]
-    ahead: dict[int, list[Piece]] = {}
-    moved: list[Moved] = []
-    for number, pieces in reversed(loads.items()):
-        needed = [_steps(piece) for piece in pieces]
-        earliest = max(_earliest(own, number, users), (bounds or {}).get(number, 0))
-        places = _places(needed, number, earliest, idle, room)
-        if places[0] == number:
-            continue
-        moved.append(Moved(number, places[0], room.target(number)))
-        for piece, place in zip(pieces, places, strict=True):
-            ahead.setdefault(place, []).append(_with_own_staging(piece, program))
-    return Ahead(list(_joined(own, ahead, {load.number for load in moved})), moved) if moved else None
+@dataclass(eq=False, slots=True)
+class Loads:
+    """The large loads of runs whose given order is correct, by the numbers of their runs: their pieces, what each
+    takes, and the first run before which they may stand."""
+
+    runs: Sequence[_Run]
+    users: dict[Buffer, list[int]]
+    pieces: dict[int, Sequence[Piece]]
+    needed: dict[int, list[Steps]]
+    earliest: dict[int, int]
+
+    @staticmethod
+    def of(runs: Sequence[Sequence[MachineOp]]) -> "Loads":
+        """Those of the operations of these runs."""
+        own = [_run_of(run) for run in runs]
+        users = _users(own)
+        pieces = {number: found for number, run in enumerate(own) if (found := _pieces(run, number, users))}
+        needed = {number: [_steps(piece) for piece in found] for number, found in pieces.items()}
+        return Loads(own, users, pieces, needed, {number: _earliest(own, number, users) for number in pieces})
+
+    def prefetched(
+        self, program: Program, share: float = SHARE, bounds: Mapping[int, int] | None = None
+    ) -> Ahead | None:
+        """The operations with large loads ahead of their use while no more than a `share` of local memory is full; None
+        if nothing goes ahead. Staging buffers are added to `program`. `bounds`: for some loads, by their runs, the
+        first run before which they may stand."""
+        room = _Room(self.runs, self.users, program, share)
+        idle = [(0.0, 0.0, 0.0) if number in self.pieces else run.idle for number, run in enumerate(self.runs)]
+        ahead: dict[int, list[Piece]] = {}
+        moved: list[Moved] = []
+        for number, pieces in reversed(self.pieces.items()):
+            earliest = max(self.earliest[number], (bounds or {}).get(number, 0))
+            places = _places(self.needed[number], number, earliest, idle, room)
+            if places[0] == number:
+                continue
+            moved.append(Moved(number, places[0], room.target(number)))
+            for piece, place in zip(pieces, places, strict=True):
+                ahead.setdefault(place, []).append(_with_own_staging(piece, program))
+        return Ahead(list(_joined(self.runs, ahead, {load.number for load in moved})), moved) if moved else None
 
 
 def _run_of(operations: Sequence[MachineOp]) -> _Run:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mnc.mncore_backend.codegen.allocation import load_again, unplaced
 from mnc.mncore_backend.codegen.coalescing.coalesce import coalesce_copies
-from mnc.mncore_backend.codegen.ordering.prefetch import Ahead, Moved, prefetched
+from mnc.mncore_backend.codegen.ordering.prefetch import Ahead, Loads, Moved
 from mnc.mncore_backend.program import MachineOp, Program, kernel_of_origin
 
 ATTEMPTS = 6
@@ -30,8 +30,9 @@ def with_loads_ahead(program: Program, runs: Sequence[Sequence[MachineOp]]) -> l
     """The operations with large loads ahead of their use, as far as all buffers have room; None if nothing has."""
     known = len(program.buffers)
     bounds: dict[int, int] = {}
+    loads = Loads.of(runs)
     for _ in range(ATTEMPTS):
-        ahead = prefetched(program, runs, bounds=bounds)
+        ahead = loads.prefetched(program, bounds=bounds)
         if ahead is None:
             return None
         without_room = _without_room(program, ahead.operations)
@@ -57,7 +58,7 @@ def _without_room(program: Program, operations: Sequence[MachineOp]) -> list[Cro
 def take_back(
     ahead: Ahead, crowded: Sequence[Crowded], runs: Sequence[Sequence[MachineOp]], bounds: dict[int, int]
 ) -> bool:
-    """Add to `bounds` (see `prefetched`) what leaves room for the `crowded`; False if no load is in the way."""
+    """Add to `bounds` (see `Loads.prefetched`) what leaves room for the `crowded`; False if no load is in the way."""
     kernels = [kernel_of_origin(run[0].location) if run else None for run in runs]
     loads = {kernels[load.number]: load for load in ahead.moved}
     places = {kernel: number for number, kernel in enumerate(kernels)}

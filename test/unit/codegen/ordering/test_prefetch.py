@@ -12,7 +12,7 @@ from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.checker import check_program
 from mnc.mncore_backend.codegen.allocation import allocate, unplaced
 from mnc.mncore_backend.codegen.ordering.pieces import STAGING, pieces_of
-from mnc.mncore_backend.codegen.ordering.prefetch import LARGE, Moved, prefetched
+from mnc.mncore_backend.codegen.ordering.prefetch import LARGE, Loads, Moved
 from mnc.mncore_backend.codegen.scheduling import best_schedule
 from mnc.mncore_backend.layout import Layout, pack, parse, place
 from mnc.mncore_backend.movement import DramImage, plan_loads
@@ -79,7 +79,7 @@ def staging(operations: Sequence[MachineOp]) -> set[Buffer]:
 def test_a_load_that_waits_for_dram_goes_ahead_in_pieces() -> None:
     """The pieces stand among earlier kernels."""
     made = Made(WEIGHT, 20, 40)
-    found = prefetched(made.program, made.runs, 0.7)
+    found = Loads.of(made.runs).prefetched(made.program, 0.7)
     assert found is not None
     ahead = found.operations
     moves = [i for i, op in enumerate(ahead) if op.is_transfer]
@@ -92,7 +92,7 @@ def test_a_load_that_waits_for_dram_goes_ahead_in_pieces() -> None:
 @given(st.sampled_from([WEIGHT, *OTHERS]), st.integers(1, 6), st.integers(1, 120))
 def test_what_arrives_is_the_same(layout: Layout, kernels: int, operations: int) -> None:
     made = Made(layout, kernels, operations)
-    ahead = prefetched(made.program, made.runs, 0.9)
+    ahead = Loads.of(made.runs).prefetched(made.program, 0.9)
     made.check(flat(made.runs) if ahead is None else ahead.operations)
 
 
@@ -102,7 +102,7 @@ def test_pieces_hold_all_operations_and_share_no_staging(layout: Layout) -> None
     pieces = pieces_of(load)
     assert sorted(map(id, flat(pieces))) == sorted(map(id, load))
     made = Made(WEIGHT, 20, 40)
-    found = prefetched(made.program, made.runs, 0.7)
+    found = Loads.of(made.runs).prefetched(made.program, 0.7)
     ahead = found.operations if found is not None else []
     filled: dict[Buffer, int] = {}
     for index, op in enumerate(ahead):
@@ -113,12 +113,12 @@ def test_pieces_hold_all_operations_and_share_no_staging(layout: Layout) -> None
 
 def test_nothing_goes_ahead_without_room_time_or_size() -> None:
     made = Made(WEIGHT, 20, 40)
-    assert prefetched(made.program, made.runs, 0.01) is None  # no room
+    assert Loads.of(made.runs).prefetched(made.program, 0.01) is None  # no room
     busy = Made(WEIGHT, 20, 1)
-    assert prefetched(busy.program, busy.runs, 0.7) is None  # no time in which DRAM is idle
+    assert Loads.of(busy.runs).prefetched(busy.program, 0.7) is None  # no time in which DRAM is idle
     small = Made(parse("((8_L2B:1), (8_L1B:1, 16_MAB:1, 4_PE:1, 2_W:1))"), 20, 40)
     assert sum(op.size for op in small.runs[20]) // 64 < LARGE
-    assert prefetched(small.program, small.runs, 0.7) is None
+    assert Loads.of(small.runs).prefetched(small.program, 0.7) is None
 
 
 def test_a_load_stays_behind_what_uses_its_target() -> None:
@@ -126,17 +126,17 @@ def test_a_load_stays_behind_what_uses_its_target() -> None:
     builder = Builder(Program())
     builder.emit("zero", (), [local(made.target, range(4))])
     made.runs.insert(19, builder.program.operations)
-    found = prefetched(made.program, made.runs, 0.7)
+    found = Loads.of(made.runs).prefetched(made.program, 0.7)
     ahead = found.operations if found is not None else flat(made.runs)
     assert min(i for i, op in enumerate(ahead) if op.is_transfer) > ahead.index(made.runs[19][0])
 
 
 def test_a_load_stays_behind_its_bound() -> None:
     made = Made(WEIGHT, 20, 40)
-    found = prefetched(made.program, made.runs, 0.7)
+    found = Loads.of(made.runs).prefetched(made.program, 0.7)
     assert found is not None and found.moved == [Moved(20, found.moved[0].place, WEIGHT.local_size)]
     bound = found.moved[0].place + 1
-    later = prefetched(made.program, made.runs, 0.7, {20: bound})
+    later = Loads.of(made.runs).prefetched(made.program, 0.7, {20: bound})
     assert later is not None and bound <= later.moved[0].place < 20
 
 

@@ -2,7 +2,7 @@
 
 from codegen.ordering.test_prefetch import WEIGHT, Made, flat
 from mnc.mncore_backend.codegen.allocation import unplaced
-from mnc.mncore_backend.codegen.ordering.prefetch import Ahead, Moved, prefetched
+from mnc.mncore_backend.codegen.ordering.prefetch import Ahead, Loads, Moved
 from mnc.mncore_backend.codegen.ordering.take_back import Crowded, take_back, with_loads_ahead
 from mnc.mncore_backend.program import LOCAL_MEMORY, Builder, MachineOp, Origin, Program, local
 from mnc.mncore_backend.target import chip
@@ -60,7 +60,7 @@ def test_an_order_with_loads_ahead_packs() -> None:
     for number, run in enumerate(made.runs):
         for op in run:
             op.location = Origin("node", number)
-    ahead = prefetched(made.program, made.runs)
+    ahead = Loads.of(made.runs).prefetched(made.program)
     assert ahead is not None and ahead.moved[0].place < 16
     made.program.operations = with_loads_ahead(made.program, made.runs) or flat(made.runs)
     assert unplaced(made.program) == []
