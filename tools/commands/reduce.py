@@ -28,11 +28,12 @@ def command(
     from mnc.lowering.onnx_to_graph.onnx_file import load_model
     from mnc.options import Options
     from mnc.reduction.conditions import parse_condition
-    from mnc.reduction.folder import write_reduced
+    from mnc.reduction.folder import check_replaceable, write_reduced
     from mnc.reduction.reduce import reduce_model
 
     options = Options(precision)
     condition = parse_condition(when, options, seed)
+    check_replaceable(output)
     whole = load_model(model, parse_shapes(shapes)).complete()
     reduced = reduce_model(whole, condition, seconds)
     folder, again = write_reduced(reduced, when, output, options, seed)

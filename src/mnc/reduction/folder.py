@@ -1,5 +1,6 @@
 """What remains, as a folder that shows it again: model, inputs, expectation, IR, assembly and the command."""
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +14,28 @@ from mnc.options import Options
 from mnc.reduction.reduce import Reduced
 
 MODEL = "model.onnx"
+README = "README.txt"
+_MADE_BY_US = re.compile(r"(wrong|crash|refused|cycles).*\n\nmnc (compile|check) ", re.DOTALL)
+
+
+def check_replaceable(directory: Path) -> None:
+    """A folder of an earlier reduction, an empty one or none may be replaced. Raises CompileError for any other: what a
+    user keeps there would be lost."""
+    try:
+        if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
+            return
+        if directory.is_dir() and _MADE_BY_US.match((directory / README).read_text(encoding="utf-8")):
+            return
+    except (OSError, UnicodeDecodeError):
+        pass
+    message = f"'{directory}' holds something else than a reduced model, and would be replaced"
+    raise CompileError(message, hint="choose a directory with -o that is empty or does not exist")
 
 
 def write_reduced(reduced: Reduced, when: str, directory: Path, options: Options, seed: int) -> tuple[Path, str]:
-    """Write the folder; gives it and the command. Raises CompileError where it cannot be written."""
+    """Write the folder; gives it and the command. Raises CompileError where it cannot be written, and for a
+    directory that holds something else."""
+    check_replaceable(directory)
     shutil.rmtree(directory, ignore_errors=True)
     folder = _write_model(reduced.model, directory, seed)
     compiled = _write_stages(reduced.model, folder, options)
@@ -26,7 +45,7 @@ def write_reduced(reduced: Reduced, when: str, directory: Path, options: Options
         command = f"mnc check {folder}{precision}"
     text = f"{when}: {reduced.seen.message}\n\n{command}\n"
     try:
-        (folder / "README.txt").write_text(text, encoding="utf-8")
+        (folder / README).write_text(text, encoding="utf-8")
     except OSError as error:
         message = f"cannot write {folder}: {error.strerror}"
         raise CompileError(message, hint="choose another directory with -o") from None

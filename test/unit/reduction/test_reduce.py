@@ -128,6 +128,21 @@ def test_a_refused_model_from_the_command_line(tmp_path, monkeypatch: pytest.Mon
     assert isinstance(again.exception, CompileError) and again.exception.op_type == "RandomNormalLike"
 
 
+def test_a_folder_with_something_else_is_not_replaced(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(chain(["Exp", "Exp"]), "chain.onnx")
+    (tmp_path / "thesis.txt").write_text("three years of work")
+    for output in (".", str(tmp_path), "chain.onnx"):
+        done = CliRunner().invoke(cli, ["reduce", "chain.onnx", "--when", "cycles>0", "-o", output])
+        assert isinstance(done.exception, CompileError) and "would be replaced" in done.exception.message
+        assert (tmp_path / "thesis.txt").read_text() == "three years of work"
+    (tmp_path / "empty").mkdir()
+    for _ in range(2):  # an empty folder, and one of an earlier reduction
+        done = CliRunner().invoke(cli, ["reduce", "chain.onnx", "--when", "cycles>0", "-o", "empty"])
+        assert done.exit_code == 0, done.exception
+    assert (tmp_path / "empty" / "model.onnx").is_file()
+
+
 def test_a_node_with_a_result_of_open_shape_is_left_alone() -> None:
     """What is refused most often has a shape that depends on data."""
     model = chain(["Relu", "NonZero", "Cast"])
