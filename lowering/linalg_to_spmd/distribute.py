@@ -160,6 +160,8 @@ class _Writer:
 
     def reshape(self, op: Any) -> None:
         source, result = op.operands[0], op.results[0]
+        if source not in self.values.states and is_stored_in_parts(op):  # so is its source
+            return
         state = self.values.states[source]
         if isinstance(state, Splat):
             self.values.states[result] = state

@@ -1,7 +1,8 @@
 """From a Python function over tensors to a graph of primitive ATen calls."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from traceback import extract_tb
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch import fx
 from torch.func import functionalize
 from torch.fx import traceback
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.nn.modules import transformer
 from torch.overrides import TorchFunctionMode
 
 from mnc.core.diagnostics import CompileError
@@ -97,21 +99,38 @@ def _untraceable(error: Exception) -> CompileError:
     return CompileError(f"the module cannot be traced: {reason}{place}", hint=hint)
 
 
-def _traced(function: Callable[..., Any], arguments: Sequence[torch.Tensor], table: dict[Any, Any]) -> fx.GraphModule:
-    tracer = make_fx(function, decomposition_table=table, tracing_mode="fake", _allow_non_fake_inputs=True)
+@contextmanager
+def _traceable_torch() -> Iterator[None]:
+    """Within the block torch takes no way that cannot be traced."""
     fastpath, onednn = torch.backends.mha.get_fastpath_enabled(), torch._C._get_mkldnn_enabled()
+    detect = transformer._detect_is_causal_mask
     torch.backends.mha.set_fastpath_enabled(False)  # its fused operators have no definition
     torch._C._set_mkldnn_enabled(False)  # nor has its LSTM
+    transformer._detect_is_causal_mask = _is_said_to_be_causal
     try:
-        with _WithoutReading():
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fastpath)
+        torch._C._set_mkldnn_enabled(onednn)
+        transformer._detect_is_causal_mask = detect
+
+
+def _is_said_to_be_causal(mask: torch.Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:
+    """Whether a mask is causal, without a look at its values: torch would compare them in order to use a faster kernel
+    where they are, and applies the mask otherwise."""
+    del mask, size
+    return is_causal is True
+
+
+def _traced(function: Callable[..., Any], arguments: Sequence[torch.Tensor], table: dict[Any, Any]) -> fx.GraphModule:
+    tracer = make_fx(function, decomposition_table=table, tracing_mode="fake", _allow_non_fake_inputs=True)
+    try:
+        with _traceable_torch(), _WithoutReading():
             return tracer(*arguments)
     except CompileError:
         raise
     except (RuntimeError, ValueError, TypeError, NotImplementedError, AssertionError) as error:
         raise _untraceable(error) from error
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fastpath)
-        torch._C._set_mkldnn_enabled(onednn)
 
 
 def _calls(graph: fx.Graph, *targets: Any) -> list[fx.Node]:

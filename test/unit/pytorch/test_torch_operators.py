@@ -118,6 +118,25 @@ def test_function(name: str) -> None:
         import_model(model, make_context())  # checks every declared shape
 
 
+def test_masks_of_transformers_are_not_looked_at() -> None:
+    """torch compares a mask with a causal one, and uses a faster kernel if it is one."""
+
+    class Decoder(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            layer = torch.nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+            self.layers = torch.nn.TransformerDecoder(layer, 1)
+
+        def forward(self, x: Any, memory: Any) -> Any:
+            return self.layers(x, memory, tgt_mask=torch.nn.Transformer.generate_square_subsequent_mask(x.shape[1]))
+
+    module, inputs = Decoder().eval(), (_rand(2, 4, 8), _rand(2, 5, 8))
+    model = export(module, inputs)
+    feeds = {value.name: array.numpy() for value, array in zip(model.graph.input, inputs, strict=True)}
+    (found,) = proof.Runner(model).run(feeds).values()
+    np.testing.assert_allclose(found, module(*inputs).detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
 def test_the_document_lists_every_operator() -> None:
     text = (Path(__file__).parents[3] / "docs" / "torch.md").read_text()
     own = importlib.import_module("mnc.torch.decompositions")._OWN
