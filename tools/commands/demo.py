@@ -17,8 +17,10 @@ from mnc.tools.commands.shared import cache_option
 @click.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/digits"), show_default=True,
               help="Directory for the model and its program.")  # fmt: skip
-@click.option("--hidden", default=32, show_default=True, help="Units of the hidden layer.")
-@click.option("--epochs", default=40, show_default=True, help="Passes over the training images.")
+@click.option("--hidden", type=click.IntRange(min=1), default=32, show_default=True,
+              help="Units of the hidden layer.")  # fmt: skip
+@click.option("--epochs", type=click.IntRange(min=1), default=40, show_default=True,
+              help="Passes over the training images.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
               help="Seed of the split and the weights.")  # fmt: skip
 @click.option("--precision", type=click.Choice(PRECISIONS), default="pseudo-single", show_default=True,

@@ -144,6 +144,12 @@ def test_command(shell: Shell) -> None:
     assert {f"build/digits/{name}" for name in names} <= written
 
 
+@pytest.mark.parametrize("option", ["--hidden", "--epochs"])
+def test_no_units_and_no_training_are_mistakes(shell: Shell, option: str) -> None:
+    done = shell("mnc", "demo", option, "0")
+    assert done.code == 2 and f"Invalid value for '{option}'" in done.err and not shell.files()
+
+
 def test_python_of_the_readme(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     """The block of README.md as it stands, on what the demo leaves."""
     assert shell("mnc", "demo", "--epochs", "1", "--hidden", "8").code == 0
