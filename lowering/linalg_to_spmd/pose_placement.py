@@ -35,7 +35,12 @@ from mnc.lowering.linalg_to_spmd.rearranging import (
     pieces_of,
 )
 from mnc.lowering.linalg_to_spmd.streaming import may_come_in_parts
-from mnc.lowering.linalg_to_spmd.strides import StridesAfter, contractions_that_read, strides_of_result
+from mnc.lowering.linalg_to_spmd.strides import (
+    StridesAfter,
+    contractions_that_read,
+    sliced_of_result,
+    strides_of_result,
+)
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, is_read_through, tiled_operands
 from mnc.mncore_backend.placement.candidates import Contraction, Operand
 from mnc.mncore_backend.placement.problem import (
@@ -190,6 +195,7 @@ class Poser:
             precision=precision_of(op, self.precision),
             blocks=contracted_elsewhere(generic),
             strides=strides_of_result(generic, self.strides.of(op.results[0])),
+            sliced=sliced_of_result(generic, op.results[0]),
         )
         updated = self.homes.updated_by(op.results[0])
         return Product(

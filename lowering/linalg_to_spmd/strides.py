@@ -4,7 +4,7 @@ exchange between all places."""
 from collections.abc import Iterator
 from typing import Any
 
-from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic
+from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic, shape_of
 from mnc.lowering.linalg_to_spmd.tiles import is_read_through, tiled_operands
 
 Strides = dict[int, tuple[int, int]]
@@ -62,6 +62,27 @@ def _outputs(generic: Generic, value: Any) -> dict[int, tuple[int, int]]:
 def strides_of_result(generic: Generic, after: Strides) -> Strides:
     """The same by iteration dimension of the operation that makes the tensor."""
     return {d: after[dim] for dim, d in enumerate(generic.result) if d is not None and dim in after}
+
+
+def sliced_dims(value: Any, depth: int = 3) -> frozenset[int]:
+    """Dimensions of a tensor, or of what element-wise work with the same dimensions makes of it, of which slices are
+    taken."""
+    found: set[int] = set()
+    for op in (use.owner.operation for use in value.uses):
+        if op.name == "tensor.extract_slice":
+            extents, kept = shape_of(value), shape_of(op.results[0])
+            found.update(d for d, (whole, part) in enumerate(zip(extents, kept, strict=True)) if part < whole)
+        elif depth and op.name == "linalg.generic":
+            generic = read_generic(op.opview)
+            same = any(own.value == value and own.access == generic.result for own in generic.inputs)
+            found |= sliced_dims(op.results[0], depth - 1) if same and all(generic.parallel) else frozenset()
+    return frozenset(found)
+
+
+def sliced_of_result(generic: Generic, value: Any) -> frozenset[int]:
+    """The same of the result `value` of a contraction, by iteration dimension."""
+    dims = sliced_dims(value)
+    return frozenset(d for dim, d in enumerate(generic.result) if d is not None and dim in dims)
 
 
 def contractions_that_read(value: Any, depth: int = 3) -> Iterator[tuple[Any, Any]]:

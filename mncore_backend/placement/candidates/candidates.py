@@ -175,13 +175,14 @@ def _orientations(problem: Contraction) -> list[Contraction]:
 
 def _undivided(problem: Contraction, by_role: dict[str, list[int]]) -> list[frozenset[int]]:
     """Columns and rows that may stay inside the PEs, because who takes parts of them wants them in one place: of
-    several dimensions of columns all but the largest, as of the gates of a cell; of those of rows the first, as of the
-    steps of a sequence; or none."""
+    several dimensions of columns all but the largest, as of the gates of a cell; of those of rows what slices are taken
+    of, as the steps of a sequence; or none."""
     columns, rows = ([d for d in by_role[role] if problem.extents[d] > 1] for role in "nm")
     found: list[frozenset[int]] = [frozenset()]
     if len(columns) > 1:
         found.append(frozenset(columns) - {max(columns, key=lambda d: problem.extents[d])})
-    return found if len(rows) < 2 or problem.sliding else [*found, *(own | {rows[0]} for own in found)]
+    steps = problem.sliced & set(rows)
+    return [*found, *(own | steps for own in found)] if steps and len(rows) > len(steps) else found
 
 
 def _lane_dims(problem: Contraction, by_role: dict[str, list[int]], column: str) -> dict[str, int | None]:

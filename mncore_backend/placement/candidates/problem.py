@@ -55,6 +55,7 @@ class Contraction:
         home: where the result has to come in the end, if that is known.
         strides: of windows through which the result is read afterwards, by iteration dimension: the next of them, and
             the product of all.
+        sliced: iteration dimensions of the result of which parts are taken afterwards, as the steps of a sequence.
         policy: what is preferred.
     """
 
@@ -67,6 +68,7 @@ class Contraction:
     blocks: frozenset[int] = frozenset()
     home: Layout | None = None
     strides: Mapping[int, tuple[int, int]] = field(default_factory=dict, hash=False)
+    sliced: frozenset[int] = frozenset()
     policy: Policy = PLAIN
 
     def __hash__(self) -> int:

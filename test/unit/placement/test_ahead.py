@@ -1,5 +1,7 @@
 """Looking ahead: what windows and products pay later for where a tensor is."""
 
+from dataclasses import replace
+
 import pytest
 
 from mnc.mncore_backend.layout import Axis, parse
@@ -95,7 +97,9 @@ STEPS, WIDE = 16, 64
 
 def sequence() -> Problem:
     """A product for all steps of a sequence, and slices of the first three of them."""
-    contraction = Contraction((STEPS, 4, WIDE, WIDE), Operand((0, 1, 3)), Operand((3, 2)), (0, 1, 2))
+    contraction = Contraction(
+        (STEPS, 4, WIDE, WIDE), Operand((0, 1, 3)), Operand((3, 2)), (0, 1, 2), sliced=frozenset({0})
+    )
     left, right = Use(0, (0, 1, 3), (STEPS, 4, WIDE)), Use(1, (3, 2), (WIDE, WIDE))
     made = [
         Rearrangement(f"step{i}", 3 + i, (2,), (Box((i, 0, 0), (1, 1, 1)),)) for i in range(3)
@@ -120,3 +124,5 @@ def test_a_product_may_keep_the_steps_of_a_sequence_inside_the_pes() -> None:
     plans = [plan for plan, _ in general_plans(product.contraction)]
     inside = [plan for plan in plans if all(digit.axis is Axis.ADDRESS for digit in plan.digits[0])]
     assert any(plan.result.selected_bits(Axis.L2B) and plan.result.selected_bits(Axis.L1B) for plan in inside)
+    rows = replace(product.contraction, sliced=frozenset())  # rows and columns of an image are no steps
+    assert len(general_plans(rows)) < len(plans)
