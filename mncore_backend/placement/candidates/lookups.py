@@ -12,9 +12,21 @@ from math import prod
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.candidates.pointwise import roomy_iteration
 from mnc.mncore_backend.placement.candidates.policy import SPLIT_AXES
-from mnc.mncore_backend.placement.candidates.space import Access, Digits, default_digits
+from mnc.mncore_backend.placement.candidates.space import (
+    LANE_COUNT,
+    LANES,
+    Access,
+    Bits,
+    Digits,
+    bits_of,
+    default_digits,
+    merge_bits,
+    orders,
+    spread_bits,
+    with_addresses,
+)
 from mnc.mncore_backend.program import LOCAL_MEMORY
-from mnc.mncore_backend.target import chip
+from mnc.mncore_backend.target import CYCLES_PER_STEP, cached_per_machine, chip
 
 WORTHWHILE = 8
 """Elements to choose from in a PE below which comparing with all of them takes no more steps than addresses do."""
@@ -67,3 +79,86 @@ def in_parts(
     `accesses`: of the table, then of the result."""
     default = default_digits(extents, axes, cyclic=cyclic)
     return roomy_iteration(default, extents, accesses, most(), dims, axes, cyclic=cyclic)
+
+
+FOLLOWED = 4
+"""Ways to divide the chip between a table and what is read from it that a search looks at."""
+
+
+@cached_per_machine(256)
+def divided(
+    extents: tuple[int, ...], accesses: tuple[Access, ...], dim: int, axes: tuple[Axis, ...], *, cyclic: bool
+) -> Sequence[list[Digits]]:
+    """Iteration spaces in which the dimension `dim`, along which indices choose, has the innermost places of the chip
+    for itself, as many as a power of two, and the others have the rest: each part of the table is asked for a part of
+    the points only. The cheapest way for some of these powers, the cheapest of all first. `accesses`: of the table,
+    then of the result."""
+    bits = bits_of(axes)
+    apart = tuple(1 if i == dim else extent for i, extent in enumerate(extents))
+    lanes = [i for i, extent in enumerate(apart) if extent > 1][::-1]  # where ways are equal: as `default_digits`
+    found: list[tuple[int, list[Digits]]] = []
+    for count in range(1, min(len(bits), (extents[dim] - 1).bit_length()) + 1):
+        own = merge_bits(bits[len(bits) - count :])
+        rest = bits[: len(bits) - count]
+        ways = [
+            _beside(extents, (dim, own), order, lane, rest, cyclic=cyclic)
+            for lane in lanes
+            for order in orders(apart, lane, axes)
+        ]
+        fitting = [(rough_steps(way, accesses, (dim,)), way) for way in ways if _longs(way, accesses[0]) <= most()]
+        found += [min(fitting, key=lambda pair: pair[0])] if fitting else []
+    return [way for _, way in sorted(found, key=lambda pair: pair[0])[:FOLLOWED]]
+
+
+def around(
+    extents: Sequence[int], table: Layout, access: Access, axes: Sequence[Axis] = SPLIT_AXES, *, cyclic: bool
+) -> list[Digits] | None:
+    """The iteration space in which a table stays where it is, and the dimensions that it does not have take the places
+    that hold copies of it; None where the lanes are not among these."""
+    beside = [i for i, extent in enumerate(extents) if i not in access and extent > 1]
+    if not beside or any(table.selected_bits(digit.axis) for digit in LANES):
+        return None
+    bits = [(axis, stride) for axis, stride in bits_of(axes) if table.replicated_bits(axis) & stride]
+    units = [LANE_COUNT if i == beside[-1] else 1 for i in beside]
+    taken = dict(zip(beside, spread_bits([extents[i] for i in beside], bits, units)[0], strict=True))
+    held = {d: own for own, d in zip(table.dims, access, strict=True) if d is not None}
+    return [
+        held[i] if i in held else with_addresses(
+            extent, taken.get(i, ()), LANES if beside[-1] == i else (), cyclic=cyclic
+        ) for i, extent in enumerate(extents)
+    ]  # fmt: skip
+
+
+def _beside(
+    extents: Sequence[int], own: tuple[int, Digits], order: Sequence[int], lane: int, bits: Bits, *, cyclic: bool
+) -> list[Digits]:
+    """The dimensions but one, which has digits of its `own`, take bits in this order."""
+    dim, hardware = own
+    wanted = [1 if i == dim else extents[i] for i in order]
+    taken = spread_bits(wanted, bits, [LANE_COUNT if i == lane else 1 for i in order])[0]
+    places = dict(zip(order, taken, strict=True)) | {dim: hardware}
+    return [
+        with_addresses(extent, places[i], LANES if i == lane else (), cyclic=cyclic and i != dim)
+        for i, extent in enumerate(extents)
+    ]
+
+
+def _longs(digits: Sequence[Digits], access: Access) -> int:
+    return prod(d.size for i in access if i is not None for d in digits[i] if d.axis is Axis.ADDRESS)
+
+
+def rough_steps(digits: Sequence[Digits], accesses: Sequence[Access], dims: Collection[int]) -> int:
+    """Roughly the steps of a lookup: of what comes, of the reads, and of the sums over the parts of the table."""
+    crossed = len({d.axis for i in dims for d in digits[i] if d.axis is not Axis.ADDRESS})
+    longs = [_longs(digits, access) for access in accesses]
+    return longs[0] + lookup_steps(digits, dims) + longs[-1] * crossed
+
+
+PER_READ = 16
+"""Instructions to work out an address, to read there, and to drop what is not there."""
+
+
+def lookup_steps(digits: Sequence[Digits], dims: Collection[int]) -> int:
+    """Steps of the reads of one PE."""
+    points = prod(d.size for i, own in enumerate(digits) if i not in dims for d in own if d.axis is Axis.ADDRESS)
+    return PER_READ * -(-points // CYCLES_PER_STEP)

@@ -20,7 +20,14 @@ from mnc.mncore_backend.placement.candidates import (
     roomy_iteration,
 )
 from mnc.mncore_backend.placement.candidates.costs import relayout_steps
-from mnc.mncore_backend.placement.candidates.lookups import choices, in_parts
+from mnc.mncore_backend.placement.candidates.lookups import (
+    around,
+    choices,
+    divided,
+    in_parts,
+    lookup_steps,
+    rough_steps,
+)
 from mnc.mncore_backend.placement.candidates.pointwise import possible_iterations
 from mnc.mncore_backend.placement.candidates.policy import Policy
 from mnc.mncore_backend.placement.candidates.reshapes import reshaped
@@ -53,11 +60,11 @@ def _room() -> int:
     return chip().memories[LOCAL_MEMORY[0]].longs // 8
 
 
-def _space(op: Loops, digits: Sequence[Digits], layouts: Sequence[Layout]) -> Layout:
-    """The points of the iteration space that take steps: single elements that are read at addresses take none."""
-    at_addresses = op.chosen and choices(digits, op.chosen, layouts[0]) is not None
-    dims = tuple(d for d in range(len(op.extents)) if not (at_addresses and d in op.chosen))
-    return project([op.extents[d] for d in dims], [digits[d] for d in dims], tuple(range(len(dims))))
+def _work_steps(op: Loops, digits: Sequence[Digits], layouts: Sequence[Layout]) -> int:
+    """Steps of the work at all points of the iteration space; of elements that are read at addresses only the reads."""
+    if op.chosen and choices(digits, op.chosen, layouts[0]) is not None:
+        return lookup_steps(digits, op.chosen)
+    return loop_steps(op.work, project(op.extents, digits, tuple(range(len(op.extents)))))
 
 
 @dataclass(frozen=True)
@@ -220,9 +227,17 @@ class Rules:
             roomy_iteration(digits, op.extents, accesses, _room(), chosen, axes, cyclic=cyclic)
             for digits in possible_iterations(op.extents, given, axes, cyclic=cyclic, parallel=op.parallel)
         ]
-        if op.chosen and not chosen:  # the table is somewhere already
-            found.append(in_parts(op.extents, [op.uses[0].access, op.access], op.chosen, axes, cyclic=cyclic))
-        return found
+        return [*self._lookups(op, known[0]), *found] if op.chosen else found
+
+    def _lookups(self, op: Loops, table: Layout | None) -> list[list[Digits]]:
+        """Iteration spaces in which elements of a table can be read at addresses, the best for small steps first."""
+        axes, cyclic, accesses = self.policy.axes, self.policy.cyclic, (op.uses[0].access, op.access)
+        found = [in_parts(op.extents, accesses, op.chosen, axes, cyclic=cyclic)]
+        if len(op.chosen) == 1:
+            found += divided(op.extents, accesses, op.chosen[0], axes, cyclic=cyclic)
+        found.sort(key=lambda digits: rough_steps(digits, accesses, op.chosen))
+        stays = table and around(op.extents, table, op.uses[0].access, axes, cyclic=cyclic)
+        return [stays, *found] if stays else found
 
     def known(self, state: State, op: Loops) -> list[Layout | None]:
         """Where the operands of loops are."""
@@ -239,7 +254,7 @@ class Rules:
             if use.is_direct:
                 self.settle(state, use.tensor, layout)
         result = project(self.shape(op.result), digits, op.access)
-        worked = loop_steps(op.work, _space(op, digits, layouts))
+        worked = _work_steps(op, digits, layouts)
         if self.complete:
             state.pay("sums", reduction_steps(result, digits, op.parallel))
             state.pay("work", worked)
