@@ -32,7 +32,17 @@ from mnc.dialects.graph.binary import (
 from mnc.dialects.graph.contraction import Conv, ConvTranspose, Gemm, MatMul
 from mnc.dialects.graph.normalization import BatchNorm, LayerNorm
 from mnc.dialects.graph.reduction import ArgReduce, CumSum, LogSoftmax, Pool, Reduce, Softmax
-from mnc.dialects.graph.shape import BroadcastTo, Concat, Constant, Gather, Pad, Reshape, Slice, Transpose
+from mnc.dialects.graph.shape import (
+    BatchGather,
+    BroadcastTo,
+    Concat,
+    Constant,
+    Gather,
+    Pad,
+    Reshape,
+    Slice,
+    Transpose,
+)
 from mnc.dialects.graph.unary import (
     Abs,
     Bitcast,
@@ -77,6 +87,7 @@ __all__ = [
     "Add",
     "And",
     "ArgReduce",
+    "BatchGather",
     "BatchNorm",
     "Bitcast",
     "BitwiseAnd",

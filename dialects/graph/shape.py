@@ -149,3 +149,26 @@ class Gather(GraphOp, name="gather"):
             raise ValueError(f"indices must be i32 or i64, found {indices.element_type}")
         shape = list(operand.shape)
         return [tensor((*shape[:axis], *indices.shape, *shape[axis + 1 :]), operand.element_type)]
+
+
+class BatchGather(GraphOp, name="batch_gather"):
+    """``gather``, where each of the first ``batch_dims`` indices of the operand has indices of its own: with one of
+    them, ``result[n] = gather(operand[n], indices[n], axis - 1)``."""
+
+    operand: Tensor
+    indices: Tensor
+    result: TensorResult
+    axis: ir.IntegerAttr
+    batch_dims: ir.IntegerAttr
+
+    @classmethod
+    def infer(cls, operands: Sequence[Any], attributes: Attributes) -> list[TensorType]:
+        operand, indices = operands
+        axis = shapes.axis_in(attr.integer(attributes, "axis"), operand.rank)
+        batch = attr.integer(attributes, "batch_dims")
+        if str(indices.element_type) not in ("i32", "i64"):
+            raise ValueError(f"indices must be i32 or i64, found {indices.element_type}")
+        if not 0 <= batch <= axis or list(operand.shape)[:batch] != list(indices.shape)[:batch]:
+            raise ValueError(f"operand and indices do not have the same first {batch} extents, in front of the axis")
+        shape = list(operand.shape)
+        return [tensor((*shape[:axis], *list(indices.shape)[batch:], *shape[axis + 1 :]), operand.element_type)]

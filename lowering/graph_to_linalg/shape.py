@@ -178,9 +178,9 @@ def lower_pad(source: Source, operand: ir.Value) -> ir.Value:
     return operand
 
 
-def lower_gather(source: Source, operand: ir.Value, indices: ir.Value) -> ir.Value:
+def lower_gather(source: Source, operand: ir.Value, indices: ir.Value, batch: int = 0) -> ir.Value:
     """Copying generic over the result that reads `operand` by `tensor.extract`."""
-    axis, shape, rank = source.int("axis"), source.result_shape(), len(source.shape(1))
+    axis, shape, rank = source.int("axis"), source.result_shape(), len(source.shape(1)) - batch
     extent = source.shape(0)[axis]
     integer = element_of(indices)
 
@@ -193,8 +193,13 @@ def lower_gather(source: Source, operand: ir.Value, indices: ir.Value) -> ir.Val
         result = [element_of(operand)]
         return ir.Operation.create("tensor.extract", results=result, operands=[operand, *place]).results[0]
 
-    maps = [list(range(axis, axis + rank)), list(range(len(shape)))]
+    maps = [[*range(batch), *range(axis, axis + rank)], list(range(len(shape)))]
     return generic([indices], maps, [empty(shape, source.result_element())], "p" * len(shape), body)
+
+
+def lower_batch_gather(source: Source, operand: ir.Value, indices: ir.Value) -> ir.Value:
+    """The same, with indices that depend on the first dimensions, too."""
+    return lower_gather(source, operand, indices, source.int("batch_dims"))
 
 
 HANDLERS: dict[str, Handler] = {
@@ -204,4 +209,5 @@ HANDLERS: dict[str, Handler] = {
     "graph.slice": lower_slice,
     "graph.pad": lower_pad,
     "graph.gather": lower_gather,
+    "graph.batch_gather": lower_batch_gather,
 }

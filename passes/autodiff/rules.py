@@ -25,6 +25,7 @@ RULES: dict[str, Rule] = {
     "graph.exp": unary.exponential,
     "graph.floor": unary.step,
     "graph.gather": shape.gather,
+    "graph.batch_gather": shape.batch_gather,
     "graph.gelu": unary.gelu,
     "graph.gemm": contraction.gemm,
     "graph.hard_sigmoid": unary.hard_sigmoid,

@@ -11,7 +11,9 @@ from mnc.passes.autodiff.build import (
     constant,
     element_of,
     elements,
+    mul,
     pad,
+    reduce,
     reshape,
     shape_of,
     slice_,
@@ -91,15 +93,34 @@ def padding(a: Adjoint) -> list[Value]:
     return [slice_(a.gradient, low, limits)]
 
 
+def _hits(indices: Value, shape: list[int], extent: int, like: Value) -> Value:
+    """Ones where an index is that of a row of a table of `extent` rows; `shape` ends in [1, number of indices]."""
+    flat = reshape(indices, shape)
+    negative = graph.Less.build(flat, constant(0, flat)).result
+    wrapped = where(negative, add(flat, constant(extent, flat)), flat)
+    classes = constant(np.arange(extent).reshape(extent, 1), flat)
+    return cast(graph.Equal.build(wrapped, classes).result, element_of(like))
+
+
 def gather(a: Adjoint) -> list[Value | None]:
     """Rows of the gradient added up by index: the product of a one-hot matrix with it."""
     axis, shape, (_, indices) = a.int("axis"), a.shape(0), a.operands
     before, extent, after = elements(shape[:axis]), shape[axis], elements(shape[axis + 1 :])
     count = elements(a.shape(1))
-    flat = reshape(indices, [1, count])
-    negative = graph.Less.build(flat, constant(0, flat)).result
-    wrapped = where(negative, add(flat, constant(extent, flat)), flat)
-    classes = constant(np.arange(extent).reshape(extent, 1), flat)
     g = reshape(a.gradient, [before, count, after])
-    hits = cast(graph.Equal.build(wrapped, classes).result, element_of(g))
+    hits = _hits(indices, [1, count], extent, g)
+    return [reshape(graph.MatMul.build(hits, g).result, shape), None]
+
+
+def batch_gather(a: Adjoint) -> list[Value | None]:
+    """The same for every element of the first dimensions; single elements are added up without a product."""
+    axis, batch, shape, (_, indices) = a.int("axis"), a.int("batch_dims"), a.shape(0), a.operands
+    lines, before, after = (elements(part) for part in (shape[:batch], shape[batch:axis], shape[axis + 1 :]))
+    extent, count = shape[axis], elements(a.shape(1)[batch:])
+    if before * after == 1:
+        g = reshape(a.gradient, [lines, 1, count])
+        spread = mul(_hits(indices, [lines, 1, count], extent, g), g)
+        return [reshape(reduce(spread, [2]), shape), None]
+    g = reshape(a.gradient, [lines, before, count, after])
+    hits = _hits(indices, [lines, 1, 1, count], extent, g)
     return [reshape(graph.MatMul.build(hits, g).result, shape), None]

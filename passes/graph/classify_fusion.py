@@ -13,7 +13,8 @@ FUSION = "mnc.fusion"
 
 _CLASSES: dict[str, FusionClass] = {
     **dict.fromkeys((*ELEMENTWISE, "batch_norm"), "injective"),
-    **dict.fromkeys(("transpose", "reshape", "broadcast_to", "concat", "slice", "pad", "gather"), "injective"),
+    **dict.fromkeys(("transpose", "reshape", "broadcast_to", "concat", "slice", "pad"), "injective"),
+    **dict.fromkeys(("gather", "batch_gather"), "injective"),
     **dict.fromkeys(("reduce", "arg_reduce"), "reduction"),
     **dict.fromkeys(("matmul", "gemm", "conv", "conv_transpose", "pool"), "complex-out-fusable"),
     **dict.fromkeys(("softmax", "log_softmax", "layer_norm", "cum_sum"), "opaque"),

@@ -17,7 +17,8 @@ _FIXED: dict[str, Interval] = {
     "cos": (-1, 1), "sign": (-1, 1), "exp": _NOT_NEGATIVE, "softplus": _NOT_NEGATIVE,
     "log_softmax": (-math.inf, 0),
 }  # fmt: skip
-_SAME = frozenset(["transpose", "reshape", "broadcast_to", "slice", "gather", "relu", "clip", "round", "floor", "ceil"])
+_MOVED = ("transpose", "reshape", "broadcast_to", "slice", "gather", "batch_gather")
+_SAME = frozenset([*_MOVED, "relu", "clip", "round", "floor", "ceil"])
 _DEPTH = 8
 
 

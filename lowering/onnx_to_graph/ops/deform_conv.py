@@ -38,12 +38,12 @@ def _columns(node: Node, kernel: list[int]) -> Any:
         start = constant(undisturbed[d].reshape(1, -1), like=x)
         at = graph.Add.build(reshape(own, [batch * groups, taps * places]), start).result
         axes.append(Axis(extent, "linear", "zeros", True).taps_at(at))
-    indices, weights = combined(axes, extents, [batch * groups, taps * places])
-    if node.has(4):
-        mask = reshape(node.operand(4), [batch * groups, 1, 1, taps * places])
-        weights = graph.Mul.build(weights, mask).result
     table = reshape(x, [batch * groups, channels // groups, prod(extents)])
-    return reshape(sampled(table, indices, weights), [batch, channels, taps * places])
+    found = sampled(table, combined(axes, extents))
+    if node.has(4):
+        mask = reshape(node.operand(4), [batch * groups, 1, taps * places])
+        found = graph.Mul.build(found, mask).result
+    return reshape(found, [batch, channels, taps * places])
 
 
 def deform_conv(node: Node) -> Any:

@@ -6,15 +6,15 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.dialects import graph
-from mnc.lowering.onnx_to_graph.node import Node, broadcast_to, cast, constant, element_type_of, reshape, shape_of
-from mnc.lowering.onnx_to_graph.ops.shape import concat_tree
+from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
+from mnc.lowering.onnx_to_graph.ops.selection import batch_gather
 
 MODES = {"bilinear": "linear", "bicubic": "cubic", "linear": "linear", "cubic": "cubic", "nearest": "nearest"}
 PADDINGS = ("zeros", "border", "reflection")
 _ALPHA = -0.75  # of the cubic convolution (R. Keys, 1981), as the operator is defined
 
 Tap = tuple[Any, Any | None]
-"""Index along one dimension and its weight (None: 1), floats for every place of the result."""
+"""Index and its weight (None: 1) for every place of the result; indices along one dimension are floats."""
 
 
 def _affine(x: Any, factor: float, summand: float) -> Any:
@@ -100,38 +100,30 @@ def _cubic(distance: Any) -> Any:
     return graph.Where.build(graph.Less.build(distance, constant(1.0, like=distance)).result, near, far).result
 
 
-def combined(axes: list[list[Tap]], extents: list[int], size: list[int]) -> tuple[Any, Any]:
-    """Flat indices and weights of all combinations of taps, [batch, combination * place] and [batch, 1, combination,
-    place]."""
-    batch, places = size
-    indices, weights = [], []
+def combined(axes: list[list[Tap]], extents: list[int]) -> list[Tap]:
+    """Flat indices and weights of all combinations of taps."""
+    found = []
     for taps in product(*axes):
         flat, weight = taps[0]
         for (index, own), extent in zip(taps[1:], extents[1:], strict=True):
             flat = graph.Add.build(_affine(flat, float(extent), 0.0), index).result
             if own is not None:
                 weight = own if weight is None else graph.Mul.build(weight, own).result
-        indices.append(reshape(flat, [batch, 1, places]))
-        weight = broadcast_to(constant(1.0, like=flat), [batch, places]) if weight is None else weight
-        weights.append(reshape(weight, [batch, 1, 1, places]))
-    joined = concat_tree(indices, 1)
-    factors = concat_tree(weights, 2)
-    return cast(reshape(joined, [batch, len(indices) * places]), ir.IntegerType.get_signless(32)), factors
+        found.append((cast(flat, ir.IntegerType.get_signless(32)), weight))
+    return found
 
 
-def sampled(tables: Any, indices: Any, weights: Any) -> Any:
-    """Weighted sums of elements of tables [batch, channels, elements], with what `combined` makes: [batch, channels,
-    places]."""
-    (batch, channels, elements), (_, _, count, places) = shape_of(tables), shape_of(weights)
-    samples = []
-    for n in range(batch):
-        own = graph.Slice.build(tables, starts=[n, 0, 0], limits=[n + 1, channels, elements], steps=[1] * 3).result
-        chosen = graph.Slice.build(indices, starts=[n, 0], limits=[n + 1, count * places], steps=[1, 1]).result
-        table = reshape(own, [channels, elements])
-        found = graph.Gather.build(table, reshape(chosen, [count * places]), axis=1).result
-        samples.append(reshape(found, [1, channels, count, places]))
-    weighted = graph.Mul.build(concat_tree(samples, 0), weights).result
-    return graph.Reduce.build(weighted, kind="sum", axes=[2], keepdims=False).result
+def sampled(tables: Any, taps: list[Tap]) -> Any:
+    """Weighted sums of elements of tables [batch, channels, elements] with taps [batch, places]: [batch, channels,
+    places]. Each tap is looked up for itself: what is looked up stays where the weights are, and is added up there."""
+    total = None
+    for indices, weight in taps:
+        found = batch_gather(tables, indices, 2, 1)
+        if weight is not None:
+            batch, places = shape_of(weight)
+            found = graph.Mul.build(found, reshape(weight, [batch, 1, places])).result
+        total = found if total is None else graph.Add.build(total, found).result
+    return total
 
 
 def grid_sample(node: Node) -> Any:
@@ -149,6 +141,5 @@ def grid_sample(node: Node) -> Any:
         own = graph.Slice.build(flat, starts=[0, 0, last], limits=[batch, places, last + 1], steps=[1] * 3).result
         axis = Axis(extent, MODES[mode], padding, bool(node.attribute("align_corners", 0)))
         taps.append(axis.taps(reshape(own, [batch, places])))
-    indices, weights = combined(taps, extents, [batch, places])
-    result = sampled(reshape(x, [batch, channels, prod(extents)]), indices, weights)
+    result = sampled(reshape(x, [batch, channels, prod(extents)]), combined(taps, extents))
     return reshape(result, [batch, channels, *outer])

@@ -116,13 +116,14 @@ def _largest(node: Node, boxes: _Boxes, pooled: tuple[int, int]) -> Any:
         taps = Axis(extent, "linear", "border", True).taps_at(spread(_kept(points, extent), axis))
         there = spread(_inside(points, extent), axis)
         axes.append([(index, graph.Mul.build(weight, there).result) for index, weight in taps])
-    indices, weights = combined(axes, [batch, height, width], [1, places])
     table = reshape(graph.Transpose.build(x, permutation=[1, 0, 2, 3]).result, [channels, batch * height * width])
-    taps = shape_of(weights)[2]
-    found = graph.Gather.build(table, reshape(indices, [taps * places]), axis=1).result
-    products = graph.Mul.build(reshape(found, [1, channels, taps, places]), weights).result
-    grid = [channels, taps, boxes.count, pooled[0], boxes.samples, pooled[1], boxes.samples]
-    top = graph.Reduce.build(reshape(products, grid), kind="max", axes=[1, 4, 6], keepdims=False).result
+    largest = None
+    for index, weight in combined(axes, [batch, height, width]):
+        found = graph.Gather.build(table, reshape(index, [places]), axis=1).result
+        own = graph.Mul.build(found, weight).result
+        largest = own if largest is None else graph.Max.build(largest, own).result
+    grid = [channels, boxes.count, pooled[0], boxes.samples, pooled[1], boxes.samples]
+    top = graph.Reduce.build(reshape(largest, grid), kind="max", axes=[3, 5], keepdims=False).result
     return graph.Transpose.build(top, permutation=[1, 0, 2, 3]).result
 
 

@@ -7,9 +7,10 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.dialects import graph
-from mnc.lowering.onnx_to_graph.node import Node, broadcast_to, constant, reshape, shape_of
+from mnc.lowering.onnx_to_graph.node import Node, constant, reshape, shape_of
 from mnc.lowering.onnx_to_graph.ops.scatter_merging import merge
 from mnc.lowering.onnx_to_graph.ops.scatter_products import Writes
+from mnc.lowering.onnx_to_graph.ops.selection import batch_gather
 
 
 def _wrapped(indices: Any, extent: int) -> Any:
@@ -73,18 +74,23 @@ def _scatter_rows(reduction: str, x: Any, places: Any, updates: Any, axis: int) 
     return graph.Transpose.build(merged, permutation=[first.index(i) for i in range(rank)]).result
 
 
-def _flat_places(indices: Any, shape: list[int]) -> Any:
-    """Row-major numbers of the slices that the last dimension of `indices` names; a vector."""
-    depth = shape_of(indices)[-1]
-    count = int(np.prod(shape_of(indices)[:-1], dtype=np.int64))
-    table = reshape(indices, [count, depth])
+def _places(indices: Any, shape: list[int]) -> Any:
+    """Row-major numbers of the slices that the last dimension of `indices` names."""
+    *outer, depth = shape_of(indices)
     total = None
     for i in range(depth):
-        column = graph.Slice.build(table, starts=[0, i], limits=[count, i + 1], steps=[1, 1]).result
+        starts, limits = [*[0] * len(outer), i], [*outer, i + 1]
+        column = graph.Slice.build(indices, starts=starts, limits=limits, steps=[1] * len(limits)).result
         weight = int(np.prod(shape[i + 1 : depth], dtype=np.int64))
         term = graph.Mul.build(_wrapped(column, shape[i]), constant(weight, like=column)).result
         total = term if total is None else graph.Add.build(total, term).result
-    return reshape(total, [count])
+    return reshape(total, outer)
+
+
+def _rows(indices: Any, shape: list[int]) -> Any:
+    """The same for reads, which count from the end by themselves."""
+    outer = shape_of(indices)[:-1]
+    return reshape(indices, outer) if shape_of(indices)[-1] == 1 else _places(indices, shape)
 
 
 def scatter_nd(node: Node) -> Any:
@@ -93,8 +99,8 @@ def scatter_nd(node: Node) -> Any:
     shape, depth = shape_of(x), shape_of(indices)[-1]
     slices = int(np.prod(shape[:depth], dtype=np.int64))
     size = int(np.prod(shape[depth:], dtype=np.int64))
-    places = _flat_places(indices, shape)
-    count = shape_of(places)[0]
+    places = _places(indices, shape)
+    count = math.prod(shape_of(places))
     values = reshape(updates, [1, count, size])
     writes = Writes(reshape(x, [slices, size]), reshape(places, [1, count, 1]), values, 0)
     merged = merge(node.attribute("reduction", "none"), writes)
@@ -108,25 +114,19 @@ def gather_nd(node: Node) -> Any:
     if node.attribute("batch_dims", 0):
         return _gather_batches(node, x, indices)
     rows = reshape(x, [int(np.prod(shape[:depth], dtype=np.int64)), *shape[depth:]])
-    taken = graph.Gather.build(rows, _flat_places(indices, shape), axis=0).result
-    return reshape(taken, [*shape_of(indices)[:-1], *shape[depth:]])
+    return graph.Gather.build(rows, _rows(indices, shape), axis=0).result
 
 
 def _gather_batches(node: Node, x: Any, indices: Any) -> Any:
-    """With batch dimensions: the number of the batch is one more index."""
+    """With batch dimensions: rows of a flattened table for each of them."""
     batch = node.attribute("batch_dims", 0)
     shape, wanted = shape_of(x), shape_of(indices)
     outer = int(np.prod(shape[:batch], dtype=np.int64))
-    inner = [outer, *wanted[batch:-1]]
-    numbers = np.arange(outer).reshape([outer] + [1] * (len(inner)))
-    number = broadcast_to(constant(numbers, like=indices), [*inner, 1])
-    named = reshape(indices, [*inner, wanted[-1]])
-    full = graph.Concat.build(number, named, axis=len(inner)).result
-    flat = [outer, *shape[batch:]]
-    depth = wanted[-1] + 1
-    rows = reshape(x, [int(np.prod(flat[:depth], dtype=np.int64)), *flat[depth:]])
-    taken = graph.Gather.build(rows, _flat_places(full, flat), axis=0).result
-    return reshape(taken, [*wanted[:-1], *flat[depth:]])
+    end = batch + wanted[-1]
+    table = reshape(x, [outer, int(np.prod(shape[batch:end], dtype=np.int64)), *shape[end:]])
+    named = reshape(indices, [outer, *wanted[batch:]])
+    taken = batch_gather(table, _rows(named, shape[batch:]), 1, 1)
+    return reshape(taken, [*wanted[:-1], *shape[end:]])
 
 
 def scattered(values: Any, places: Any, count: int) -> Any:

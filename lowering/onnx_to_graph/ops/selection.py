@@ -1,12 +1,13 @@
 """Operators that take parts of a tensor, or put it into a larger one."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.dialects import graph
-from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
+from mnc.lowering.onnx_to_graph.node import Node, constant, reshape, shape_of
 
 
 def _clamp_range(start: int, limit: int, step: int, extent: int) -> tuple[int, int]:
@@ -77,28 +78,39 @@ def gather(node: Node) -> Any:
     return graph.Gather.build(x, node.operand(1), axis=axis).result
 
 
+def batch_gather(x: Any, indices: Any, axis: int, batch: int) -> Any:
+    """What `indices` take along one axis of x, where the first `batch` dimensions of both are the same; those of the
+    indices behind them take the place of the axis."""
+    shape, wanted = shape_of(x), shape_of(indices)
+    if math.prod(shape[:batch]) != 1:
+        return graph.BatchGather.build(x, indices, axis=axis, batch_dims=batch).result
+    taken = graph.Gather.build(reshape(x, shape[batch:]), reshape(indices, wanted[batch:]), axis=axis - batch).result
+    return reshape(taken, [*shape[:axis], *wanted[batch:], *shape[axis + 1 :]])
+
+
 def gather_elements(node: Node) -> Any:
-    """GatherElements: compare the indices with every place along the axis, keep the element that is hit. From an input,
-    elements that are known now come by themselves."""
+    """GatherElements: every line along the axis is a table with indices of its own. From an input, elements that are
+    known now come by themselves."""
     given, indices = node.operand(0), node.operand(1)
-    kind, known = element_type_of(given), node.known(1)
+    known = node.known(1)
     if known is not None and isinstance(given.owner, ir.Block) and known.size < np.prod(shape_of(given)):
         return _known_elements(node, given, known)
-    x = cast(given, ir.IntegerType.get_signless(32)) if str(kind) == "i1" else given  # sums need numbers
-    shape, wanted = shape_of(x), shape_of(indices)
+    shape, wanted = shape_of(given), shape_of(indices)
     axis = node.axis(node.attribute("axis", 0), len(shape))
     limits = [extent if i == axis else wanted[i] for i, extent in enumerate(shape)]
+    x = given
     if limits != shape:
         x = graph.Slice.build(x, starts=[0] * len(shape), limits=limits, steps=[1] * len(shape)).result
-    extent = constant(shape[axis], like=indices)
-    negative = graph.Less.build(indices, constant(0, like=indices)).result
-    places = graph.Where.build(negative, graph.Add.build(indices, extent).result, indices).result
-    candidates = np.arange(shape[axis]).reshape([-1 if i == axis + 1 else 1 for i in range(len(shape) + 1)])
-    places = reshape(places, [*wanted[: axis + 1], 1, *wanted[axis + 1 :]])
-    hit = graph.Equal.build(places, constant(candidates, like=indices)).result
-    spread = reshape(x, [*limits[:axis], 1, *limits[axis:]])
-    kept = graph.Where.build(hit, spread, constant(0, like=x)).result
-    return cast(graph.Reduce.build(kept, kind="sum", axes=[axis + 1], keepdims=False).result, kind)
+    order = [*(i for i in range(len(shape)) if i != axis), axis]
+    lines = math.prod(wanted[i] for i in order[:-1])
+    table = reshape(_transposed(x, order), [lines, shape[axis]])
+    places = reshape(_transposed(indices, order), [lines, wanted[axis]])
+    taken = reshape(batch_gather(table, places, 1, 1), [wanted[i] for i in order])
+    return _transposed(taken, [order.index(i) for i in range(len(order))])
+
+
+def _transposed(x: Any, order: list[int]) -> Any:
+    return x if order == list(range(len(order))) else graph.Transpose.build(x, permutation=order).result
 
 
 def _known_elements(node: Node, x: Any, indices: np.ndarray) -> Any:

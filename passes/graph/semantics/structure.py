@@ -22,10 +22,20 @@ def pad(x: Array, low: Sequence[int], high: Sequence[int], value: float, mode: s
     return np.pad(x, widths, mode=mode)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
+def batch_gather(x: Array, indices: Array, axis: int, batch_dims: int) -> Array:
+    """Every element of the first dimensions has indices of its own."""
+    if not batch_dims:
+        return np.take(x, indices, axis)
+    lines = [batch_gather(*pair, axis - 1, batch_dims - 1) for pair in zip(x, indices, strict=True)]
+    rest = (*x.shape[1:axis], *indices.shape[batch_dims:], *x.shape[axis + 1 :])
+    return np.stack(lines) if lines else np.empty((0, *rest), x.dtype)
+
+
 DEFINITIONS: Mapping[str, Callable[..., Any]] = {
     "slice": slice_,
     "pad": pad,
     "transpose": lambda x, permutation: np.transpose(x, permutation),
     "concat": lambda a, b, axis: np.concatenate([a, b], axis),
     "gather": lambda x, indices, axis: np.take(x, indices, axis),
+    "batch_gather": batch_gather,
 }

@@ -31,7 +31,7 @@ def apply(op: Any, *operands: Array, **changed: Any) -> Array:
 def _moved(op: Any, x: Sequence[Array], e: Sequence[Array], r: Array) -> Array:
     if kind_of(op) in ("reshape", "broadcast_to"):
         return e[0].reshape(r.shape) if kind_of(op) == "reshape" else np.broadcast_to(e[0], r.shape)
-    if kind_of(op) == "gather":
+    if kind_of(op) in ("gather", "batch_gather"):
         return apply(op, e[0], x[1])
     return apply(op, *e, **({"value": 0.0} if kind_of(op) == "pad" else {}))
 
@@ -155,7 +155,7 @@ def _with(rule: Rule, *names: str) -> dict[str, Rule]:
 
 
 RULES: Mapping[str, Rule] = {
-    **_with(_moved, "reshape", "broadcast_to", "transpose", "slice", "concat", "pad", "gather"),
+    **_with(_moved, "reshape", "broadcast_to", "transpose", "slice", "concat", "pad", "gather", "batch_gather"),
     **_with(_largest, "neg", "abs", "relu", "clip", "max", "min", "and", "or", "xor", "not", "sin", "cos"),
     **_with(_sum, "add", "sub"),
     **_with(_product, "mul"),

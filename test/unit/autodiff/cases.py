@@ -59,6 +59,12 @@ def gather(axis: int, indices: Any) -> Any:
     return lambda x: g.Gather.build(x, g.Constant.build(value=np.array(indices, np.int64)), axis=axis)
 
 
+def batch_gather(axis: int, batch: int, indices: Any) -> Any:
+    return lambda x: g.BatchGather.build(
+        x, g.Constant.build(value=np.array(indices, np.int64)), axis=axis, batch_dims=batch
+    )
+
+
 def where_positive(a: Any, b: Any) -> Any:
     """Depends on the right side only through the elements taken from it."""
     return g.Where.build(g.Greater.build(a, g.Constant.build(value=np.zeros(()))).result, a, b)
@@ -126,6 +132,8 @@ OTHERS: list[tuple[str, Any, list[np.ndarray]]] = [
     ("slice 2", slice_([1], [7], [3]), [normal(1, 9)]),
     ("pad", unary(g.Pad, low=[0, 1], high=[2, 0], value=1.5, mode="constant"), [X]),
     ("gather", gather(1, [[2, 0], [-1, 2]]), [CUBE]), ("gather one", gather(0, 1), [CUBE]),
+    ("lines", batch_gather(1, 1, [[2, 0, 2], [-1, 2, 1]]), [normal(8, 2, 3)]),
+    ("lines of batches", batch_gather(2, 1, [[[1, 0]], [[-1, 1]]]), [normal(9, 2, 3, 2, 3)]),
     ("layer_norm", lambda x, s, b: g.LayerNorm.build(x, s, b, **LN), [CUBE, normal(2, 3, 4), normal(3, 4)]),
     ("layer_norm without bias", lambda x, s: g.LayerNorm.build(x, s, axis=2, epsilon=0.5), [CUBE, normal(2, 4)]),
     ("batch_norm", lambda *xs: g.BatchNorm.build(*xs, epsilon=0.25),

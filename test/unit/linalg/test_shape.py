@@ -124,6 +124,22 @@ def test_gather(shape: tuple[int, ...], indices: list[int], data: st.DataObject)
     program.check()
 
 
+@FEW
+@given(shape=SHAPES, count=st.integers(1, 4), data=st.data())
+def test_batch_gather(shape: tuple[int, ...], count: int, data: st.DataObject) -> None:
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    which = np.random.default_rng(4).integers(-shape[axis], shape[axis], (*shape[:axis], count, 1))
+    program = Program({"x": normal(1, *shape), "i": which})
+
+    def build(x: ir.Value, indices: ir.Value) -> ir.OpView:
+        lines = ir.RankedTensorType.get([*shape[:axis], count], ir.RankedTensorType(indices.type).element_type)
+        places = g.Reshape.build(indices, result_type=lines)
+        return g.BatchGather.build(x, places, axis=axis, batch_dims=axis)
+
+    program.add(build, "GatherND", ["x", "i"], batch_dims=axis)
+    program.check()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "bool"])
 def test_constant(dtype: str) -> None:
     array = (np.arange(6).reshape(2, 3) * 40).astype(dtype)

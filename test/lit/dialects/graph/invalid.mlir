@@ -165,3 +165,19 @@ func.func @bits_of_other_widths(%x: tensor<2xf32>) {
   %0 = "graph.bitcast"(%x) : (tensor<2xf32>) -> tensor<2xi64>
   return
 }
+
+// -----
+
+func.func @lines_without_indices(%x: tensor<2x3x4xf32>, %i: tensor<3x5xi64>) {
+  // expected-error @+1 {{do not have the same first 1 extents, in front of the axis}}
+  %0 = "graph.batch_gather"(%x, %i) {axis = 2, batch_dims = 1} : (tensor<2x3x4xf32>, tensor<3x5xi64>) -> tensor<2x3x5xf32>
+  return
+}
+
+// -----
+
+func.func @batches_behind_the_axis(%x: tensor<2x3xf32>, %i: tensor<2x3xi64>) {
+  // expected-error @+1 {{do not have the same first 2 extents, in front of the axis}}
+  %0 = "graph.batch_gather"(%x, %i) {axis = 1, batch_dims = 2} : (tensor<2x3xf32>, tensor<2x3xi64>) -> tensor<2xf32>
+  return
+}

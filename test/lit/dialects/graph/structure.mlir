@@ -34,7 +34,7 @@ func.func @reduction(%x: tensor<2x3x4xf32>) {
 }
 
 // CHECK-LABEL: func.func @movement
-func.func @movement(%x: tensor<2x3x4xf32>, %i: tensor<5xi64>) {
+func.func @movement(%x: tensor<2x3x4xf32>, %i: tensor<5xi64>, %j: tensor<2x5xi64>) {
   // CHECK: "graph.transpose"(%{{.*}}) {permutation = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
   %0 = "graph.transpose"(%x) {permutation = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
   // CHECK: "graph.reshape"(%{{.*}}) : (tensor<2x3x4xf32>) -> tensor<24xf32>
@@ -49,6 +49,8 @@ func.func @movement(%x: tensor<2x3x4xf32>, %i: tensor<5xi64>) {
   %5 = "graph.pad"(%x) {low = array<i64: 0, 1, 0>, high = array<i64: 0, 1, 1>, value = 0.0 : f32, mode = "constant"} : (tensor<2x3x4xf32>) -> tensor<2x5x5xf32>
   // CHECK: "graph.gather"{{.*}} -> tensor<2x5x4xf32>
   %6 = "graph.gather"(%x, %i) {axis = 1} : (tensor<2x3x4xf32>, tensor<5xi64>) -> tensor<2x5x4xf32>
+  // CHECK: "graph.batch_gather"{{.*}} -> tensor<2x3x5xf32>
+  %7 = "graph.batch_gather"(%x, %j) {axis = 2, batch_dims = 1} : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<2x3x5xf32>
   return
 }
 

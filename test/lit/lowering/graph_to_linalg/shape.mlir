@@ -1,6 +1,7 @@
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(graph-to-linalg)' | FileCheck %s
 
 // CHECK-DAG: #[[BACKWARDS:.*]] = affine_map<(d0) -> (-d0 + 2)>
+// CHECK-DAG: #[[LINES:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
 
 // CHECK-LABEL: func.func @reshape
 func.func @reshape(%x: tensor<4x6xf32>) -> (tensor<24xf32>, tensor<4x2x3xf32>, tensor<8x3xf32>) {
@@ -36,6 +37,16 @@ func.func @gather(%x: tensor<5x3xf32>, %i: tensor<2xi64>) -> tensor<2x3xf32> {
   // CHECK: tensor.extract %arg0
   %0 = "graph.gather"(%x, %i) {axis = 0 : i64} : (tensor<5x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
+}
+
+// CHECK-LABEL: func.func @batch_gather
+func.func @batch_gather(%x: tensor<2x3x4xf32>, %i: tensor<2x5xi64>) -> tensor<2x3x5xf32> {
+  // CHECK: linalg.generic {indexing_maps = [#[[LINES]], {{.*}}ins(%arg1
+  // CHECK: %[[N:.*]] = linalg.index 0
+  // CHECK: %[[C:.*]] = linalg.index 1
+  // CHECK: tensor.extract %arg0[%[[N]], %[[C]], %{{.*}}]
+  %0 = "graph.batch_gather"(%x, %i) {axis = 2 : i64, batch_dims = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x5xi64>) -> tensor<2x3x5xf32>
+  return %0 : tensor<2x3x5xf32>
 }
 
 // CHECK-LABEL: func.func @weight
