@@ -59,6 +59,13 @@ def programs() -> dict[str, Program]:
             "s = Constant<value_floats=[1.0,1.0,2.0,2.0]>()",
             'y = Resize<mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor">(e, , s)',
         ),
+        "convolution behind nearest neighbours, 1x64x8x8 twice as many": _node(
+            "x[1,64,8,8] v[64,64,3,3] w[64,64,3,3]",
+            "h = Conv<pads=[1,1,1,1]>(x, v)",
+            "s = Constant<value_floats=[1.0,1.0,2.0,2.0]>()",
+            'e = Resize<mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor">(h, , s)',
+            "y = Conv<pads=[1,1,1,1]>(e, w)",
+        ),
         "softmax 128x9x17 axis 0": lambda: mnc.compile(small_operations.softmax("[128,9,17]", 0)),
         "log-softmax 2x129x42x3 axis 0": _node("x[2,129,42,3]", "y = LogSoftmax<axis=0>(x)"),
         "running sum of 17x100": _node("x[17,100]", "a = Constant<value_int=1>()", "y = CumSum(x, a)"),

@@ -31,6 +31,20 @@ def _candidates(extents: Sequence[int], operands: Sequence[tuple[Layout | None, 
     return result
 
 
+FEW = 4
+"""Copies of an operand that its PEs may make one after the other."""
+
+
+def _repeated(
+    extents: Sequence[int], operands: Sequence[tuple[Layout | None, Access]]
+) -> list[list[Digits]]:
+    """The iteration space in which the largest operand stays where it is and PEs repeat it in the dimensions that it
+    lacks, as an image that is enlarged; none if it has few elements beside those that are made of them."""
+    placed = [(layout, access) for layout, access in operands if layout is not None]
+    largest = max(placed, key=lambda own: own[0].size, default=None)
+    return _candidates(extents, [largest]) if largest and FEW * largest[0].size >= prod(extents) else []
+
+
 def choose_iteration(
     extents: Sequence[int],
     operands: Sequence[tuple[Layout | None, Access]],
@@ -70,10 +84,11 @@ def possible_iterations(
     if not candidates:
         default = default_digits(extents, axes, cyclic=cyclic)
         reduced = [d for d, own in enumerate(parallel) if not own]
+        repeated = _repeated(extents, operands)
         if all(digit.axis is not Axis.L2B for d in reduced for digit in default[d]):
-            return [default]
+            return [default, *repeated]
         apart = default_digits(extents, axes, cyclic=cyclic, last=reduced)
-        return [apart] if apart == default else [apart, default]
+        return [default, *repeated] if apart == default else [apart, default, *repeated]
 
     def moved(digits: list[Digits]) -> int:
         return sum(

@@ -7,7 +7,7 @@ from math import prod
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnc.mncore_backend.layout import Axis
+from mnc.mncore_backend.layout import Axis, parse
 from mnc.mncore_backend.placement.candidates import Digits, default_digits, project, roomy_iteration
 from mnc.mncore_backend.placement.candidates.pointwise import possible_iterations
 from mnc.mncore_backend.placement.candidates.space import ordered_digits, orders
@@ -82,3 +82,13 @@ def test_sums_over_l2bs_are_the_second_choice() -> None:
 def test_a_sum_within_the_l2bs_changes_nothing() -> None:
     extents, free = (8, 65, 16), [(None, (0, 1, 2))]
     assert possible_iterations(extents, free, parallel=(True, False, True)) == [default_digits(extents)]
+
+
+def test_an_operand_that_is_repeated_a_few_times_may_stay() -> None:
+    """Rows of an image twice, and one row many times."""
+    operand = parse("((8_L1B:1, 4_PE:1, 2_W:1), (16_MAB:1), (16:1))", (64, 16, 16))
+    default, stays = possible_iterations((64, 16, 2, 16), [(operand, (0, 1, 3))])
+    assert default == default_digits((64, 16, 2, 16))
+    assert [stays[0], stays[1], stays[3]] == list(operand.dims)
+    assert all(digit.axis is Axis.ADDRESS for digit in stays[2])
+    assert len(possible_iterations((64, 16, 128, 16), [(operand, (0, 1, 3))])) == 1
