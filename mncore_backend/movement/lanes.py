@@ -149,12 +149,14 @@ def address_bits(layout: Layout) -> Iterator[Bit]:
 
 def variants(layout: Layout, other: Layout) -> list[Layout]:
     """The layout with other lanes: those of `other` as far as they are at hand, with either as the rest, and none of
-    the own or the other's (a stop on the way to any arrangement)."""
+    the own or the other's (a stop on the way to any arrangement; where both have enough of them in addresses, it is the
+    same ones for both, and one trip leads from one such stop to the other)."""
     mine, theirs = lane_bits(layout), lane_bits(other)
     within = {*address_bits(layout), *(b for b in mine if b)}
     kept = tuple(t if t is None or t in within else m for m, t in zip(mine, theirs, strict=True))
     outside = [b for b in address_bits(layout) if b not in theirs and b not in mine]
-    away = tuple([*outside, None, None, None][: len(LANES)])
+    common = [b for b in outside if b in {*address_bits(other)}]
+    away = tuple([*(common if len(common) >= len(LANES) else outside), None, None, None][: len(LANES)])
     fit = tuple(t if t in within else None for t in theirs)
     found = []
     for bits in (kept, fit, away):
