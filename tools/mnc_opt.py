@@ -24,6 +24,7 @@ from mnc.dialects.mncore.target import machine_of, name_machine, reading
 from mnc.dialects.mncore.written_attributes import check_written_attributes
 from mnc.registry import parse_pipeline, pass_table
 from mnc.tools.commands.machine_option import asked_machine, machine_option
+from mnc.tools.interruptible import Interruptible
 from mnc.tools.opt_arguments import split_arguments
 
 _MARKER = "// -----"
@@ -66,7 +67,7 @@ def _eager(name: str, callback: Any, text: str) -> Any:
     return click.option(name, is_flag=True, is_eager=True, expose_value=False, callback=callback, help=text)
 
 
-class _OptCommand(click.Command):
+class _OptCommand(Interruptible):
     """Takes the spellings of ``mlir-opt``; the passes among them arrive in ``ctx.obj``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -8,6 +8,7 @@ from mnc.core.command_line import errors_to_exit_codes, read_text, write_text
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.tools.commands.machine_option import machine_option
 from mnc.tools.commands.shared import parse_shapes, parse_updates
+from mnc.tools.interruptible import Interruptible
 
 PROGRAMS = ("main", "initialise", "read_back")
 """What a scheduled module may hold."""
@@ -58,7 +59,7 @@ def _emit_cpp(path: str) -> str:
         raise CompileError(message, location=path, hint=hint) from None
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=Interruptible, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("input_file", default="-")
 @click.option("--import-onnx", "action", flag_value="import", help="Read an ONNX model, print the graph dialect.")
 @click.option("--emit-vsm", "action", flag_value="emit", help="Read scheduled mncore IR, print assembly.")

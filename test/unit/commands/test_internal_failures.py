@@ -108,3 +108,18 @@ def test_what_click_takes_for_an_answer_of_the_user(
     monkeypatch.setattr("mnc.tools.mnc.LazyGroup.get_command", fail)
     done = shell("mnc", "machine")
     assert (done.code, done.out) == (code, "") and words in done.err and "Aborted" not in done.err
+
+
+@pytest.mark.parametrize(("tool", "called"), [
+    (("mnc-opt", "x.mlir"), "mnc.tools.mnc_opt.read_bytes"),
+    (("mnc-translate", "--emit-vsm", "x.mlir"), "mnc.tools.mnc_translate.read_text"),
+])  # fmt: skip
+def test_ctrl_c_outside_of_passes(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, tool: tuple[str, ...], called: str
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(called, interrupt)
+    done = shell(*tool)
+    assert (done.code, done.out, done.err) == (130, "", "interrupted\n")
