@@ -81,6 +81,25 @@ def in_parts(
     return roomy_iteration(default, extents, accesses, most(), dims, axes, cyclic=cyclic)
 
 
+def lookups(
+    extents: tuple[int, ...],
+    accesses: tuple[Access, Access],
+    dims: tuple[int, ...],
+    table: Layout | None,
+    axes: tuple[Axis, ...],
+    *,
+    cyclic: bool,
+) -> list[list[Digits]]:
+    """Iteration spaces in which elements of a table can be read at addresses: where the table is by now, if that can
+    stay, then the best for small steps first. `accesses`: of the table, then of the result."""
+    found = [in_parts(extents, accesses, dims, axes, cyclic=cyclic)]
+    if len(dims) == 1:
+        found += divided(extents, accesses, dims[0], axes, cyclic=cyclic)
+    found.sort(key=lambda digits: rough_steps(digits, accesses, dims))
+    stays = table and around(extents, table, accesses[0], axes, cyclic=cyclic)
+    return [stays, *found] if stays else found
+
+
 FOLLOWED = 4
 """Ways to divide the chip between a table and what is read from it that a search looks at."""
 

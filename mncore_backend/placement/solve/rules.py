@@ -20,14 +20,7 @@ from mnc.mncore_backend.placement.candidates import (
     roomy_iteration,
 )
 from mnc.mncore_backend.placement.candidates.costs import relayout_steps
-from mnc.mncore_backend.placement.candidates.lookups import (
-    around,
-    choices,
-    divided,
-    in_parts,
-    lookup_steps,
-    rough_steps,
-)
+from mnc.mncore_backend.placement.candidates.lookups import choices, lookup_steps, lookups
 from mnc.mncore_backend.placement.candidates.pointwise import possible_iterations
 from mnc.mncore_backend.placement.candidates.policy import Policy
 from mnc.mncore_backend.placement.candidates.reshapes import reshaped
@@ -227,17 +220,10 @@ class Rules:
             roomy_iteration(digits, op.extents, accesses, _room(), chosen, axes, cyclic=cyclic)
             for digits in possible_iterations(op.extents, given, axes, cyclic=cyclic, parallel=op.parallel)
         ]
-        return [*self._lookups(op, known[0]), *found] if op.chosen else found
-
-    def _lookups(self, op: Loops, table: Layout | None) -> list[list[Digits]]:
-        """Iteration spaces in which elements of a table can be read at addresses, the best for small steps first."""
-        axes, cyclic, accesses = self.policy.axes, self.policy.cyclic, (op.uses[0].access, op.access)
-        found = [in_parts(op.extents, accesses, op.chosen, axes, cyclic=cyclic)]
-        if len(op.chosen) == 1:
-            found += divided(op.extents, accesses, op.chosen[0], axes, cyclic=cyclic)
-        found.sort(key=lambda digits: rough_steps(digits, accesses, op.chosen))
-        stays = table and around(op.extents, table, op.uses[0].access, axes, cyclic=cyclic)
-        return [stays, *found] if stays else found
+        if not op.chosen:
+            return found
+        read = op.uses[0].access, op.access
+        return [*lookups(op.extents, read, op.chosen, known[0], axes, cyclic=cyclic), *found]
 
     def known(self, state: State, op: Loops) -> list[Layout | None]:
         """Where the operands of loops are."""
