@@ -33,8 +33,15 @@ def artifact_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return page(notes(trace(graph(decisions(command)))))
 
 
-def check_artifacts(chosen: Mapping[str, Any]) -> None:
-    """Say before the model is compiled what would be missing afterwards; raises CompileError."""
+def check_artifacts(chosen: Mapping[str, Any], output: Path) -> None:
+    """Say before the model is compiled what would be missing afterwards; raises CompileError. The build directory
+    `output` may be made for it."""
+    for name in ("trace", "dump_onnx", "trace_decisions"):
+        path = chosen[name]
+        if path is not None and (path.is_dir() or not (path.parent.is_dir() or path.parent == output)):
+            reason = "it is a directory" if path.is_dir() else f"there is no directory '{path.parent}'"
+            hint = f"choose another file with --{name.replace('_', '-')}"
+            raise CompileError(f"cannot write '{path}': {reason}", hint=hint)
     if chosen["trace"] is not None:
         from mnc.perfetto_trace import trace_builder
 

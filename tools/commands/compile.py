@@ -96,7 +96,7 @@ def _compile(
     """Assembly and what goes with it."""
     if example:
         raise CompileError("--example belongs to --target cpp", hint="leave it out, or add --target cpp")
-    check_artifacts(artifacts)
+    check_artifacts(artifacts, output)
     from mnc.build_directory import save
     from mnc.cached_compilation import report_of
     from mnc.record.compiling import compile_recorded

@@ -130,6 +130,25 @@ def test_a_missing_package_is_told_before_the_model_is_compiled(
     assert done.output == "" and not Path("build").exists()
 
 
+@pytest.mark.parametrize("option", ["--trace", "--dump-onnx", "--trace-decisions"])
+def test_a_missing_directory_is_told_before_the_model_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(perceptron(), "model.onnx")
+    for place, reason in (("missing/file", "there is no directory 'missing'"), (str(tmp_path), "it is a directory")):
+        done = CliRunner().invoke(cli, ["compile", "model.onnx", "-o", "build", option, place])
+        assert isinstance(done.exception, CompileError) and reason in done.exception.message
+        assert option in str(done.exception.hint) and not Path("build").exists()
+
+
+def test_a_trace_may_be_written_into_the_build_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(perceptron(), "model.onnx")
+    done = CliRunner().invoke(cli, ["compile", "model.onnx", "-o", "build", "--trace", "build/t.pftrace"])
+    assert done.exit_code == 0 and Path("build/t.pftrace").is_file()
+
+
 def test_costs_belong_to_the_model_that_was_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     other = perceptron()
