@@ -16,6 +16,8 @@ from typing import BinaryIO
 
 from mnc.core.diagnostics import CompileError
 
+PROGRAM = "program.vsm"
+"""Name of the assembly in a build directory."""
 PARTIAL = ".mnc-partial-"
 """How the names of files and directories in the making begin."""
 
@@ -174,7 +176,12 @@ def _umask() -> int:
 
 
 def path_hint(path: str) -> str:
-    """What to write where `path` cannot be read: a file beside it with nearly the same name, if there is one."""
+    """What to write where `path` cannot be read: the program of a build directory, or a file beside it with nearly the
+    same name, if there is one."""
+    if os.path.isfile(program := os.path.join(path, PROGRAM)):
+        return f"its program is {program}"
+    if os.path.isdir(path):
+        return "give a file in it"
     directory, name = os.path.split(path)
     try:
         beside = os.listdir(directory or os.curdir)

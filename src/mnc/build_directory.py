@@ -23,7 +23,7 @@ import numpy as np
 
 from mnc import checksums
 from mnc.core.diagnostics import CompileError
-from mnc.core.files import partial_directory
+from mnc.core.files import PROGRAM, partial_directory
 from mnc.executable import Executable, HostTensor
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.report.ideal import Ideal
@@ -33,7 +33,7 @@ from mnc.mncore_backend.target import MN_CORE_2, named
 from mnc.npz import UNREADABLE, open_npz
 
 FORMAT = 2
-PROGRAM, MEMORY_MAP, TENSORS, REPORT = "program.vsm", "memory_map.json", "tensors.npz", "report.json"
+MEMORY_MAP, TENSORS, REPORT = "memory_map.json", "tensors.npz", "report.json"
 COMPANIONS = ("initialise", "read_back")
 _HINT = "make one with mnc compile MODEL -o DIR"
 

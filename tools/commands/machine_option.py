@@ -54,7 +54,8 @@ def use_machine_of(name: str, what: str) -> None:
 def use_machine_of_file(path: Path) -> None:
     """The same for the program of a build directory that is read as an assembly file; other files name no machine.
     Raises CompileError."""
-    from mnc.build_directory import PROGRAM, machine_of_directory
+    from mnc.build_directory import machine_of_directory
+    from mnc.core.files import PROGRAM
 
     if path.name == PROGRAM and (name := machine_of_directory(path.parent)) is not None:
         use_machine_of(name, str(path))

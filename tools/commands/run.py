@@ -72,8 +72,8 @@ def _use_machine(program: Path) -> None:
 
 def _write_trace(program: Path, trace: Path) -> None:
     """The times of the program, by the same model of transfers as the emulator's."""
-    from mnc.build_directory import PROGRAM
     from mnc.core.command_line import read_text
+    from mnc.core.files import PROGRAM
     from mnc.perfetto_trace import write_trace
     from mnc.record.storage import RECORD, load_record
 

@@ -9,6 +9,7 @@ import onnx
 
 from mnc.case_folders import Case, write_case
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import PROGRAM
 from mnc.core.state_directory import recording_in
 from mnc.options import Options
 from mnc.reduction.reduce import Reduced
@@ -84,5 +85,5 @@ def _write_stages(model: onnx.ModelProto, folder: Path, options: Options) -> boo
             executable = compile(model, replace(options, dump_dir=folder / "ir"))
     except Exception:  # the refusal or crash that is looked for
         return False
-    (folder / "program.vsm").write_text(executable.text, encoding="utf-8")
+    (folder / PROGRAM).write_text(executable.text, encoding="utf-8")
     return True

@@ -199,6 +199,10 @@ def test_a_misspelt_file_gets_a_proposal(shell: Shell, model: str) -> None:
     assert "check the path" in shell("mnc", "compile", "elsewhere.tflite").err
     (shell.directory / "answer.vsm").write_text("nop\n")
     assert "did you mean answer.vsm?" in shell("mnc", "run", "answr.vsm").err
+    (shell.directory / "answer").mkdir()
+    assert "give a file in it" in shell("mnc", "asm", "check", "answer").err
+    (shell.directory / "answer" / "program.vsm").write_text("nop\n")
+    assert "its program is answer/program.vsm" in shell("mnc", "asm", "check", "answer").err
 
 
 def test_commands_with_bars_print_nothing_else_in_a_pipe(shell: Shell, model: str) -> None:
