@@ -13,6 +13,12 @@ from mnc.dialects.mncore.attributes import placed_attribute
 from mnc.lowering.linalg_to_spmd.words import word_type
 from mnc.mncore_backend.layout import Layout, LayoutError, equivalent
 from mnc.mncore_backend.placement.candidates import Access, Tiled, default_digits, project, same_places
+from mnc.mncore_backend.pricing import Resources, arrival, relayout, reshaping
+
+NOTABLE = 100
+"""Steps of a movement above which it is compared with another load from DRAM."""
+AGAIN = 0.2
+"""Part of the steps of a movement that another load may take at most: prices are rough, and DRAM may be busy."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,7 @@ class Values:
     def __init__(self) -> None:
         self.states: dict[Any, State] = {}
         self._copies: dict[tuple[Any, str], Local] = {}
+        self._views: dict[Any, View] = {}  # what values on the chip are views of
         self._origins: dict[Any, Dram] = {}  # where values on the chip came from, and still are
         self._padding: dict[Any, int] = {}  # root buffer -> bits that all its padding is known to hold
         self._filled: dict[Any, tuple[Any, int, frozenset[int]]] = {}  # root -> view, bits, dimensions padded with them
@@ -161,8 +168,18 @@ class Values:
             return state
         key = (value, str(layout))
         if key not in self._copies:
-            self._copies[key] = moved(state, layout)
+            again = self._loaded_again(value, layout, relayout(state.layout, layout))
+            self._copies[key] = again or moved(state, layout)
         return self._copies[key]
+
+    def _loaded_again(self, value: Any, layout: Layout, movement: Resources) -> Local | None:
+        """A tensor that came from DRAM, or a view of one, from there once more, if the `movement` to the layout that is
+        wanted takes much longer than that; None otherwise."""
+        steps = movement.total
+        if steps < NOTABLE or arrival(layout).total > AGAIN * steps or self._in_dram(value, again=True) is None:
+            return None
+        every = np.arange(int(np.prod(ir.RankedTensorType(value.type).shape)))
+        return self.load_elements(value, layout, every, again=True)
 
     def load(self, memory: Any, layout: Layout, *, kept: bool = False) -> Local:
         """A tensor in DRAM, brought to a new buffer."""
@@ -200,9 +217,12 @@ class Values:
         behind = self._in_dram(value)
         return behind is not None and (padding == 0 or bool((behind[1] >= 0).all()))
 
-    def load_elements(self, value: Any, layout: Layout, index_map: NDArray[np.int64], padding: int = 0) -> Local:
-        """Elements of a tensor in DRAM, -1 for the word `padding`, as the host arranges them."""
-        behind = self._in_dram(value)
+    def load_elements(
+        self, value: Any, layout: Layout, index_map: NDArray[np.int64], padding: int = 0, *, again: bool = False
+    ) -> Local:
+        """Elements of a tensor in DRAM, -1 for the word `padding`, as the host arranges them. `again`: the tensor, or
+        what it is a view of, is on the chip by now."""
+        behind = self._in_dram(value, again=again)
         assert behind is not None  # the caller has asked
         state, elements = behind
         made = make_local(layout, word_type(state.buffer.type.element_type))
@@ -219,6 +239,7 @@ class Values:
         return state if isinstance(state, Local) else self.bring(value, layout)
 
     def _resolve_view(self, value: Any, view: View, wanted: Layout) -> Local:
+        self._views[value] = view
         behind = self.states[view.source]
         if view.is_part and (local := self._load_arranged(value, wanted)) is not None:
             self.states[value] = local
@@ -238,29 +259,37 @@ class Values:
         try:
             layout = view.forward(source.layout)
         except LayoutError:
-            local = make_local(wanted, source.buffer.type.element_type)
-            gather(source, local, view.index_map)
+            local = self._loaded_again(value, wanted, reshaping(source.layout, wanted))
+            if local is None:
+                local = make_local(wanted, source.buffer.type.element_type)
+                gather(source, local, view.index_map)
         else:
             local = retyped(source, layout)
         self.states[value] = local
         return local
 
-    def _in_dram(self, value: Any) -> tuple[Dram, NDArray[np.int64]] | None:
+    def _in_dram(self, value: Any, *, again: bool = False) -> tuple[Dram, NDArray[np.int64]] | None:
         """The tensor in DRAM that a value is, or is a view of, and which of its elements the value has; None if it is
-        elsewhere. Parts that got no place on the chip come from DRAM again where the whole is on the chip."""
-        is_part, elements = False, np.arange(int(np.prod(ir.RankedTensorType(value.type).shape)))
-        while isinstance(state := self.states[value], View):
-            value = state.source
-            if state.is_part:
+        elsewhere. Parts that got no place on the chip come from DRAM again where the whole is on the chip, and with
+        `again` all that came from there."""
+        is_part, elements = again, np.arange(int(np.prod(ir.RankedTensorType(value.type).shape)))
+        while (view := self._view(value, again=again)) is not None:
+            value = view.source
+            if view.is_part:
                 is_part = True
-                elements = np.append(state.index_map, -1)[elements]
-            elif state.order is not None:
+                elements = np.append(view.index_map, -1)[elements]
+            elif view.order is not None:
                 shape = ir.RankedTensorType(value.type).shape
-                numbers = np.arange(int(np.prod(shape))).reshape(shape).transpose(state.order)
+                numbers = np.arange(int(np.prod(shape))).reshape(shape).transpose(view.order)
                 elements = np.append(numbers.reshape(-1), -1)[elements]
-        origin = self._origins.get(value) if is_part else None
-        found = state if isinstance(state, Dram) else origin
+        state = self.states[value]
+        found = state if isinstance(state, Dram) else self._origins.get(value) if is_part else None
         return None if found is None else (found, elements)
+
+    def _view(self, value: Any, *, again: bool) -> View | None:
+        """The view that a value is, also if it is on the chip by now (`again`)."""
+        state = self.states[value]
+        return state if isinstance(state, View) else self._views.get(value) if again else None
 
     def _load_arranged(self, value: Any, layout: Layout) -> Local | None:
         """A view of a tensor in DRAM, in a layout that the tensor itself cannot have: the host arranges its elements.

@@ -154,13 +154,19 @@ def _cumsum(x, axis, exclusive, reverse):
     return np.flip(out, axis) if reverse else out
 
 
+def _batch_gather(x, indices, axis, batch_dims):
+    shape = x.shape[:batch_dims]
+    lines = [np.take(x[place], indices[place], axis - batch_dims) for place in np.ndindex(*shape)]
+    return np.stack(lines).reshape(*shape, *lines[0].shape)
+
+
 _OTHER: dict[str, Callable[..., Any]] = {
     "gemm": _gemm, "softmax": _softmax, "log_softmax": lambda x, axis: np.log(_softmax(x, axis)), "slice": _slice,
     "transpose": lambda x, permutation: np.transpose(x, permutation), "pad": _pad, "arg_reduce": _arg_reduce,
     "concat": lambda a, b, axis: np.concatenate([a, b], axis), "gather": lambda x, i, axis: np.take(x, i, axis),
     "reduce": lambda x, kind, axes, keepdims: _REDUCE[kind](x, axis=tuple(axes), keepdims=keepdims),
     "layer_norm": _layer_norm, "batch_norm": _batch_norm, "gelu": _gelu, "cum_sum": _cumsum, "pool": _pool,
-    "conv": _conv,
+    "conv": _conv, "batch_gather": _batch_gather,
 }  # fmt: skip
 SUPPORTED = frozenset([*_UNARY, *_BINARY, *_OTHER, "constant", "reshape", "broadcast_to", "cast", "bitcast"])
 
