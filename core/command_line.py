@@ -38,8 +38,7 @@ def errors_to_exit_codes() -> Iterator[None]:
         with _written_out():
             yield
     except KeyboardInterrupt as interruption:
-        print(str(interruption) or "interrupted", file=sys.stderr)
-        sys.exit(INTERRUPTED)
+        leave_interrupted(interruption)
     except BrokenPipeError:
         # The reader of our output went away, as `head` does; there is nobody left to tell.
         _discard_output()
@@ -60,6 +59,13 @@ def errors_to_exit_codes() -> Iterator[None]:
         _leave_with_our_mistake(error)
     finally:
         warnings.formatwarning = shown
+
+
+def leave_interrupted(interruption: KeyboardInterrupt) -> NoReturn:
+    """End as shells have it after Ctrl-C. Click, which sees it first inside of commands, would end with 1, which here
+    says that a check failed."""
+    print(str(interruption) or "interrupted", file=sys.stderr)
+    sys.exit(INTERRUPTED)
 
 
 def run_and_leave(main: Callable[[], None]) -> None:

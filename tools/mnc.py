@@ -2,12 +2,11 @@
 
 import importlib
 import os
-import sys
 from typing import Any
 
 import click
 
-from mnc.core.command_line import errors_to_exit_codes
+from mnc.core.command_line import errors_to_exit_codes, leave_interrupted
 from mnc.core.diagnostics import InternalError
 
 COMMANDS = {
@@ -72,12 +71,11 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the chosen command. Click would end with 1, which here says that a check failed."""
+        """Run the chosen command."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as interruption:
-            click.echo(str(interruption) or "interrupted", err=True)
-            sys.exit(INTERRUPTED)
+            leave_interrupted(interruption)
         except EOFError as error:
             raise InternalError(f"EOFError: {error}") from error
 

@@ -1,30 +1,12 @@
 """Elements at computed places: single ones, lines with indices of their own, and samples of images."""
 
 import numpy as np
-import onnx
 import pytest
 
-import mnc
-from mnc.lowering.onnx_to_graph.evaluator import evaluator
-from mnc.report import report
+from .parsed import cycles_of, normal
 
 SAMPLED = 2.0**-14
 """Places between elements are rounded as coordinates are: the number of elements along a dimension times 2**-24."""
-
-
-def _check(text: str, inputs: dict[str, np.ndarray], tolerance: float = 0.0) -> int:
-    """Compile and run, compare, and return the cycles."""
-    model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 20]> {text}')
-    wanted = np.asarray(evaluator(model).run(None, dict(inputs))[0])
-    program = mnc.compile(model)
-    found = program.run(inputs)["y"]
-    assert found.shape == wanted.shape
-    assert np.abs(found.astype(float) - wanted).max() <= tolerance * max(np.abs(wanted).max(), 1)
-    return report(program)["total"]["cycles"]
-
-
-def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    return rng.standard_normal(shape).astype(np.float32)
 
 
 @pytest.mark.parametrize(
@@ -40,9 +22,10 @@ def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
 )
 def test_rows_of_a_table(shape: tuple[int, ...], count: int, most: int) -> None:
     rng = np.random.default_rng(count)
-    inputs = {"x": _normal(rng, *shape), "i": rng.integers(-shape[0], shape[0], count)}
+    inputs = {"x": normal(rng, *shape), "i": rng.integers(-shape[0], shape[0], count)}
     own, rest = (",".join(map(str, extents)) for extents in (shape, (count, *shape[1:])))
-    assert most >= _check(f"g (float[{own}] x, int64[{count}] i) => (float[{rest}] y) {{ y = Gather (x, i) }}", inputs)
+    text = f"g (float[{own}] x, int64[{count}] i) => (float[{rest}] y) {{ y = Gather (x, i) }}"
+    assert cycles_of(text, inputs) <= most
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -63,11 +46,11 @@ def test_elements_of_lines(
     """The last `fewer` lines have no indices."""
     rng = np.random.default_rng(count)
     dtype = {"float": np.float32, "int64": np.int64, "bool": np.bool_}[kind]
-    x = (100 * _normal(rng, *shape)).astype(dtype) if kind != "bool" else rng.integers(0, 2, shape).astype(bool)
+    x = (100 * normal(rng, *shape)).astype(dtype) if kind != "bool" else rng.integers(0, 2, shape).astype(bool)
     indices = rng.integers(-shape[1], shape[1], (shape[0] - fewer, count))
     inputs = {"x": x.T.copy(), "i": indices.T.copy()} if axis == 0 else {"x": x, "i": indices}
     own, taken = (",".join(map(str, inputs[name].shape)) for name in "xi")
-    assert most >= _check(f"""g ({kind}[{own}] x, int64[{taken}] i) => ({kind}[{taken}] y) {{
+    assert most >= cycles_of(f"""g ({kind}[{own}] x, int64[{taken}] i) => ({kind}[{taken}] y) {{
         y = GatherElements <axis = {axis}> (x, i) }}""", inputs)  # fmt: skip
 
 
@@ -79,10 +62,10 @@ def test_rows_of_batches(shape: tuple[int, ...], batch: int, depth: int, count: 
     rng = np.random.default_rng(count)
     named = shape[batch : batch + depth]
     places = np.stack([rng.integers(-n, n, (*shape[:batch], count)) for n in named], axis=-1)
-    inputs = {"x": _normal(rng, *shape), "i": places}
+    inputs = {"x": normal(rng, *shape), "i": places}
     result = (*shape[:batch], count, *shape[batch + depth :])
     own, taken, found = (",".join(map(str, extents)) for extents in (shape, places.shape, result))
-    assert most >= _check(f"""g (float[{own}] x, int64[{taken}] i) => (float[{found}] y) {{
+    assert most >= cycles_of(f"""g (float[{own}] x, int64[{taken}] i) => (float[{found}] y) {{
         y = GatherND <batch_dims = {batch}> (x, i) }}""", inputs)  # fmt: skip
 
 
@@ -103,4 +86,4 @@ def test_samples_of_many_images(mode: str, shape: tuple[int, ...], places: tuple
     own, at, found = (",".join(map(str, s)) for s in (shape, grid.shape, (*shape[:2], *places)))
     text = f"""g (float[{own}] x, float[{at}] g) => (float[{found}] y) {{
         y = GridSample <mode = "{mode}", align_corners = 1> (x, g) }}"""
-    assert most >= _check(text, {"x": _normal(rng, *shape), "g": grid}, SAMPLED)
+    assert most >= cycles_of(text, {"x": normal(rng, *shape), "g": grid}, SAMPLED)

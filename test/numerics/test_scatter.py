@@ -1,29 +1,11 @@
 """Scatters of many updates: products with single precision, lookups of rows, and comparisons in pieces."""
 
 import numpy as np
-import onnx
 import pytest
 
-import mnc
-from mnc.lowering.onnx_to_graph.evaluator import evaluator
-from mnc.report import report
+from .parsed import cycles_of, normal
 
 EXACT, SUM = 0.0, 2.0**-20
-
-
-def _check(text: str, inputs: dict[str, np.ndarray], tolerance: float) -> int:
-    """Compile and run, compare, and return the cycles."""
-    model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 18]> {text}')
-    wanted = np.asarray(evaluator(model).run(None, dict(inputs))[0])
-    program = mnc.compile(model)
-    found = program.run(inputs)["y"]
-    assert found.shape == wanted.shape
-    assert np.abs(found.astype(float) - wanted).max() <= tolerance * max(np.abs(wanted).max(), 1)
-    return report(program)["total"]["cycles"]
-
-
-def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    return rng.standard_normal(shape).astype(np.float32)
 
 
 @pytest.mark.parametrize(
@@ -40,9 +22,9 @@ def _normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
 def test_rows(reduction: str, sizes: tuple[int, int, int], tolerance: float, most: int) -> None:
     targets, count, width = sizes
     rng = np.random.default_rng(count)
-    inputs = {"x": _normal(rng, targets, width), "i": rng.integers(-targets, targets, (count, 1)),
-              "u": _normal(rng, count, width)}  # fmt: skip
-    assert most >= _check(f"""g (float[{targets},{width}] x, int64[{count},1] i, float[{count},{width}] u)
+    inputs = {"x": normal(rng, targets, width), "i": rng.integers(-targets, targets, (count, 1)),
+              "u": normal(rng, count, width)}  # fmt: skip
+    assert most >= cycles_of(f"""g (float[{targets},{width}] x, int64[{count},1] i, float[{count},{width}] u)
         => (float[{targets},{width}] y) {{ y = ScatterND <reduction = "{reduction}"> (x, i, u) }}""",
         inputs, tolerance)  # fmt: skip
 
@@ -61,10 +43,10 @@ def test_elements(reduction: str, kind: str, shape: tuple[int, int], count: int,
     own, updates = (shape, (count, shape[1])) if axis == 0 else (shape[::-1], (shape[1], count))
     rng = np.random.default_rng(count)
     dtype = np.float32 if kind == "float" else np.int32
-    inputs = {"x": (100 * _normal(rng, *own)).astype(dtype), "u": (100 * _normal(rng, *updates)).astype(dtype),
+    inputs = {"x": (100 * normal(rng, *own)).astype(dtype), "u": (100 * normal(rng, *updates)).astype(dtype),
               "i": rng.integers(-shape[0], shape[0], updates)}  # fmt: skip
     own, updates = ",".join(map(str, own)), ",".join(map(str, updates))
-    _check(f"""g ({kind}[{own}] x, int64[{updates}] i, {kind}[{updates}] u) => ({kind}[{own}] y) {{
+    cycles_of(f"""g ({kind}[{own}] x, int64[{updates}] i, {kind}[{updates}] u) => ({kind}[{own}] y) {{
         y = ScatterElements <reduction = "{reduction}", axis = {axis}> (x, i, u) }}""", inputs, tolerance)  # fmt: skip
 
 
@@ -72,8 +54,8 @@ def test_elements(reduction: str, kind: str, shape: tuple[int, int], count: int,
 def test_indices_repeated_along_rows(reduction: str) -> None:
     """As PyTorch writes index_add and scatter_add of a graph network: rows across the second dimension."""
     rng = np.random.default_rng(0)
-    inputs = {"x": _normal(rng, 3, 100, 6), "i": rng.integers(0, 100, (300, 1)), "u": _normal(rng, 3, 300, 6)}
-    _check(f"""g (float[3,100,6] x, int64[300,1] i, float[3,300,6] u) => (float[3,100,6] y) {{
+    inputs = {"x": normal(rng, 3, 100, 6), "i": rng.integers(0, 100, (300, 1)), "u": normal(rng, 3, 300, 6)}
+    cycles_of(f"""g (float[3,100,6] x, int64[300,1] i, float[3,300,6] u) => (float[3,100,6] y) {{
         shape = Constant <value = int64[3] {{3, 300, 6}}> () wide = Expand (i, shape)
         y = ScatterElements <reduction = "{reduction}", axis = 1> (x, wide, u) }}""",
         inputs, SUM if reduction == "add" else EXACT)  # fmt: skip
@@ -82,7 +64,7 @@ def test_indices_repeated_along_rows(reduction: str) -> None:
 def test_updates_that_are_fewer_than_the_rows_are_long() -> None:
     """Indices that end before x does name no place there."""
     rng = np.random.default_rng(1)
-    inputs = {"x": _normal(rng, 200, 9), "i": rng.integers(0, 200, (150, 7)), "u": _normal(rng, 150, 7)}
+    inputs = {"x": normal(rng, 200, 9), "i": rng.integers(0, 200, (150, 7)), "u": normal(rng, 150, 7)}
     for reduction, tolerance in (("add", SUM), ("none", EXACT), ("mul", 1e-5)):
-        _check(f"""g (float[200,9] x, int64[150,7] i, float[150,7] u) => (float[200,9] y) {{
+        cycles_of(f"""g (float[200,9] x, int64[150,7] i, float[150,7] u) => (float[200,9] y) {{
             y = ScatterElements <reduction = "{reduction}"> (x, i, u) }}""", inputs, tolerance)  # fmt: skip

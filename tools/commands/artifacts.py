@@ -38,7 +38,9 @@ def check_artifacts(chosen: Mapping[str, Any], output: Path) -> None:
     `output` may be made for it."""
     for name in ("trace", "dump_onnx", "trace_decisions"):
         path = chosen[name]
-        if path is not None and (path.is_dir() or not (path.parent.is_dir() or path.parent == output)):
+        if path is None:
+            continue
+        if path.is_dir() or not (path.parent.is_dir() or path.parent.resolve() == output.resolve()):
             reason = "it is a directory" if path.is_dir() else f"there is no directory '{path.parent}'"
             hint = f"choose another file with --{name.replace('_', '-')}"
             raise CompileError(f"cannot write '{path}': {reason}", hint=hint)

@@ -145,7 +145,8 @@ def test_a_missing_directory_is_told_before_the_model_is_compiled(
 def test_a_trace_may_be_written_into_the_build_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     onnx.save(perceptron(), "model.onnx")
-    done = CliRunner().invoke(cli, ["compile", "model.onnx", "-o", "build", "--trace", "build/t.pftrace"])
+    asked = ["-o", str(tmp_path / "build"), "--trace", "build/t.pftrace"]
+    done = CliRunner().invoke(cli, ["compile", "model.onnx", *asked])
     assert done.exit_code == 0 and Path("build/t.pftrace").is_file()
 
 
