@@ -11,6 +11,7 @@
 - OneHot: the reference raises for a depth that is a tensor of one element, as PyTorch exports it.
 - DequantizeLinear before operator set 19, Scatter: see `reference_early_versions`.
 - Pad: the reference raises for negative pads, which cut.
+- Loop: see `reference_loop`.
 - RNN, GRU, LSTM: see `reference_recurrent`.
 - Upsample, GridSample: see `reference_resampling`.
 - GatherElements with 32 and more indices along the axis: the reference takes the first ones only.
@@ -33,6 +34,7 @@ from onnx.reference.ops.op_one_hot import OneHot
 from onnx.reference.ops.op_softmax import Softmax
 
 from mnc.lowering.onnx_to_graph.reference_early_versions import DequantizeLinear, Scatter
+from mnc.lowering.onnx_to_graph.reference_loop import Loop
 from mnc.lowering.onnx_to_graph.reference_pooling import AveragePool, GlobalMaxPool, LpPool, MaxPool
 from mnc.lowering.onnx_to_graph.reference_recurrent import GRU, LSTM, RNN
 from mnc.lowering.onnx_to_graph.reference_resampling import GridSample, Upsample
@@ -170,7 +172,7 @@ CuttingPad.__name__ = "Pad"
 
 _CORRECTED: list[type[OpRun]] = [
     GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax, AbsoluteLpNormalization,
-    BroadcastMean, FlatOneHot, MaxPool, AveragePool, LpPool, GlobalMaxPool, RNN, GRU, LSTM, Upsample, GridSample,
+    BroadcastMean, FlatOneHot, Loop, MaxPool, AveragePool, LpPool, GlobalMaxPool, RNN, GRU, LSTM, Upsample, GridSample,
     Scatter,
 ]  # fmt: skip
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MODES = ("strict", "vendor")
 _MOST_LINES = 20_000
 """Longer programs are shown without their costs, which take seconds to find."""
-_MACHINE_DTYPE = {"float32": np.float32, "int32": np.int32, "bool": np.int32}
+_MACHINE_DTYPE = {"float32": np.float32, "int32": np.int32, "uint32": np.uint32, "bool": np.int32}
 
 
 @dataclass(frozen=True, repr=False)
@@ -261,7 +261,7 @@ class Executable:
 def _drawn(tensor: HostTensor, rng: np.random.Generator) -> np.ndarray:
     if tensor.dtype == "float32":
         return rng.standard_normal(tensor.shape).astype(np.float32)
-    return rng.integers(0, 2, tensor.shape).astype(np.bool_ if tensor.dtype == "bool" else np.int32)
+    return rng.integers(0, 2, tensor.shape).astype(np.bool_ if tensor.dtype == "bool" else _MACHINE_DTYPE[tensor.dtype])
 
 
 def _refuse_poison(machine: Any, tensor: HostTensor, places: list[tuple[int, int]]) -> None:

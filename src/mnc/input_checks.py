@@ -54,6 +54,7 @@ def check_input(tensor: "HostTensor", value: Any) -> np.ndarray:
         message = f"input '{tensor.name}' is {array.dtype}, the program takes {tensor.dtype}"
         raise CompileError(message, hint=f"convert it with .astype(numpy.{tensor.dtype})")
     array = array.astype(np.int8) if array.dtype.kind == "V" else array  # 2 or 4 bits
-    if array.size and (int(array.max()) > 2**31 - 1 or int(array.min()) < -(2**31)):
-        raise CompileError(f"input '{tensor.name}' has values outside 32 bits")
-    return array.astype(np.int32)
+    taken = np.iinfo(np.uint32 if tensor.dtype == "uint32" else np.int32)
+    if array.size and (int(array.max()) > taken.max or int(array.min()) < taken.min):
+        raise CompileError(f"input '{tensor.name}' has values outside {taken.min} to {taken.max}")
+    return array.astype(taken.dtype)

@@ -129,7 +129,7 @@ def judge(
     """As `compare`, with the name of the reference that judged: ONNX Runtime where it is installed and runs the model,
     else the evaluator of ONNX, with the operators that are corrected."""
     with np.errstate(all="ignore"):  # infinities and NaN of the model are shown in the result
-        names = [value.name for value in model.graph.output]
+        names = list(dict.fromkeys(value.name for value in model.graph.output))  # one may be there twice
         judged = onnx_runtime.run(model, names, inputs)
         if judged is None:
             corrected = corrected_operators(model)

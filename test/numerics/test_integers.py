@@ -143,3 +143,34 @@ def test_the_mean_of_integers_is_refused() -> None:
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {text}')
     with pytest.raises(CompileError, match=r"'Mean_0'.*has no mean of integers"):
         mnc.compile(model)
+
+
+def test_unsigned_words_keep_their_highest_bit() -> None:
+    """In results, in inputs and in constants."""
+    x, v = (np.array([1, 2**31, 2**32 - 1, 5], kind) for kind in (np.uint32, np.uint64))
+    types = "(uint32[4] x, uint64[4] v) => (uint32[4] y, uint32[4] z, uint64[4] w)"
+    check(f"g {types} <uint32 c = {{3000000000}}> {{ y = Max (x, c) z = Min (x, c) w = Max (v, v) }}", {"x": x, "v": v})
+
+
+def test_unsigned_words_are_so_many() -> None:
+    program = mnc.compile(onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18]> g (uint32[1] x) => (uint32[1] y) { y = Identity (x) }'
+    ))  # fmt: skip
+    assert program.run({"x": np.array([2**32 - 1], np.uint32)})["y"].dtype == np.uint32
+    with pytest.raises(CompileError, match="outside 0 to 4294967295"):
+        program.run({"x": np.array([-1])})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(float[3,0] x) => (float[3] y) <int64[1] a = {1}> { y = ReduceProd <keepdims = 0> (x, a) }",
+        "(float[5,8] x) => (float[5,8] y) <int64[0,1] i = {}, float[0,8] u = {}> { y = ScatterND (x, i, u) }",
+        "(float[5,8] x) => (float[5,8] y) <int64[0,8] i = {}, float[0,8] u = {}> { y = ScatterElements (x, i, u) }",
+        "(float[5,8] x) => (float[5,0] y, int64[5,0] i) <int64[1] k = {0}> { y, i = TopK (x, k) }",
+    ],
+    ids=["product", "slices", "elements", "first"],
+)
+def test_nothing_to_compute_with(text: str) -> None:
+    shape = (3, 0) if "[3,0]" in text else (5, 8)
+    check(f"g {text}", {"x": np.arange(np.prod(shape), dtype=np.float32).reshape(shape)})

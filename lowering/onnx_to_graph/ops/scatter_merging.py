@@ -38,7 +38,9 @@ class _Piece:
 
 
 def merge(reduction: str, writes: Writes) -> Any:
-    """Combine the updates with what they hit. Without a reduction the last update wins."""
+    """Combine the updates, if there are any, with what they hit. Without a reduction the last update wins."""
+    if not writes.count:
+        return writes.x
     if reduction == "none":
         return _last_wins(writes)
     if reduction == "add" and scatter_products.pays(writes):

@@ -27,11 +27,20 @@ def top_k(node: Node) -> list[Any]:
     axis = node.axis(node.attribute("axis", -1), len(shape_of(x)))
     count = node.constant_ints(1, "k")[0] if node.version >= 10 else node.attribute("k")
     largest = bool(node.attribute("largest", 1))
+    if count == 0:
+        nothing = _none_of(x, axis)
+        return [nothing, cast(nothing, ir.IntegerType.get_signless(64))]
     if count == 1:
         return _extremum(x, axis, "max" if largest else "min")
     numbers = constant(along(np.arange(shape_of(x)[axis], dtype=np.float32), axis, len(shape_of(x))))
     first = _first(_Ordered(x, numbers, axis, largest), count)
     return [first.values, cast(first.numbers, ir.IntegerType.get_signless(64))]
+
+
+def _none_of(x: Any, axis: int) -> Any:
+    shape = list(shape_of(x))
+    limits = [0 if i == axis else extent for i, extent in enumerate(shape)]
+    return graph.Slice.build(x, starts=[0] * len(shape), limits=limits, steps=[1] * len(shape)).result
 
 
 def _extremum(x: Any, axis: int, kind: str) -> list[Any]:

@@ -81,9 +81,13 @@ class Selection:
     kept: list[tuple[Buffer, dict[str, Any]]] = field(default_factory=list)
 
 
-def _dtype(type_: Any) -> str:
+def _dtype(type_: Any, *, is_unsigned: bool = False) -> str:
     element = type_.element_type
-    return "float32" if not isinstance(element, ir.IntegerType) else "bool" if element.width == 1 else "int32"
+    if not isinstance(element, ir.IntegerType):
+        return "float32"
+    if element.width == 1:
+        return "bool"
+    return "uint32" if is_unsigned and element.width >= 32 else "int32"
 
 
 def machine_words(value: np.ndarray) -> np.ndarray:
@@ -109,8 +113,10 @@ class _Selector:
         self.coordinates: CoordinateParts = {}
         self.buffers: dict[Any, Buffer] = {}
         self.sources: dict[Any, HostTensor | tuple[str, np.ndarray]] = {}
-        self.names = self._argument_names()
-        self.parts = self._argument_parts()
+        self.names: dict[Any, str] = {}
+        self.dtypes: dict[Any, str] = {}
+        self.parts: dict[Any, Slice | None] = {}
+        self._read_arguments()
         self.loads: dict[Any, Any] | None = None
         self.stores: dict[Any, DramImage] = {}
         self.spilled: dict[Any, Spilled] = {}
@@ -118,19 +124,14 @@ class _Selector:
         self.goes_on: set[Any] = set()
         self.sums: dict[Buffer, list[Sums]] = {}
 
-    def _argument_names(self) -> dict[Any, str]:
-        names = {}
-        attributes = self.function.attributes.get("arg_attrs")
-        for i, argument in enumerate(self.function.regions[0].blocks[0].arguments):
-            own = ir.DictAttr(ir.ArrayAttr(attributes)[i]) if attributes is not None else {}
-            names[argument] = ir.StringAttr(own["onnx.name"]).value if "onnx.name" in own else f"arg{i}"
-        return names
-
-    def _argument_parts(self) -> dict[Any, Slice | None]:
-        """Which part of an argument each trip takes."""
+    def _read_arguments(self) -> None:
+        """Names of arguments, what the host sees of each, and which part of it each trip takes."""
         given = self.function.attributes.get("arg_attrs")
-        entries = [ir.DictAttr(own) for own in given] if given is not None else [{} for _ in self.names]
-        return dict(zip(self.names, map(read_slice, entries), strict=True))
+        for i, argument in enumerate(self.function.regions[0].blocks[0].arguments):
+            own = ir.DictAttr(given[i]) if given is not None else {}
+            self.names[argument] = ir.StringAttr(own["onnx.name"]).value if "onnx.name" in own else f"arg{i}"
+            self.dtypes[argument] = _dtype(ir.MemRefType(argument.type), is_unsigned="mnc.unsigned" in own)
+            self.parts[argument] = read_slice(own)
 
     def run(self) -> Selection:
         """The operations in the order of the function, those of a kernel or movement together."""
@@ -175,7 +176,7 @@ class _Selector:
                 groups = chip().groups
                 none = np.zeros((groups, 0, 2), np.int64)
                 image = DramImage(buffer, tuple(type_.shape), none, tuple(range(groups)))
-                self.selection.tensors.append(HostTensor(self.names[value], role, _dtype(type_), image))
+                self.selection.tensors.append(HostTensor(self.names[value], role, self.dtypes[value], image))
 
     def allocate(self, op: Any) -> None:
         size = placement_of(op.results[0].type).layout.local_size
@@ -232,7 +233,7 @@ class _Selector:
         if "index_map" in op.attributes:
             image = _rearranged(image, op)
         if source in self.names:
-            tensor = HostTensor(self.names[source], "input", _dtype(target.type), image, part=self.parts[source])
+            tensor = HostTensor(self.names[source], "input", self.dtypes[source], image, part=self.parts[source])
         else:
             name, value = self.sources[source]  # pyright: ignore[reportGeneralTypeIssues]
             given = source.owner.attributes
@@ -250,14 +251,14 @@ class _Selector:
         plan_fetch(self.builder, self.spilled[memory], self.buffers[target])
 
     def store(self, op: Any) -> None:
-        source, target = op.operands
+        target = op.operands[1]
         if op not in self.stores:
             self._plan_stores(op)
         image = self.stores.pop(op)
         if "index_map" in op.attributes:
             elements = np.append(to_numpy(op.attributes["index_map"]).astype(np.int64), -1)
             image = replace(image, shape=tuple(target.type.shape), index=elements[image.index])
-        dtype, part = _dtype(source.type), self.parts[target]
+        dtype, part = self.dtypes[target], self.parts[target]
         self.selection.tensors.append(HostTensor(self.names[target], "output", dtype, image, part=part))
 
     def _plan_stores(self, first: Any) -> None:

@@ -25,7 +25,7 @@ def needs_stages(kind: str, operand: ir.Value, axes: Sequence[int]) -> bool:
     shape = shape_of(operand)
     count = math.prod(shape[axis] for axis in axes)
     alone = kind == "prod" or (kind in ("sum", "max", "min") and not is_float(operand))
-    return alone and count > max(FEW, math.prod(shape) // count)
+    return alone and count > max(FEW, math.prod(shape) // max(count, 1))
 
 
 def in_stages(kind: str, operand: ir.Value, axes: Sequence[int]) -> ir.Value:

@@ -17,7 +17,7 @@ What the model computed with rounds as well; its deviations are added before the
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,9 @@ COUNTED = 2.0**24
 """What sums of integers may reach in single precision without rounding."""
 ROUNDED_ONCE = ("add", "sub", "mul", "cast")
 """What gives the number next to the exact result, and so that itself where it is a number of the type."""
+ROUNDINGS = ("round", "floor", "ceil")
+PASS_ON = ("cast", "clip", "add", "sub", "max", "min", "reshape", "transpose")
+"""What quantising does behind its rounding, and what only moves the result."""
 LINEAR_SUMS = ("sum", "mean", "average")
 
 Array = np.ndarray
@@ -123,13 +126,15 @@ def _own_deviation(op: Any, x: list[Array], result: Array, how: Rounding) -> Arr
     return np.hypot(_accumulated(op, x, result, how), last)
 
 
-def _rounds_nothing(op: Any, operands: list[Samples], result: Array) -> Array:
-    """Where operands are known exactly and the result is a number of its type: a mask of 0 and 1 times any number."""
+def _rounds_nothing(op: Any, operands: list[Array], result: Array) -> Array:
+    """Where operands and the result are numbers of their type, as after a rounding to integers: a mask."""
     dtype = numpy_dtype(ir.RankedTensorType(op.operation.results[0].type).element_type)
-    known = result.astype(np.float32 if dtype.itemsize > 4 else dtype) == result
-    for own in operands:
-        known = known & (own[1] == own[0])
-    return known
+    return np.logical_and.reduce([np.broadcast_to(_is_number(v, dtype), result.shape) for v in (*operands, result)])
+
+
+def _is_number(value: Array, dtype: np.dtype) -> Array:
+    """Whether single precision has these numbers, or a smaller type of this kind."""
+    return value.astype(np.float32 if dtype.itemsize > 4 else dtype) == value
 
 
 def _counts(op: Any, x: list[Array], how: Rounding) -> bool:
@@ -181,13 +186,13 @@ def _evaluate(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Ge
     floating = [is_float(result) for result in op.operation.results]
     with np.errstate(all="ignore"):
         own = [_own_deviation(op, x, exact[0], how) if floating[0] else 0.0, *[0.0] * (len(exact) - 1)]
-        if kind_of(op) in ROUNDED_ONCE and floating[0]:
-            own[0] = np.where(_rounds_nothing(op, operands, exact[0]), 0.0, own[0])
         found: list[Samples] = [[value] for value in exact]
         for values in _disturbed(op, operands, how, rng):
             for i, result in enumerate(evaluate_operation(op, values, wide=True)):
                 is_exact = not np.any(own[i]) or (floating[i] and _counts(op, values, how))
                 noise = 0.0 if is_exact else own[i] * rng.standard_normal(result.shape)
+                if kind_of(op) in ROUNDED_ONCE and floating[i] and not is_exact:
+                    noise = np.where(_rounds_nothing(op, values, result), 0.0, noise)
                 found[i].append(result + noise if floating[i] else result)
     return found
 
@@ -210,14 +215,42 @@ def deviations(
     for view in block.operations:
         operands = list(view.operation.operands)
         if view.operation.name == "func.return":
-            return [(values[v][0], [sample - values[v][0] for sample in values[v][1:]] if is_float(v) else [])
-                    for v in operands]  # fmt: skip
+            return [(values[v][0], _differences(v, values[v])) for v in operands]
         results = _evaluate(view, [values[v] for v in operands], how, rng)
         values.update(zip(view.operation.results, results, strict=True))
         for operand in set(operands):
             if last_use[operand] == view:
                 del values[operand]
     return []
+
+
+def _differences(value: Any, samples: Samples) -> Samples:
+    """What each disturbed evaluation adds to a result; nothing is said of booleans and integers that must be equal."""
+    exact, *others = samples
+    if is_float(value):
+        return [sample - exact for sample in others]
+    if exact.dtype.kind in "iu" and _is_rounded(value):
+        return [sample.astype(np.float64) - exact.astype(np.float64) for sample in others]
+    return []
+
+
+def _is_rounded(integer: Any) -> bool:
+    """Whether these integers are rounded floats, as quantised values are, and not places or counts."""
+    maker = integer.owner
+    while not isinstance(maker, ir.Block) and kind_of(maker) in PASS_ON:
+        maker = maker.operands[0].owner
+    return not isinstance(maker, ir.Block) and kind_of(maker) in (*ROUNDINGS, *CONTRACTIONS)
+
+
+def _bound(both: Sequence[tuple[Array, Samples]]) -> float:
+    """Of an output, by its values and what disturbed evaluations of each computation add to them. Of integers, as far
+    as any of them comes out on another side of the edges between two."""
+    output, samples = both[0][0], [own for _, own in both]
+    if not samples[0]:
+        return 0.0
+    if output.dtype.kind in "iu":
+        return float(max(np.max(np.abs(sample), initial=0.0) for own in samples for sample in own))
+    return margin(output.size) * math.sqrt(_largest_mean_square(samples))
 
 
 def _largest_mean_square(both: list[Samples]) -> float:
@@ -228,7 +261,7 @@ def _largest_mean_square(both: list[Samples]) -> float:
 
 def error_bounds(model: onnx.ModelProto, inputs: Mapping[str, Array], precision: Precision) -> dict[str, float]:
     """Bound of the error of every float output of a model for these inputs, which all of its elements keep but for
-    `FAILURE`; 0 for integers and booleans.
+    `FAILURE`; of integers that are rounded floats as far as errors take them, of others and of booleans 0.
 
     Raises:
         CompileError: the model cannot be imported.
@@ -243,7 +276,5 @@ def error_bounds(model: onnx.ModelProto, inputs: Mapping[str, Array], precision:
             found.append(deviations(module, inputs, how, rng))
     bounds = {}
     for output, *both in zip(model.graph.output, *found, strict=True):
-        samples = [own for _, own in both]
-        size = both[0][0].size
-        bounds[output.name] = margin(size) * math.sqrt(_largest_mean_square(samples)) if samples[0] else 0.0
+        bounds[output.name] = _bound(both)
     return bounds

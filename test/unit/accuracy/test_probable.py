@@ -171,3 +171,21 @@ def test_results_in_halves_that_are_below_the_normal_ones(body: str) -> None:
     error = float(np.abs(halves[0] - exact[0]).max())
     assert error > 2 * np.abs(exact[0]).max() * 2.0**-11
     assert error <= error_bounds(model(text), inputs, "single")["y"] < 2.0**-20
+
+
+QUANTISED = """(float[60,50] x, float[50,40] w) => (int8[60,40] y, int64[60,40] best, bool[60,40] positive)
+<float scale = {0.1}, int8 zero = {0}, float nothing = {0.0}, int64[1] k = {40}>
+{
+    p = MatMul (x, w)
+    y = QuantizeLinear (p, scale, zero)
+    values, best = TopK (p, k)
+    positive = Greater (p, nothing)
+}"""
+
+
+def test_quantised_results_may_come_out_on_the_other_side_of_an_edge() -> None:
+    """Places in an order and comparisons may not."""
+    rng = np.random.default_rng(3)
+    inputs = {name: rng.standard_normal(n).astype(np.float32) for name, n in (("x", (60, 50)), ("w", (50, 40)))}
+    bounds = error_bounds(model(QUANTISED), inputs, "pseudo-single")
+    assert bounds == {"y": 1.0, "best": 0.0, "positive": 0.0}

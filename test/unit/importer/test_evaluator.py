@@ -167,3 +167,22 @@ def test_logarithms_of_small_probabilities_are_numbers() -> None:
     feeds = {"x": np.array([[120.0, -3.0], [0.0, 4.0]], np.float32)}
     result: Any = evaluator(single_node(node, 13, feeds)).run(None, feeds)
     np.testing.assert_allclose(result[0], [[0.0, -7.000911], [-120.0, -0.000911]], rtol=1e-4, atol=1e-4)
+
+
+LOOP = """(float[2,3] x) => (float[2,3] y, float[4,2,3] each)
+<int64 trips = {4}>
+{
+    y, each = Loop <body = body (int64 i, bool c, float[2,3] held) => (bool more, float[2,3] sum, float[2,3] copy) {
+        more = Identity (c)
+        sum = Add (held, x)
+        copy = Identity (sum)
+    }> (trips, , x)
+}"""
+
+
+def test_loop_without_a_condition_stacks_what_iterations_give() -> None:
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g {LOOP}')
+    x = RNG.standard_normal((2, 3)).astype(np.float32)
+    y, each = evaluator(model).run(None, {"x": x})
+    assert np.allclose(y, 5 * x, rtol=1e-6)
+    assert np.allclose(each, x * np.arange(2, 6).reshape(4, 1, 1), rtol=1e-6)
