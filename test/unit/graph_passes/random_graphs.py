@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def _structural(choices: Choices) -> None:
     x = choices.operand()
     shape = list(ir.RankedTensorType(x.type).shape)
     kind = choices.pick(
-        ("transpose", "transpose", "reshape", "slice", "concat", "pad", "broadcast", "reduce", "gather")
+        ("transpose", "transpose", "reshape", "slice", "concat", "pad", "pieces", "broadcast", "reduce", "gather")
     )
     axis = choices.draw(st.integers(0, len(shape) - 1))
     if kind == "transpose":
@@ -102,6 +103,8 @@ def _structural(choices: Choices) -> None:
     elif kind == "pad":
         low, high = ([choices.draw(st.integers(0, 1)) for _ in shape] for _ in range(2))
         choices.add(graph.Pad.build(x, low=low, high=high, value=choices.pick((0.0, 1.0)), mode="constant"))
+    elif kind == "pieces":
+        _pieces(choices, shape, axis)
     elif kind == "broadcast":
         choices.add(graph.BroadcastTo.build(x, result_type=graph.tensor([2, *shape], ir.F32Type.get())))
     elif kind == "reduce":
@@ -110,6 +113,17 @@ def _structural(choices: Choices) -> None:
     else:
         indices = np.array([choices.draw(st.integers(0, shape[axis] - 1)) for _ in range(2)])
         choices.add(graph.Gather.build(x, graph.Constant.build(value=graph.dense(indices)), axis=axis))
+
+
+def _pieces(choices: Choices, shape: list[int], axis: int) -> None:
+    """A sum of tensors that zeros surround along an axis, apart from each other or not."""
+    others = [v for v in choices.values if ir.RankedTensorType(v.type).shape == shape]
+    room, terms = 2 * shape[axis] + 1, []
+    for _ in range(choices.draw(st.integers(2, 3))):
+        first = choices.pick((0, shape[axis], 2 * shape[axis], 1))
+        low, high = ([n if i == axis else 0 for i in range(len(shape))] for n in (first, room - first))
+        terms.append(graph.Pad.build(choices.pick(others), low=low, high=high, value=0.0, mode="constant").result)
+    choices.values.append(reduce(lambda total, term: graph.Add.build(total, term).result, terms))
 
 
 def _contraction(choices: Choices) -> None:

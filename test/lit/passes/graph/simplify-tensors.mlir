@@ -258,3 +258,29 @@ func.func @joined(%x: tensor<4x64x16xf32>, %y: tensor<4x65x16xf32>, %w: tensor<1
   %4 = "graph.matmul"(%3, %w) : (tensor<260x16xf32>, tensor<16x24xf32>) -> tensor<260x24xf32>
   return %2, %4 : tensor<4x64x24xf32>, tensor<260x24xf32>
 }
+
+// Gradients of slices: each is there once, with zeros where there is none, in whatever order they are added.
+// CHECK-LABEL: func.func @pieces
+// WHY-DAG: JoinedPieces refused 'graph.add': the pieces overlap
+func.func @pieces(%a: tensor<1x4xf32>, %b: tensor<1x4xf32>, %c: tensor<2x4xf32>, %d: tensor<6x4xf32>)
+    -> (tensor<6x4xf32>, tensor<6x4xf32>) {
+  // CHECK: %[[GAP:.*]] = "graph.pad"(%arg0) {high = array<i64: 0, 0>, low = array<i64: 1, 0>
+  // CHECK: %[[TWO:.*]] = "graph.concat"(%arg1, %[[GAP]]) {axis = 0 : i64}
+  // CHECK: %[[ALL:.*]] = "graph.concat"(%[[TWO]], %arg2) {axis = 0 : i64}
+  // CHECK: %[[WIDE:.*]] = "graph.pad"(%[[ALL]]) {high = array<i64: 1, 0>, low = array<i64: 0, 0>
+  // CHECK: "graph.add"(%[[WIDE]], %arg3)
+  %0 = "graph.pad"(%a) {low = array<i64: 2, 0>, high = array<i64: 3, 0>, value = 0.0 : f32, mode = "constant"} : (tensor<1x4xf32>) -> tensor<6x4xf32>
+  %1 = "graph.pad"(%c) {low = array<i64: 3, 0>, high = array<i64: 1, 0>, value = 0.0 : f32, mode = "constant"} : (tensor<2x4xf32>) -> tensor<6x4xf32>
+  %2 = "graph.pad"(%b) {low = array<i64: 0, 0>, high = array<i64: 5, 0>, value = 0.0 : f32, mode = "constant"} : (tensor<1x4xf32>) -> tensor<6x4xf32>
+  %3 = "graph.add"(%0, %d) : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+  %4 = "graph.add"(%3, %1) : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+  %5 = "graph.add"(%2, %4) : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+  // CHECK: "graph.pad"
+  // CHECK: "graph.pad"
+  // CHECK: "graph.add"
+  // CHECK-NEXT: return
+  %6 = "graph.pad"(%c) {low = array<i64: 0, 0>, high = array<i64: 4, 0>, value = 0.0 : f32, mode = "constant"} : (tensor<2x4xf32>) -> tensor<6x4xf32>
+  %7 = "graph.pad"(%a) {low = array<i64: 1, 0>, high = array<i64: 4, 0>, value = 0.0 : f32, mode = "constant"} : (tensor<1x4xf32>) -> tensor<6x4xf32>
+  %8 = "graph.add"(%6, %7) : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+  return %5, %8 : tensor<6x4xf32>, tensor<6x4xf32>
+}
