@@ -31,9 +31,9 @@ def with_planned(
 ) -> list[State]:
     """What rounds of searches find. The last is one that finds nothing that may be better than the best solution of
     which all movements are planned, even if those that are not take no more than their rough prices; or whose best
-    moves nothing that is not planned."""
+    moves nothing that is not planned. A doubtful one is the last, too, behind one that found nothing better."""
     found: list[State] = []
-    least = inf
+    least, doubt = inf, DOUBT
     for number in range(1, ROUNDS + 1):
         if traces is not None:
             traces.round = number
@@ -41,10 +41,11 @@ def with_planned(
         best = min(states, key=lambda state: price(state, resources_of(state, movements, SURPRISE)))
         found += states
         is_planned = all(movement in movements.exact for movement in best.movements)
-        if is_planned or price(best, resources_of(best, movements)) >= DOUBT * least:
+        if is_planned or price(best, resources_of(best, movements)) >= doubt * least:
             break
         movements.learn(best.movements, plan)
-        least = min(least, price(best, movements.exact))
+        exact = price(best, movements.exact)
+        least, doubt = min(least, exact), DOUBT if exact < least else 1.0
     return found
 
 
