@@ -139,6 +139,11 @@ def sign_of_zero_is_seen(value: ir.Value) -> bool:
             seen += 1
             if seen > _USERS or kind in ("reciprocal", "pow", "mod") or (kind == "div" and use.operand_number == 1):
                 return True
-            if kind not in _FORGETS and user.name.startswith("graph."):
+            if kind not in _FORGETS and not _is_square(user) and user.name.startswith("graph."):
                 pending.extend(user.results)
     return False
+
+
+def _is_square(user: Any) -> bool:
+    """Whether an operation gives a number times itself, which is +0 for zeros of either sign."""
+    return user.name == "graph.mul" and user.operands[0] == user.operands[1]

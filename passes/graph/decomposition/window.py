@@ -107,12 +107,17 @@ def _whole(op: Any, windows: Sequence[_Window]) -> list[ir.Value] | None:
     return [value("reduce", op.operation.operands[0], kind=fold, axes=axes, keepdims=True)]
 
 
-_GAIN = 2
+_GAIN = 3
 """How many times fewer elements must be read for another pass over the data."""
 
 
+_LARGE = 256
+"""Elements of a window from which on the parts of its dimensions are folded side by side, in places of their own."""
+
+
 def _one_by_one(op: Any, windows: Sequence[_Window]) -> list[ir.Value] | None:
-    """A maximum over the last dimension of the windows, then one over the others, where that reads less."""
+    """A maximum or an average over the last dimension of the windows, then one over the others, where that reads less.
+    An average is one of averages: windows have as many elements in every row."""
     wide = [i for i, window in enumerate(windows) if window.kernel > 1]
     if len(wide) < 2:
         return None
@@ -120,7 +125,8 @@ def _one_by_one(op: Any, windows: Sequence[_Window]) -> list[ir.Value] | None:
     results = math.prod(w.result for w in windows)
     rows = math.prod(w.result if i == last else w.extent for i, w in enumerate(windows))
     others = math.prod(w.kernel for i, w in enumerate(windows) if i != last)
-    if _GAIN * (rows * windows[last].kernel + results * others) > results * others * windows[last].kernel:
+    reads, at_once = rows * windows[last].kernel + results * others, results * others * windows[last].kernel
+    if _GAIN * reads > at_once and others * windows[last].kernel < _LARGE:
         return None
     ceil_mode = flag(op, "ceil_mode")
     alone = [w if i == last else _Window(w.extent, 1, 1, 1, 0, 0, w.extent) for i, w in enumerate(windows)]
@@ -135,7 +141,7 @@ def pool(op: Any) -> list[ir.Value] | Refusal | None:
         return whole
     if any(window.common > 1 for window in windows):
         return _thinned(op, windows)
-    if ir.StringAttr(op.operation.attributes["kind"]).value == "max":
+    if ir.StringAttr(op.operation.attributes["kind"]).value in ("max", "average"):
         return _one_by_one(op, windows)
     return None
 

@@ -284,3 +284,16 @@ func.func @pieces(%a: tensor<1x4xf32>, %b: tensor<1x4xf32>, %c: tensor<2x4xf32>,
   %8 = "graph.add"(%6, %7) : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
   return %5, %8 : tensor<6x4xf32>, tensor<6x4xf32>
 }
+
+// The sign of a zero reaches a divisor, but as a part of a square.
+// CHECK-LABEL: func.func @pieces_for_squares
+func.func @pieces_for_squares(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) -> tensor<4x4xf32> {
+  // CHECK-NEXT: "graph.concat"(%arg0, %arg1) {axis = 0 : i64}
+  // CHECK-NEXT: "graph.mul"
+  %0 = "graph.pad"(%a) {low = array<i64: 0, 0>, high = array<i64: 2, 0>, value = 0.0 : f32, mode = "constant"} : (tensor<2x4xf32>) -> tensor<4x4xf32>
+  %1 = "graph.pad"(%b) {low = array<i64: 2, 0>, high = array<i64: 0, 0>, value = 0.0 : f32, mode = "constant"} : (tensor<2x4xf32>) -> tensor<4x4xf32>
+  %2 = "graph.add"(%0, %1) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %3 = "graph.mul"(%2, %2) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %4 = "graph.div"(%2, %3) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %4 : tensor<4x4xf32>
+}
