@@ -12,7 +12,7 @@ import onnx.numpy_helper
 
 from mnc.lowering.onnx_to_graph.graph_rewriter import GraphRewriter, renamed
 from mnc.lowering.onnx_to_graph.onnx_file import infer_shapes
-from mnc.lowering.onnx_to_graph.shape_inference import static_shape
+from mnc.lowering.onnx_to_graph.shape_inference import sample_of, static_shape
 from mnc.lowering.onnx_to_graph.size_limits import check_node_count
 
 CONTROL_FLOW = frozenset(["If", "Loop", "Scan"])
@@ -136,11 +136,25 @@ class _Resolver(GraphRewriter):
 
     def _finish(self, node: onnx.NodeProto, carried: list[str], columns: list[list[str]], axes: list[int]) -> bool:
         """Results of a loop: the last values that were carried, and what every iteration gave."""
-        if any(not column for column in columns):
-            return False  # no iteration, and so no element type
-        stacked = [self._stack(node, column, axis) for column, axis in zip(columns, axes, strict=True)]
+        stacked = []
+        for number, (column, axis) in enumerate(zip(columns, axes, strict=True)):
+            found = self._stack(node, column, axis) if column else self._nothing(node, len(carried) + number, axis)
+            if found is None:
+                return False
+            stacked.append(found)
         self._give(list(node.output), [*carried, *stacked])
         return True
+
+    def _nothing(self, node: onnx.NodeProto, number: int, axis: int) -> str | None:
+        """What no iteration gives, as the body declares it; None where it says no shape."""
+        body = next(a.g for a in node.attribute if a.name == "body")
+        declared = body.output[number + (node.op_type == "Loop")]
+        one = sample_of({declared.name: declared.type}, declared.name)
+        if one is None:
+            return None
+        shape = list(one.shape)
+        shape.insert(axis % (len(shape) + 1), 0)
+        return self._constant(np.zeros(shape, one.dtype), self._unique(declared.name))
 
 
 def _goes_on(body: onnx.GraphProto) -> bool:

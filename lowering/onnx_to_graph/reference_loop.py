@@ -32,5 +32,9 @@ class Loop(op_loop.Loop):
             for own, result in zip(collected, found[self.N :], strict=True):
                 own.append(result)
             goes_on, number = bool(last), number + 1
-        stacked = [np.stack(own) if own else np.zeros(0, np.float32) for own in collected]
+        if not number and self.K:  # an iteration that does not count tells shapes and types
+            values |= {number_name: np.array(0, np.int64), condition_name: np.array(True)}
+            example = self._run_body(values, attributes=attributes)[1 + self.N :]
+            return self._check_and_fix_outputs((*carried, *(np.stack([own])[:0] for own in example)))
+        stacked = [np.stack(own) for own in collected]
         return self._check_and_fix_outputs((*(values[name] for name in names), *stacked))

@@ -33,12 +33,12 @@ class Origin:
         import onnx
 
         from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes
-        from mnc.lowering.onnx_to_graph.onnx_file import drop_unknown_attributes, find_opset
+        from mnc.lowering.onnx_to_graph.onnx_file import drop_unknown_attributes, find_opset, without_old_operators
         from mnc.reference import load_proto
 
         if isinstance(self.model, onnx.ModelProto):
             name, model = "<model>", onnx.ModelProto()
-            model.CopyFrom(self.model)
+            model.CopyFrom(without_old_operators(self.model, name))
             drop_unknown_attributes(model, find_opset(model, name))
         else:
             name, model = str(self.model), load_proto(self.model)

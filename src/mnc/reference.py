@@ -13,7 +13,13 @@ from mnc.accuracy.probable import error_bounds
 from mnc.core.diagnostics import CompileError
 from mnc.core.float_types import is_floating
 from mnc.lowering.onnx_to_graph.evaluator import corrected_operators, evaluator
-from mnc.lowering.onnx_to_graph.onnx_file import drop_unknown_attributes, find_opset, infer_shapes, read_proto
+from mnc.lowering.onnx_to_graph.onnx_file import (
+    drop_unknown_attributes,
+    find_opset,
+    infer_shapes,
+    read_proto,
+    without_old_operators,
+)
 from mnc.options import Precision
 
 
@@ -97,8 +103,9 @@ def draw_inputs(
 
 
 def load_proto(path: Path | str) -> onnx.ModelProto:
-    """The model as a protocol buffer, without attributes that the importer warns of; raises CompileError."""
-    model = read_proto(path)
+    """The model as a protocol buffer, of an operator set that there is and without attributes that the importer warns
+    of; raises CompileError."""
+    model = without_old_operators(read_proto(path), str(path))
     drop_unknown_attributes(model, find_opset(model, str(path)))
     return model
 

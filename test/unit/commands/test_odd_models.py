@@ -65,6 +65,24 @@ def test_intermediates_of_a_model_with_a_named_extent(shell: Shell) -> None:
     assert "3x4" in done.out
 
 
+TWICE = '<ir_version: 8, opset_import: ["" : 18]> g (float[5,8] x) => (float[5,8] y, float[5,8] y) { y = Relu (x) }'
+OLD = '<ir_version: 3, opset_import: ["" : 6]> g (float[5,8] x) => (float[5,8] y) { y = Sigmoid (x) }'
+NO_TRIPS = """<ir_version: 8, opset_import: ["" : 18]> g (float[5,8] x) => (float[5,8] y, float[0,5,8] each)
+<int64 n = {0}>
+{
+    y, each = Loop <body = b (int64 i, bool c, float[5,8] held) => (bool more, float[5,8] next, float[5,8] copy) {
+        more = Identity (c) next = Tanh (held) copy = Identity (next)
+    }> (n, , x)
+}"""
+
+
+@pytest.mark.parametrize("text", [TWICE, OLD, NO_TRIPS], ids=["an output twice", "opset 6", "a loop without trips"])
+def test_what_compiles_is_checked(shell: Shell, text: str) -> None:
+    (shell.directory / "m.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    done = shell("mnc", "check", "m.onnx")
+    assert done.code == 0, done.err
+
+
 def test_a_model_without_outputs(shell: Shell) -> None:
     result = tiny()
     del result.graph.output[:]

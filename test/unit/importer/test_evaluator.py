@@ -186,3 +186,12 @@ def test_loop_without_a_condition_stacks_what_iterations_give() -> None:
     y, each = evaluator(model).run(None, {"x": x})
     assert np.allclose(y, 5 * x, rtol=1e-6)
     assert np.allclose(each, x * np.arange(2, 6).reshape(4, 1, 1), rtol=1e-6)
+
+
+def test_loop_without_iterations_gives_nothing_of_the_right_shape() -> None:
+    text = LOOP.replace("trips = {4}", "trips = {0}").replace("float[4,2,3] each", "float[0,2,3] each")
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g {text}')
+    x = RNG.standard_normal((2, 3)).astype(np.float32)
+    y, each = evaluator(model).run(None, {"x": x})
+    assert np.array_equal(y, x)
+    assert np.shape(each) == (0, 2, 3)
