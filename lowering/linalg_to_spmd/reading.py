@@ -1,6 +1,7 @@
 """Reading linalg operations into plain data: extents, how operands are indexed, what kind of work it is."""
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from mnc.core.bindings import ir
@@ -154,13 +155,21 @@ def _used(block: Any, position: int) -> bool:
     return any(True for _ in block.arguments[position].uses)
 
 
+MOST_RESULTS = 32
+"""Results of every channel up to which convolutions of channels by themselves are work of the vector unit: a matrix has
+few rows and columns then, and its factor would hold every window once more."""
+
+
 def _is_depthwise(inputs: list[Input], result: Access, extents: tuple[int, ...]) -> bool:
-    """Whether a product reads windows and neither contracts other dimensions nor has columns."""
+    """Whether a product reads windows and contracts no other dimensions; it has no columns, or a few of every one of
+    several channels."""
     left, right = inputs
-    columns = [d for d in result if d is not None and d in right.dims and d not in left.dims and extents[d] > 1]
+    own = [d for d in result if d is not None and d in right.dims and extents[d] > 1]
+    columns = prod(extents[d] for d in own if d not in left.dims)
+    most = MOST_RESULTS if any(d in left.dims for d in own) else 1
     inner = {d for e in left.map.results if len(dims_in(e)) > 1 for d in dims_in(e)}
     contracted = [d for d in left.dims if d not in result and d not in inner and extents[d] > 1]
-    return left.access is None and right.access is not None and not columns and not contracted
+    return left.access is None and right.access is not None and columns <= most and not contracted
 
 
 def _is_product(inputs: list[Input], result: Access, extents: tuple[int, ...]) -> bool:
