@@ -25,6 +25,8 @@ def check_module(module: torch.nn.Module) -> None:
             if isinstance(part, kind):
                 raise CompileError(f"the module is {what}", hint=hint)
     for name, value in (*module.named_parameters(), *module.named_buffers()):
+        if torch.nn.parameter.is_lazy(value):
+            raise CompileError(f"'{name}' has no shape yet", hint="call the module with a sample first")
         if value.is_floating_point() and value.dtype != torch.float32:
             hint = "convert the module with module.float()"
             raise CompileError(f"'{name}' has element type {value.dtype}, not float32", hint=hint)

@@ -78,7 +78,10 @@ def _try(
         raise CompileError(f"the loss of the sample is {float(result.detach())}")
     if not result.requires_grad:
         raise CompileError("the loss does not depend on a parameter that requires a gradient")
-    result.backward()
+    try:
+        result.backward()
+    except RuntimeError as error:
+        raise CompileError(f"torch cannot compute the gradients of the sample: {error}") from error
     found = {name for name, value in reference.module.named_parameters() if value.grad is not None}
     return found, list(output.shape) if isinstance(output, torch.Tensor) else None
 

@@ -89,6 +89,9 @@ class _Translation:
 
     def _attribute(self, node: fx.Node) -> str:
         value = getattr(self._traced.graph, str(node.target))
+        if isinstance(value, torch.nn.Module):
+            message = f"it has an operator on functions, such as torch.cond{described(node)}"
+            raise CompileError(message, hint="compute all of them, and choose with torch.where")
         return self._writer.constant(value.detach().numpy(), value.dtype)
 
     def _call(self, node: fx.Node) -> None:

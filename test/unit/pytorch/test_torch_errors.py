@@ -65,6 +65,7 @@ MODULES = {
     "crash": (lambda x: x[7], "module or loss fails on the sample: IndexError"),
     "infinite": (lambda x: x / 0, "the loss of the sample is nan"),
     "constant": (lambda x: x.detach(), "does not depend on a parameter"),
+    "in place": (lambda x: x.relu().sqrt_().relu_().exp().mul_(x), "torch cannot compute the gradients of the sample"),
     "half": (lambda x: x.half().float(), "element type torch.float16 is not supported"),
 }
 
@@ -184,6 +185,20 @@ def test_hooks_that_a_trace_does_not_see(name: str) -> None:
     optimizer = torch.optim.SGD(module.parameters())
     install(module, optimizer)
     assert message in _refused(module, optimizer=optimizer)
+
+
+def test_parameters_without_a_shape() -> None:
+    assert "'weight' has no shape yet" in _refused(nn.LazyLinear(3))
+
+
+def test_operators_on_functions() -> None:
+    class Choice(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.cond(x.sum() > 0, lambda a: a + 1, lambda a: a - 1, (x,))
+
+    with pytest.raises(CompileError) as caught:
+        mnc.torch.export_inference(Choice(), (X,))
+    assert "choose with torch.where" in caught.value.render()
 
 
 def test_an_untraceable_module_tells_why_and_where() -> None:
