@@ -125,8 +125,8 @@ def with_intermediates(model: onnx.ModelProto) -> onnx.ModelProto:
 def compare(
     model: onnx.ModelProto, actual: Mapping[str, np.ndarray], inputs: Mapping[str, np.ndarray], precision: Precision
 ) -> list[Comparison]:
-    """Compare outputs with the reference; the bound of each is what rounding explains (`error_bounds`), and integers
-    and booleans must be equal."""
+    """Compare outputs with the reference; the bound of each is what rounding explains (`error_bounds`): most
+    integers and all booleans must be equal."""
     return judge(model, actual, inputs, precision)[1]
 
 
