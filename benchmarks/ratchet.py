@@ -77,6 +77,10 @@ def programs() -> dict[str, Program]:
             "y = Conv<pads=[1,1,1,1], group=12>(x, w)",
             "y1 = Conv<pads=[1,1,1,1], group=12>(z, w)",
         ),
+        "two results of each of 16 channels, 3x3 4x16x28x28": _node(
+            "x[4,16,28,28] w[32,1,3,3]", "y = Conv<pads=[1,1,1,1], group=16>(x, w)"
+        ),
+        "average of 18x18, 1x16x40x40": _node("x[1,16,40,40]", "y = AveragePool<kernel_shape=[18,18]>(x)"),
         "transposed convolution 3x3/2 8x64x8x8 to 32": _node(
             "x[8,64,8,8] w[64,32,3,3]",
             "r = Relu(x)",
