@@ -32,7 +32,7 @@ class JoinedPieces(Pattern):
 
     def match(self, op: Any) -> Any:
         users = [use.owner for use in result_of(op).uses]
-        if len(users) == 1 and users[0].operation.name == self.root:
+        if len(users) == 1 and users[0].operation.name == self.root and result_of(users[0]).type == result_of(op).type:
             return None  # a term of that sum
         terms = list(_terms(op))
         whole = [term for term in terms if term.type == result_of(op).type]
