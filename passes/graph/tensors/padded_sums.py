@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any
@@ -49,7 +49,7 @@ class JoinedPieces(Pattern):
 
     def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
         pieces, others = match
-        rewriter.replace_op(op, [reduce(_sum, others, _joined(pieces, shape_of(result_of(op))))])
+        rewriter.replace_op(op, [reduce(partial(build, "add"), others, _joined(pieces, shape_of(result_of(op))))])
 
 
 def _terms(op: Any) -> Iterator[ir.Value]:
@@ -94,10 +94,6 @@ def _padded(value: ir.Value, axis: int, before: int, behind: int) -> ir.Value:
         return value
     low, high = ([n if i == axis else 0 for i in range(len(shape_of(value)))] for n in (before, behind))
     return build("pad", value, low=low, high=high, value=ir.FloatAttr.get_f32(0.0), mode="constant")
-
-
-def _sum(total: ir.Value, term: ir.Value) -> ir.Value:
-    return build("add", total, term)
 
 
 def patterns() -> list[Pattern]:
