@@ -6,6 +6,7 @@ import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from mnc.core import events
@@ -14,34 +15,47 @@ A = TypeVar("A")
 B = TypeVar("B")
 T = TypeVar("T")
 _TICKET = 2  # bytes
+_depth = 0  # how often the work has been halved that this process has a part of at the moment
 MOST_ITEMS = 2048
 """So many tickets fit into a pipe on every system; on some it holds no more than 4096 bytes."""
 
 
 def both(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
     """The results of two functions that have no effects. The second runs in a copy of this process (`os.fork`) while
-    the first runs here, if there are two processors and no other threads, whose locks a copy might find closed forever;
-    its result must survive pickling. Whatever goes wrong in the copy, it is called here again: results and errors do
-    not depend on where it ran.
+    the first runs here, if there are two processors (`has_processor`) and no other threads, whose locks a copy might
+    find closed forever; its result must survive pickling. Whatever goes wrong in the copy, it is called here again:
+    results and errors do not depend on where it ran.
     """
-    if not _may_fork():
+    if not has_processor():
         return first(), second()
     receiving, sending = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(receiving)
-        _answer(second, sending)
-    os.close(sending)
-    try:
-        with os.fdopen(receiving, "rb") as stream:
-            result = first()
-            answer = stream.read()
-    except BaseException:
-        os.kill(child, signal.SIGKILL)
-        raise
-    finally:
-        _, status = os.waitpid(child, 0)
+    with _halved():
+        child = os.fork()
+        if not child:
+            os.close(receiving)
+            _answer(second, sending)
+        os.close(sending)
+        try:
+            with os.fdopen(receiving, "rb") as stream:
+                result = first()
+                answer = stream.read()
+        except BaseException:
+            os.kill(child, signal.SIGKILL)
+            raise
+        finally:
+            _, status = os.waitpid(child, 0)
     return result, pickle.loads(answer) if status == 0 else second()
+
+
+@contextmanager
+def _halved() -> Iterator[None]:
+    """Two processes work inside the block, and each has half of the processors."""
+    global _depth
+    _depth += 1
+    try:
+        yield
+    finally:
+        _depth -= 1
 
 
 def share_out(items: Sequence[T], work: Callable[[Iterator[T]], A]) -> tuple[A, A]:
@@ -64,9 +78,10 @@ def share_out(items: Sequence[T], work: Callable[[Iterator[T]], A]) -> tuple[A, 
         os.close(receiving)
 
 
-def _may_fork() -> bool:
+def has_processor() -> bool:
+    """Whether this process can be copied, and there is a processor for the copy beside those that are at work."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return hasattr(os, "fork") and usable > 1 and threading.active_count() == 1
+    return hasattr(os, "fork") and usable >= 2 << _depth and threading.active_count() == 1
 
 
 def _answer(work: Callable[[], Any], sending: int) -> None:

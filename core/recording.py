@@ -155,6 +155,21 @@ def choose_attempt(label: str) -> None:
         active.chosen = active.current = active.last(label)
 
 
+def kept_by(work: Callable[[], object]) -> list[Attempt]:
+    """The attempts that work adds to the recording: a copy of this process tells the original, which keeps them with
+    `keep_also`."""
+    active = _RECORDING.get()
+    before = 0 if active is None else len(active.attempts)
+    work()
+    return [] if active is None else active.attempts[before:]
+
+
+def keep_also(attempts: Iterable[Attempt]) -> None:
+    """Keep what a copy of this process has kept, beside what is kept here."""
+    if (active := _RECORDING.get()) is not None:
+        active.attempts += attempts
+
+
 def position() -> tuple[int, int]:
     """How far the current attempt has come, for `rewind`."""
     active = _RECORDING.get()

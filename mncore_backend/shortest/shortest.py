@@ -120,27 +120,27 @@ class Shortest(NestingPass):
         """The best program where the first places one operation after the other."""
         best = self._with_rules(trials, best, settled)
         if best.text.count("\n") > self.few_statements and ALIKE not in settled:
-            best = _shorter(trials, best, {ALIKE})  # long with small tensors: steps of a recurrence wait for exchanges
+            best = _shortest(trials, best, [(ALIKE,)])  # long with small tensors: steps of a recurrence wait
         if best.length[0] >= self.busy_cycles and best.text.count("\n") <= self.most_statements:
-            is_alike = ALIKE in best.preferences
-            best = _shorter(trials, best, {TOGETHER})
-            if is_alike:  # what makes a program shorter one way may do so the other way, too
-                best = _shorter(trials, best, {TOGETHER, ALIKE})
-            for other in NEXT if best.text.count("\n") <= self.few_statements else ():
-                best = _shorter(trials, best, {TOGETHER, other})
+            # What makes a program shorter one way may do so the other way, too.
+            alike: list[Collection[Preference]] = [(TOGETHER, ALIKE)] if ALIKE in best.preferences else []
+            best = _shortest_of_two(trials, best, [(TOGETHER,)], alike)
+            if best.text.count("\n") <= self.few_statements:
+                best = _shortest_of_two(trials, best, [(TOGETHER, NEXT[0])], [(TOGETHER, other) for other in NEXT[1:]])
         return best
 
     def _together(self, trials: Trials, best: Compiled, settled: Collection[Preference]) -> Compiled:
         """The best program where the first places all operations together."""
-        if best.text.count("\n") <= self.few_statements:
-            best = _shorter(trials, best, {TOGETHER, ALIKE})
-        for other in NEXT:
-            best = _shorter(trials, best, {TOGETHER, other})
-        try:
-            one_by_one = trials.compiled(min(STARTS, key=trials.price), best)
-        except (CapacityError, TooLongError):
-            return best
-        if one_by_one.length[0] > CLOSE * best.length[0]:
+        alike: list[Collection[Preference]] = [(TOGETHER, ALIKE)] if best.text.count("\n") <= self.few_statements else []
+        others: list[Collection[Preference]] = [(TOGETHER, other) for other in NEXT]  # found by the search of the first
+        first = best
+        trials.at_once(
+            lambda: _shortest(trials, first, others),
+            lambda: _placed_one_by_one(trials, _shortest(trials, first, alike)),
+        )
+        best = _shortest(trials, best, [*alike, *others])
+        one_by_one = _placed_one_by_one(trials, best)
+        if one_by_one is None or one_by_one.length[0] > CLOSE * best.length[0]:
             return best
         return min(best, self._with_rules(trials, one_by_one, settled), key=lambda own: own.length)
 
@@ -219,6 +219,29 @@ def _first(trials: Trials, starts: Iterable[Collection[Preference]]) -> Compiled
             refusal = refusal or error
     assert refusal is not None  # the first has led to a program or to a refusal
     raise refusal
+
+
+def _placed_one_by_one(trials: Trials, best: Compiled) -> Compiled | None:
+    """The cheapest program with one operation placed after the other; None if there is no room, or no hope."""
+    try:
+        return trials.compiled(min(STARTS, key=trials.price), best)
+    except (CapacityError, TooLongError):
+        return None
+
+
+def _shortest_of_two(
+    trials: Trials, best: Compiled, here: Iterable[Collection[Preference]], there: Iterable[Collection[Preference]]
+) -> Compiled:
+    """`_shortest` of all these preferences, some of which are tried at the same time as the others."""
+    trials.at_once(lambda: _shortest(trials, best, here), lambda: _shortest(trials, best, there))
+    return _shortest(trials, best, [*here, *there])
+
+
+def _shortest(trials: Trials, best: Compiled, others: Iterable[Collection[Preference]]) -> Compiled:
+    """The best of a program and those with other preferences."""
+    for preferences in others:
+        best = _shorter(trials, best, preferences)
+    return best
 
 
 def _shorter(trials: Trials, best: Compiled, preferences: Collection[Preference]) -> Compiled:

@@ -2,7 +2,7 @@
 there is room for."""
 
 import typing
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
@@ -10,15 +10,28 @@ from typing import Any
 
 from mnc.core import events
 from mnc.core.bindings import ir
+from mnc.core.both import both, has_processor
 from mnc.core.diagnostics import CompileError
-from mnc.core.modules import copy_module
+from mnc.core.modules import copy_module, module_bytes
 from mnc.core.nesting_pass import run_nested
-from mnc.core.recording import begin_attempt, compared, position, resume_attempt, rewind, share_attempts
+from mnc.core.recording import (
+    Attempt,
+    begin_attempt,
+    compared,
+    keep_also,
+    kept_by,
+    position,
+    resume_attempt,
+    rewind,
+    share_attempts,
+    wants_trace,
+)
 from mnc.lowering.linalg_to_spmd.layout_attributes import PRICE
 from mnc.mncore_backend.assembly import parse_program
 from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
 from mnc.mncore_backend.codegen.emit import emit_module
 from mnc.mncore_backend.codegen.report.cost import cost_of
+from mnc.mncore_backend.codegen.scheduling import TooLongError
 from mnc.mncore_backend.placement.preferences import Preference
 
 PREFERENCES: tuple[Preference, ...] = typing.get_args(Preference)
@@ -63,6 +76,17 @@ class Compiled:
         return cost.cycles, cost.steps
 
 
+@dataclass(frozen=True)
+class Learned:
+    """What a copy of this process has found out: prices, texts of layouts, and what programs with these became: modules
+    as bytes, or why there is none."""
+
+    steps: dict[tuple[Preference, ...], float]
+    layouts: dict[tuple[Preference, ...], str]
+    programs: dict[str, "Compiled | str"]
+    attempts: list[Attempt]
+
+
 class Trials:
     """Compiles a module again and again with `passes`. `rooms`: percent of local memory for values, falling."""
 
@@ -71,6 +95,7 @@ class Trials:
         self.passes = passes
         self.rooms = rooms
         self.seen: dict[str, Compiled | CompileError] = {}  # by the text of the layouts
+        self.layouts: dict[tuple[Preference, ...], str] = {}  # the texts that preferences lead to
         self.decided: dict[tuple[Preference, ...], Any] = {}  # modules with layouts that nothing has been made of yet
         self.steps: dict[tuple[Preference, ...], float] = {}
 
@@ -109,22 +134,54 @@ class Trials:
         """The program with these preferences, made once where several lead to the same layouts. Raises CompileError
         where there is no room, or no hope of being shorter than the best so far."""
         ordered = in_order(preferences)
-        module = self._with_layouts(ordered)
-        del self.decided[ordered]
-        resume_attempt(", ".join(ordered))
-        layouts = _without_prices(module)
-        is_new = layouts not in self.seen
-        if is_new:
-            try:
-                self.seen[layouts] = self._made(module, ordered, best)
-            except CompileError as error:
-                self.seen[layouts] = error.with_traceback(None)  # whose frames would keep modules
-        found = self.seen[layouts]
+        is_new = self.layouts.get(ordered) not in self.seen and self._is_new(ordered, best)
+        found = self.seen[self.layouts[ordered]]
         if isinstance(found, CompileError):
             compared(ordered, "refused", reason=found.message)
             raise found
         compared(ordered, "compiled" if is_new else "equal", cycles=found.length[0], steps=found.length[1])
         return replace(found, preferences=ordered)
+
+    def _is_new(self, ordered: tuple[Preference, ...], best: Compiled | None) -> bool:
+        """Make the program with these preferences, if no others have led to the same layouts."""
+        module = self._with_layouts(ordered)
+        del self.decided[ordered]
+        resume_attempt(", ".join(ordered))
+        self.layouts[ordered] = layouts = _without_prices(module)
+        if layouts in self.seen:
+            return False
+        try:
+            self.seen[layouts] = self._made(module, ordered, best)
+        except CompileError as error:
+            self.seen[layouts] = error.with_traceback(None)  # whose frames would keep modules
+        return True
+
+    def at_once(self, here: Callable[[], object], there: Callable[[], object]) -> None:
+        """Do two pieces of work that ask for programs at the same time, so that what they ask for is known afterwards:
+        the second in a copy of this process. Where there is no processor for it, or every decision is traced, do
+        nothing: whoever wants to know then asks for one after the other."""
+        if has_processor() and not wants_trace():
+            self._learn(both(here, lambda: self._learned(there))[1])
+
+    def _learned(self, work: Callable[[], object]) -> Learned:
+        """What is known after this work, and was not before."""
+        before = self.steps.keys() | (), self.layouts.keys() | (), self.seen.keys() | ()
+        attempts = kept_by(work)
+        programs = {text: _packed(found) for text, found in self.seen.items() if text not in before[2]}
+        return Learned(
+            {key: self.steps[key] for key in self.steps if key not in before[0]},
+            {key: self.layouts[key] for key in self.layouts if key not in before[1]},
+            {text: packed for text, packed in programs.items() if packed is not None},
+            attempts,
+        )
+
+    def _learn(self, learned: Learned) -> None:
+        """Know what a copy of this process has found out, beside what is known here."""
+        self.steps = learned.steps | self.steps
+        self.layouts = learned.layouts | self.layouts
+        for text, packed in learned.programs.items():
+            self.seen.setdefault(text, _unpacked(packed, self.module.context))
+        keep_also(learned.attempts)
 
     def _made(self, module: Any, ordered: tuple[Preference, ...], best: Compiled | None) -> Compiled:
         """The program that a module with layouts becomes."""
@@ -162,6 +219,20 @@ class Trials:
             else:
                 return trial, room
         raise AssertionError("there is a last room")
+
+
+def _packed(found: Compiled | CompileError) -> Compiled | str | None:
+    """A program that can be pickled, or why there is none; None for mistakes, which are met again by who asks."""
+    if isinstance(found, Compiled):
+        return replace(found, module=module_bytes(found.module))
+    return found.message if isinstance(found, CapacityError | TooLongError) else None
+
+
+def _unpacked(packed: Compiled | str, context: Any) -> Compiled | CompileError:
+    """The inverse. What had no room, or took too long, counts as too long: neither is a program."""
+    if isinstance(packed, str):
+        return TooLongError(packed)
+    return replace(packed, module=ir.Module.parse(packed.module, context=context))
 
 
 def _loads_constants(module: Any) -> bool:

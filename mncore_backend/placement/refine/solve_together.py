@@ -9,6 +9,7 @@ longer than all the rest.
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain
 
 from mnc.mncore_backend.placement.candidates.policy import Policy, Preference
 from mnc.mncore_backend.placement.cost.movements import Movements, Plan
@@ -21,6 +22,7 @@ from mnc.mncore_backend.placement.refine.searches import Searches
 from mnc.mncore_backend.placement.solve.duration import LONG, SHORT, Law, duration, law_of
 from mnc.mncore_backend.placement.solve.plans import Pinned
 from mnc.mncore_backend.placement.solve.room import has_room
+from mnc.mncore_backend.placement.solve.search import Wanted
 from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.placement.trace.trace import Traces
 from mnc.mncore_backend.pricing import NOTHING
@@ -73,8 +75,7 @@ def solutions(
     if law is SHORT:
         found += own.nearby(rough, found, law, shared)
     else:
-        found.append(own.wide(rough))
-        found.append(own.wide(rough, own.wanted(found)))
+        found += _wide(own, own.wanted(found), rough, shared)
     found += own.by_own_prices(rough)
     found.sort(key=lambda state: state.price)
     if traces is not None:
@@ -112,9 +113,14 @@ def _in_rounds(
     wanted = own.wanted(known)
 
     def wide(found: Sequence[State]) -> list[State]:
-        return [*own.narrow(movements), own.wide(movements), own.wide(movements, wanted)]
+        return [*chain(*both(lambda: own.narrow(movements), lambda: _wide(own, wanted, movements)))]
 
     return with_planned(wide, State.price_at, movements, plan, own.traces)
+
+
+def _wide(own: Searches, wanted: Wanted, movements: Movements, both: Both = in_turn) -> list[State]:
+    """What searches find that keep many states, without and with what is wanted."""
+    return [*chain(*both(lambda: [own.wide(movements)], lambda: [own.wide(movements, wanted)]))]
 
 
 def _promised(state: State, movements: Movements, law: Law) -> float:

@@ -14,7 +14,7 @@ from mnc.core.both import MOST_ITEMS, both, share_out
 
 @pytest.fixture(params=[True, False], ids=["forked", "serial"])
 def _mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    monkeypatch.setattr(module, "_may_fork", lambda: request.param)
+    monkeypatch.setattr(module, "has_processor", lambda: request.param)
     return request.param
 
 
@@ -41,7 +41,7 @@ def test_errors_are_those_of_the_work(work: tuple[Callable[[], int], Callable[[]
 
 
 def test_a_process_that_dies_is_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_may_fork", lambda: True)
+    monkeypatch.setattr(module, "has_processor", lambda: True)
     original = os.getpid()
 
     def dies() -> str:
@@ -61,7 +61,7 @@ def test_no_process_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
         started.append(fork())
         return started[-1]
 
-    monkeypatch.setattr(module, "_may_fork", lambda: True)
+    monkeypatch.setattr(module, "has_processor", lambda: True)
     monkeypatch.setattr(os, "fork", noted)
     with pytest.raises(KeyError):
         both(_fails, lambda: signal.pause())
@@ -91,7 +91,7 @@ def test_every_item_comes_to_one(count: int) -> None:
 
 def test_items_go_to_whoever_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that is busy with its first item leaves the others to the other one."""
-    monkeypatch.setattr(module, "_may_fork", lambda: True)
+    monkeypatch.setattr(module, "has_processor", lambda: True)
 
     def work(items: Iterator[float]) -> int:
         return sum(1 for item in items if not time.sleep(item))
@@ -102,3 +102,13 @@ def test_items_go_to_whoever_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_more_than_a_pipe_holds_is_refused() -> None:
     with pytest.raises(ValueError, match="can be shared out"):
         share_out(range(MOST_ITEMS + 1), list)
+
+
+def test_each_half_of_the_work_has_half_of_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nested() -> list[bool]:
+        return [own != os.getpid() for own in both(os.getpid, os.getpid)[1:]]
+
+    for processors, halves_again in ((2, False), (3, False), (4, True)):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, most=processors: set(range(most)), raising=False)
+        assert both(nested, nested) == ([halves_again], [halves_again])
+        assert both(int, int) == (0, 0)

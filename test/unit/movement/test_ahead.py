@@ -45,7 +45,7 @@ def _wanted(request: Request) -> list[str]:
 
 @pytest.mark.parametrize("forked", [True, False])
 def test_the_same_as_without(forked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_may_fork", lambda: forked)
+    monkeypatch.setattr(module, "has_processor", lambda: forked)
     monkeypatch.setattr(ahead, "WORTHWHILE", 0)
     REPEATS.forget()
     plain = [_wanted(request) for request in REQUESTS]

@@ -1,7 +1,9 @@
 """Small programs are compiled with several preferences about layouts; the shortest is kept."""
 
+import os
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import onnx
@@ -75,6 +77,27 @@ def test_the_shortest_of_what_is_tried_is_kept() -> None:
     assert total["cycles"] <= min(alone[()], alone["alike",])
     assert chosen.preferences == ("alike",) and alone["alike",] < alone[()]
     assert total["cycles"] == cycles(model, ("alike",)) and report(chosen)["preferences"] == ["alike"]
+
+
+@pytest.mark.parametrize("rows", [SHORT, LONG])
+def test_a_second_process_makes_the_same_program(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It only finds out sooner what this one would ask for: of what both know, nothing is made again."""
+    made: list[tuple[Preference, ...]] = []
+    make = Trials._made
+
+    def counted(self: Trials, module: Any, ordered: tuple[Preference, ...], best: Compiled | None) -> Compiled:
+        made.append(ordered)
+        return make(self, module, ordered, best)
+
+    monkeypatch.setattr(Trials, "_made", counted)
+    texts, counts = [], []
+    for processors in (1, 2):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, most=processors: set(range(most)), raising=False)
+        made.clear()
+        texts.append(shortest(busy_cycles=0).best(before_layouts(rows, Options())).text)
+        counts.append(len(made))
+    assert texts[0] == texts[1]
+    assert counts[1] < counts[0]
 
 
 def test_numbers_are_right_where_another_than_the_first_wins() -> None:

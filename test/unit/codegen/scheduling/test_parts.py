@@ -53,7 +53,7 @@ def test_most_programs_can_be_cut() -> None:
 
 
 def test_text_does_not_depend_on_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_may_fork", lambda: True)
+    monkeypatch.setattr(module, "has_processor", lambda: True)
     program = next(p for p in (made(seed, 200).program for seed in range(9)) if cut(p) is not None)
     parts = cut(program)
     assert parts is not None
