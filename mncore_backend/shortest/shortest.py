@@ -131,7 +131,9 @@ class Shortest(NestingPass):
 
     def _together(self, trials: Trials, best: Compiled, settled: Collection[Preference]) -> Compiled:
         """The best program where the first places all operations together."""
-        alike: list[Collection[Preference]] = [(TOGETHER, ALIKE)] if best.text.count("\n") <= self.few_statements else []
+        alike: list[Collection[Preference]] = []
+        if best.text.count("\n") <= self.few_statements:
+            alike.append((TOGETHER, ALIKE))
         others: list[Collection[Preference]] = [(TOGETHER, other) for other in NEXT]  # found by the search of the first
         first = best
         trials.at_once(
