@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnx.inliner
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_batch_normalization import _batchnorm_test_mode
@@ -33,6 +32,7 @@ from onnx.reference.ops.op_log_softmax import LogSoftmax
 from onnx.reference.ops.op_one_hot import OneHot
 from onnx.reference.ops.op_softmax import Softmax
 
+from mnc.lowering.onnx_to_graph.local_functions import without_functions
 from mnc.lowering.onnx_to_graph.reference_early_versions import DequantizeLinear, Scatter
 from mnc.lowering.onnx_to_graph.reference_loop import Loop
 from mnc.lowering.onnx_to_graph.reference_pooling import AveragePool, GlobalMaxPool, LpPool, MaxPool
@@ -208,12 +208,6 @@ def evaluator(model: onnx.ModelProto, faster: Sequence[type[OpRun]] = ()) -> Ref
     names = {operator.__name__ for operator in faster}
     used = [*(operator for operator in _operators(version) if operator.__name__ not in names), *faster]
     return ReferenceEvaluator(_with_known_attributes(without_functions(model), version), new_ops=used)
-
-
-def without_functions(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with calls of its own functions replaced: the reference does not know functions that call others, and
-    forgets attributes of calls."""
-    return onnx.inliner.inline_local_functions(model) if model.functions else model
 
 
 def _with_known_attributes(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:

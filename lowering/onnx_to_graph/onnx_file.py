@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnx.inliner
 import onnx.version_converter
 from google.protobuf.message import DecodeError
 
@@ -16,6 +15,7 @@ from mnc.core.files import path_hint
 from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes, fix_inputs
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
+from mnc.lowering.onnx_to_graph.local_functions import without_functions
 from mnc.lowering.onnx_to_graph.proto_checks import check_proto
 from mnc.lowering.onnx_to_graph.shape_inference import check_sizes, complete, inferred, sample_of, value_types
 from mnc.lowering.onnx_to_graph.size_limits import check_node_count, inlined_nodes
@@ -214,7 +214,7 @@ def load_model(
     _check(model, weights.values(), name)
     if model.functions:
         check_node_count(inlined_nodes(model, name), "the model with its functions replaced", name)
-        model = onnx.inliner.inline_local_functions(model)
+        model = without_functions(model)
     fix_inputs(model.graph, dict(constants or {}), weights, name)
     bind_shapes(model.graph, dict(shapes or {}), weights, name)
     if expand is not None:

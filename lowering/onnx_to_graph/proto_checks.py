@@ -56,7 +56,7 @@ def _check_node(node: onnx.NodeProto, file_name: str) -> Iterator[onnx.GraphProt
     for attribute in node.attribute:
         _check_texts("a name of an attribute", (attribute.name,), file_name)
         kind = attribute.type
-        if kind in _PLAIN:
+        if kind in _PLAIN or attribute.ref_attr_name:  # which names an attribute of the call of its function
             continue
         for tensor in (attribute.t,) if kind == onnx.AttributeProto.TENSOR else attribute.tensors:
             check_tensor(tensor, file_name)

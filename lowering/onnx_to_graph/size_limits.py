@@ -88,7 +88,7 @@ def inlined_nodes(model: onnx.ModelProto, file_name: str) -> int:
         called = [entry for entry in _calls(functions[key].node) if entry in functions]
         missing = [entry for entry in called if entry not in counts]
         if key in counts or not missing:
-            counts.setdefault(key, len(list(_every(functions[key].node))) + sum(counts[entry] for entry in called))
+            counts.setdefault(key, len(list(every_node(functions[key].node))) + sum(counts[entry] for entry in called))
             stack.pop()
             continue
         if key in begun:
@@ -99,7 +99,7 @@ def inlined_nodes(model: onnx.ModelProto, file_name: str) -> int:
     return len(calls) + sum(counts.get(entry, 0) for entry in calls)
 
 
-def _every(nodes: Iterable[onnx.NodeProto]) -> Iterable[onnx.NodeProto]:
+def every_node(nodes: Iterable[onnx.NodeProto]) -> Iterable[onnx.NodeProto]:
     """Nodes and those of their graphs."""
     waiting = [nodes]
     while waiting:
@@ -110,4 +110,4 @@ def _every(nodes: Iterable[onnx.NodeProto]) -> Iterable[onnx.NodeProto]:
 
 
 def _calls(nodes: Iterable[onnx.NodeProto]) -> Iterable[tuple[str, str, str]]:
-    return ((node.domain, node.op_type, node.overload) for node in _every(nodes))
+    return ((node.domain, node.op_type, node.overload) for node in every_node(nodes))

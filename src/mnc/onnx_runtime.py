@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from mnc.lowering.onnx_to_graph.evaluator import without_functions
+from mnc.lowering.onnx_to_graph.local_functions import without_functions
 from mnc.lowering.onnx_to_graph.unknown_attributes import STANDARD_DOMAINS
 
 NAME = "onnxruntime"
