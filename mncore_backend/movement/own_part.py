@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.assembly.records import Memory, Operand
 from mnc.mncore_backend.layout import Axis, Layout, addresses_in_use
 from mnc.mncore_backend.movement.lanes import Emit
-from mnc.mncore_backend.movement.local import LONG, T, access, constant, may_clash
+from mnc.mncore_backend.movement.local import LONG, T, access, constant, copy, may_clash
 from mnc.mncore_backend.movement.scope import LEVELS, Index, analyse
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.program import COORDINATE, REGISTER_FILE, Buffer, BufferOperand, Builder, local
@@ -56,10 +56,7 @@ def _moved(builder: Builder, source: Buffer, reach: int) -> Buffer:
     """A copy in LM0 of `reach` long words and more; the last one of `source` stands for all behind it."""
     size = max(source.used, reach)
     held = builder.temporary(size, (Memory.LM0,), "held")
-    for first in range(0, size, CYCLES):
-        words = range(first, min(first + CYCLES, size))
-        read = access(source, [LONG * min(n, source.used - 1) for n in words], LONG)
-        builder.emit("lpassa", [read], [access(held, [LONG * n for n in words], LONG)])
+    copy(builder, source, held, [(LONG * min(n, source.used - 1), LONG * n) for n in range(size)])
     return held
 
 

@@ -90,9 +90,9 @@ class Departure:
 
     @property
     def extents(self) -> list[int]:
-        """Long words of L1BM that each slice touches."""
+        """Long words of L1BM that each slice touches, and the steps that fill what L2BM instructions read beyond."""
         pairs = zip(self.data, self.parts, strict=True)
-        return [max(size, l1bm_extent(self.path, part)) for size, part in pairs]
+        return [max(l1bm_extent(self.path, part), _placed_end(part, size)) for size, part in pairs]
 
     def l2bm_index(self, part: int) -> Index:
         """What each word of the L2BMs holds of a slice: [L2B, long word, word]."""
@@ -252,14 +252,19 @@ def _cost(path: Path, parts: list[list[PeStep]]) -> tuple[int, int]:
     return size * path.widening, sum(hop_steps(path, part) for part in parts)
 
 
+def _placed_end(part: list[PeStep], data: int) -> int:
+    """The end in L1BM of the steps of a slice, where the last is repeated until `data` long words are written."""
+    offset, last = placed(part)[-1]
+    end = offset + last.form.block
+    return end + -(-max(0, data - end) // last.form.block) * last.form.block
+
+
 def _emit_pe(builder: Builder, departure: Departure, number: int, l1bm: Buffer) -> None:
     """PE -> L1BM. Up transfers always write four cycles: idle ones are overwritten by the step that follows. What the
     L2BM instructions read beyond the data is filled by repeating the last step."""
     part, data, source = departure.parts[number], departure.data[number], departure.source
-    end = 0
-    for offset, step in placed(part):
+    steps = placed(part)
+    block, last = part[-1].form.block, _placed_end(part, data)
+    steps += [(offset, part[-1]) for offset in range(steps[-1][0] + block, last, block)]
+    for offset, step in steps:
         emit_up(builder, step, source, l1bm, offset, summed=departure.mabs != 0)
-        end = offset + step.form.block
-    while end < data:
-        emit_up(builder, part[-1], source, l1bm, end, summed=departure.mabs != 0)
-        end += part[-1].form.block

@@ -149,7 +149,7 @@ def _collect(builder: Builder, route: Route, source: Buffer, chunk: list[int]) -
         return _exchange(builder, route, up) if way.blocks or way.lefts else (up, size)
     family = pe_families().mabs if way.mabs_alike else pe_families().distinct
     block = family.short.block
-    up = staging(builder, Memory.L1BM, max(size, -(-len(chunk) // CYCLES) * block), "gather")
+    up = staging(builder, Memory.L1BM, max(-(-size // block), -(-len(chunk) // CYCLES)) * block, "gather")
     parts = [chunk[i : i + CYCLES] for i in range(0, len(chunk), CYCLES)]
     steps = [step for part in parts for step in pe_steps(part, family, two_long=False)]
     end = 0

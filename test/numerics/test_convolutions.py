@@ -65,3 +65,13 @@ def test_several_results_of_each_channel_are_work_of_the_vector_unit() -> None:
     types = "(float[4,16,28,28] x, float[32,1,3,3] w) => (float[4,32,28,28] y)"
     text = f"g {types} {{ y = Conv <group = 16, pads = [1, 1, 1, 1]> (x, w) }}"
     assert cycles_of(text, {"x": x, "w": w}, tolerance=1e-5) < 3000
+
+
+def test_several_results_of_each_channel_behind_work_of_the_vector_unit() -> None:
+    """What the second convolution costs is asked where the first leaves its tensor, whose layout says nothing of the
+    three results."""
+    x, w, v = normal(RNG, 16, 7, 8, 1), normal(RNG, 7, 1, 3, 1), normal(RNG, 21, 1, 2, 2)
+    types = "(float[16,7,8,1] x, float[7,1,3,1] w, float[21,1,2,2] v) => (float[16,21,16,1] y)"
+    first = "z = ConvTranspose <group = 7, strides = [2, 1]> (x, w)"
+    second = "y = Conv <group = 7, dilations = [2, 1], pads = [0, 0, 1, 1]> (z, v)"
+    cycles_of(f"g {types} {{ {first} {second} }}", {"x": x, "w": w, "v": v}, tolerance=1e-5)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from mnc.mncore_backend.layout import Layout, LayoutError, permute, reshape
 from mnc.mncore_backend.placement.candidates import Digits
 from mnc.mncore_backend.placement.candidates.policy import Policy
-from mnc.mncore_backend.placement.candidates.space import project, resized
+from mnc.mncore_backend.placement.candidates.space import project, resized, with_addresses
 from mnc.mncore_backend.placement.candidates.tiles import possible_tiles
 from mnc.mncore_backend.placement.candidates.windows import follow, tiled_layout
 from mnc.mncore_backend.placement.cost.movements import Movement
@@ -128,7 +128,7 @@ class Ahead:
         if found is None:
             digits = self._default(reader, op)
         else:
-            digits = tuple(found.get(d, ()) for d in range(len(op.extents)))
+            digits = tuple(found.get(d, with_addresses(extent, ())) for d, extent in enumerate(op.extents))
         movement = Movement(layout, tiled_layout(use.windows, op.extents, digits), use.windows, op.extents, digits)
         result = project(self.problem.tensors[op.result].shape, digits, op.access)
         halos = self.prices.weights["halos"] * self.prices.movements.steps(movement)

@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 from layout.strategies import layouts
 
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.allocation import allocate
 from mnc.mncore_backend.layout import HARDWARE_AXES, Axis, Layout, pack, parse, place
 from mnc.mncore_backend.movement.load import plan_load
 from mnc.mncore_backend.movement.store import plan_store, plan_stores
 from mnc.mncore_backend.program import Buffer, Builder, Program
-from mnc.mncore_backend.target import MN_CORE_2
+from mnc.mncore_backend.target import MN_CORE_2, SMALL, use
 
-from .chips import ready
+from .chips import ready, writes_inside
 
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
 
@@ -164,3 +165,15 @@ def test_counts_of_public_chain() -> None:
 def test_vector_in_every_pe_is_read_once() -> None:
     program = check_load(parse("((64:1, 2_W:1),)"))
     assert [op.size for op in program.operations if op.is_transfer] == [64]
+
+
+@pytest.mark.parametrize("longs", range(1, 20))
+def test_a_store_of_the_small_machine_stays_in_its_buffers(longs: int) -> None:
+    """There the steps that fill what an L2BM instruction reads beyond the tensor are longer than that."""
+    with use(SMALL):
+        layout = parse(f"((4_MAB:1, {longs}:1, 4_PE:1, 2_W:1),)")
+        program = Program()
+        plan_store(Builder(program), layout, program.buffer("x", layout.local_size, (Memory.LM0,), pinned=True))
+        allocate(program)
+        for op in program.operations:
+            writes_inside(op)

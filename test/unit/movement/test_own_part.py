@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from layout.strategies import layouts
 
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.allocation import allocate
 from mnc.mncore_backend.layout import Layout, pack, parse, place
 from mnc.mncore_backend.movement.lanes import collected
 from mnc.mncore_backend.movement.load import plan_load
@@ -98,3 +99,16 @@ def test_a_load_broadcasts_and_picks() -> None:
     program = Program()
     image = plan_load(Builder(program), layout, program.buffer("x", layout.local_size, (Memory.LM1,), pinned=True))
     assert image.total == 256
+
+
+def test_two_picks_of_one_source() -> None:
+    """The first reads it where it is, which is in LM0 then; a copy with more rows for the second goes there, too."""
+    source_layout, more = parse("((11:1,), (2_W:1,))", (11, 2)), parse("((8_L1B:1, 2:1), (2_W:1,))", (11, 2))
+    some = parse("((8_MAB:1,), (2_W:1,))", (8, 2))
+    program = Program()
+    source = program.buffer("source", source_layout.local_size, (Memory.LM0, Memory.LM1), pinned=True)
+    for layout, index_map in ((some, np.arange(16)), (more, None)):
+        (emit,) = own_part(source_layout, layout, index_map)
+        emit(Builder(program), source, program.buffer("target", layout.local_size, (Memory.LM1,), pinned=True))
+    allocate(program)
+    assert source.memory is Memory.LM0
