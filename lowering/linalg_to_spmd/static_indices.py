@@ -33,7 +33,8 @@ def evaluate_scalar(value: Any, known: Mapping[Any, NDArray[Any]]) -> NDArray[An
     if isinstance(owner, ir.Block):
         return None
     if owner.name == "arith.constant":
-        return np.asarray(ir.IntegerAttr(owner.attributes["value"]).value)
+        attribute = owner.attributes["value"]
+        return np.asarray(ir.IntegerAttr(attribute).value) if isinstance(attribute, ir.IntegerAttr) else None
     operands = [evaluate_scalar(operand, known) for operand in owner.operands]
     if any(operand is None for operand in operands):
         return None

@@ -11,6 +11,7 @@
 - OneHot: the reference raises for a depth that is a tensor of one element, as PyTorch exports it.
 - DequantizeLinear before operator set 19, Scatter: see `reference_early_versions`.
 - Pad: the reference raises for negative pads, which cut.
+- Range: the reference adds up a difference of floats that is rounded.
 - Loop: see `reference_loop`.
 - RNN, GRU, LSTM: see `reference_recurrent`.
 - Upsample, GridSample: see `reference_resampling`.
@@ -121,6 +122,15 @@ class BroadcastMean(OpRun):
         return ((functools.reduce(np.add, operands) / len(operands)).astype(operands[0].dtype),)
 
 
+class DirectRange(OpRun):
+    """start + i * delta, rounded to the type; NumPy adds up what the first two elements differ by."""
+
+    def _run(self, start: np.ndarray, limit: np.ndarray, delta: np.ndarray, **_: Any) -> Any:
+        count = max(0, int(np.ceil((limit.item() - start.item()) / delta.item())))
+        steps = np.arange(count).astype(start.dtype) * np.asarray(delta).reshape(())
+        return ((np.asarray(start).reshape(()) + steps).astype(start.dtype),)
+
+
 class FlatOneHot(OneHot):
     """One-hot vectors whose length is a scalar or a tensor of one element."""
 
@@ -167,13 +177,14 @@ DirectLogSoftmax.__name__ = "LogSoftmax"
 WholeGatherElements.__name__ = "GatherElements"
 AbsoluteLpNormalization.__name__ = "LpNormalization"
 BroadcastMean.__name__ = "Mean"
+DirectRange.__name__ = "Range"
 FlatOneHot.__name__ = "OneHot"
 CuttingPad.__name__ = "Pad"
 
 _CORRECTED: list[type[OpRun]] = [
     GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax, AbsoluteLpNormalization,
     BroadcastMean, FlatOneHot, Loop, MaxPool, AveragePool, LpPool, GlobalMaxPool, RNN, GRU, LSTM, Upsample, GridSample,
-    Scatter,
+    Scatter, DirectRange,
 ]  # fmt: skip
 
 

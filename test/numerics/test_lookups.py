@@ -87,3 +87,14 @@ def test_samples_of_many_images(mode: str, shape: tuple[int, ...], places: tuple
     text = f"""g (float[{own}] x, float[{at}] g) => (float[{found}] y) {{
         y = GridSample <mode = "{mode}", align_corners = 1> (x, g) }}"""
     assert most >= cycles_of(text, {"x": normal(rng, *shape), "g": grid}, SAMPLED)
+
+
+def test_indices_that_comparisons_of_floats_choose() -> None:
+    """As of torch.bucketize: a constant of floats stands in the computation of an index."""
+    body = """c = Constant <value = float[2,1] {0, 0}> () two = Constant <value = int64[2,1] {2, 2}> ()
+        zero = Constant <value = int64[2,1] {0, 0}> () table = Constant <value = float[2] {-1, 5}> ()
+        below = GreaterOrEqual (c, a) i = Where (below, zero, two) j = Where (below, n, zero)
+        k = Add (i, j) one = Constant <value = int64 {1}> () m = Min (k, one) y = Gather (table, m)"""
+    text = f"g (float[1,1] a, int64[1,1] n) => (float[2,1] y) {{ {body} }}"
+    for a in (-1.0, 1.0):
+        cycles_of(text, {"a": np.full((1, 1), a, np.float32), "n": np.array([[1]])})

@@ -68,3 +68,15 @@ def test_updates_that_are_fewer_than_the_rows_are_long() -> None:
     for reduction, tolerance in (("add", SUM), ("none", EXACT), ("mul", 1e-5)):
         cycles_of(f"""g (float[200,9] x, int64[150,7] i, float[150,7] u) => (float[200,9] y) {{
             y = ScatterElements <reduction = "{reduction}"> (x, i, u) }}""", inputs, tolerance)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("operator", "indices"), [("ScatterElements", [[2, 0, 2], [1, 1, 0]]), ("ScatterND", [[3], [0]])]
+)
+def test_truth_values(operator: str, indices: list[list[int]]) -> None:
+    """ScatterElements was refused where more than one update may hit an element."""
+    rng = np.random.default_rng(0)
+    places = np.array(indices)
+    inputs = {"x": rng.random((5, 3)) < 0.5, "i": places, "u": np.array([[True, False, False], [False, True, True]])}
+    shape = ",".join(map(str, places.shape))
+    cycles_of(f"g (bool[5,3] x, int64[{shape}] i, bool[2,3] u) => (bool[5,3] y) {{ y = {operator} (x, i, u) }}", inputs)

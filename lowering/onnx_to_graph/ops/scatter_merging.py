@@ -6,14 +6,14 @@ piece must fit in local memory, and where elements are few, pieces side by side 
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.dialects import graph
-from mnc.lowering.onnx_to_graph.node import cast, constant, reshape, shape_of
+from mnc.lowering.onnx_to_graph.node import cast, constant, element_type_of, reshape, shape_of
 from mnc.lowering.onnx_to_graph.ops import scatter_products
 from mnc.lowering.onnx_to_graph.ops.scatter_products import Writes
 
@@ -41,6 +41,10 @@ def merge(reduction: str, writes: Writes) -> Any:
     """Combine the updates, if there are any, with what they hit. Without a reduction the last update wins."""
     if not writes.count:
         return writes.x
+    truth = ir.IntegerType.get_signless(1)
+    if element_type_of(writes.x) == truth:  # updates are chosen by sums, which truth values have none of
+        x, values = (cast(value, ir.F32Type.get()) for value in (writes.x, writes.values))
+        return cast(merge(reduction, replace(writes, x=x, values=values)), truth)
     if reduction == "none":
         return _last_wins(writes)
     if reduction == "add" and scatter_products.pays(writes):

@@ -182,9 +182,10 @@ def trilu(node: Node) -> Any:
 
 
 def range_(node: Node) -> Any:
-    """Range with bounds known at compile time."""
+    """Range with bounds known at compile time: start + i * delta, in the type of these."""
     start, limit, delta = (node.constant(i, name) for i, name in enumerate(("start", "limit", "delta")))
-    values = np.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype)
+    count = len(np.arange(start.item(), limit.item(), delta.item()))
+    values = (start.reshape(()) + np.arange(count).astype(start.dtype) * delta.reshape(())).astype(start.dtype)
     return graph.Constant.build(value=values).result
 
 

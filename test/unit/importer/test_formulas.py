@@ -10,6 +10,7 @@ import pytest
 
 from mnc.core.context import make_context
 from mnc.lowering.onnx_to_graph import import_model
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
 
 sys.path.insert(0, str(Path(__file__).parent))
 from numpy_graph import evaluate
@@ -69,3 +70,17 @@ def test_small_and_large_arguments_keep_their_relative_accuracy(
 ) -> None:
     got = _run(f"(float[{len(values)}] x) => (float[n] y) {{ y = {op_type} (x) }}", x=values)
     np.testing.assert_allclose(got, function(values.astype(np.float64)), rtol=2e-6)
+
+
+@pytest.mark.parametrize(("start", "limit", "delta"), [(10.0, 1.0, -0.7), (0.0, 5.0, 0.3), (0.0, -1.0, 1.0)])
+def test_elements_of_a_range_are_multiples(start: float, limit: float, delta: float) -> None:
+    """Of the step from the start, each rounded by itself; NumPy adds up steps that are rounded."""
+    first, step = np.float32(start), np.float32(delta)
+    count = max(0, int(np.ceil((limit - start) / delta)))
+    expected = first + np.arange(count, dtype=np.float32) * step
+    bounds = " ".join(f"{name} = Constant <value = float {{{value}}}> ()" for name, value in
+                      (("a", start), ("b", limit), ("c", delta)))  # fmt: skip
+    text = f"() => (float[{count}] y) {{ {bounds} y = Range (a, b, c) }}"
+    np.testing.assert_array_equal(_run(text), expected)
+    model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 20]> g {text}')
+    np.testing.assert_array_equal(evaluator(model).run(None, {})[0], expected)
