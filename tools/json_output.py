@@ -36,5 +36,6 @@ def comparison(row: Any) -> dict[str, Any]:
     """A `mnc.reference.Comparison`."""
     return {
         "name": row.name, "shape": list(row.shape), "error": row.error, "bound": row.bound, "minimum": row.minimum,
-        "maximum": row.maximum, "mean": row.mean, "undefined": row.undefined, "passed": row.passed,
+        "maximum": row.maximum, "mean": row.mean, "undefined": row.undefined,
+        "undecided": row.undecided, "undecided_that_differ": row.undecided_that_differ, "passed": row.passed,
     }  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from mnc import onnx_runtime
-from mnc.accuracy.probable import error_bounds
+from mnc.accuracy.probable import Allowance, allowances
 from mnc.core.diagnostics import CompileError
 from mnc.core.float_types import is_floating
 from mnc.lowering.onnx_to_graph.evaluator import corrected_operators, evaluator
@@ -25,7 +25,13 @@ from mnc.options import Precision
 
 @dataclass(frozen=True)
 class Comparison:
-    """One tensor against the reference. `bound` is absolute, `undefined` counts NaN of the reference."""
+    """One tensor against the reference.
+
+    error, bound: absolute; of the elements that are decided.
+    undefined: NaN of the reference.
+    undecided, undecided_that_differ: elements that may be any, because a choice between values that are within their
+        error bounds of each other leads to them; only integers and booleans (`accuracy.undecided`).
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -35,6 +41,8 @@ class Comparison:
     maximum: float
     mean: float
     undefined: int = 0
+    undecided: int = 0
+    undecided_that_differ: int = 0
 
     @property
     def passed(self) -> bool:
@@ -125,8 +133,8 @@ def with_intermediates(model: onnx.ModelProto) -> onnx.ModelProto:
 def compare(
     model: onnx.ModelProto, actual: Mapping[str, np.ndarray], inputs: Mapping[str, np.ndarray], precision: Precision
 ) -> list[Comparison]:
-    """Compare outputs with the reference; the bound of each is what rounding explains (`error_bounds`): most
-    integers and all booleans must be equal."""
+    """Compare outputs with the reference; what rounding explains is allowed (`allowances`): most integers and all
+    booleans must be equal where they are decided."""
     return judge(model, actual, inputs, precision)[1]
 
 
@@ -146,7 +154,7 @@ def judge(
         else:
             name, values = judged
         expected = {key: np.asarray(value) for key, value in zip(names, values, strict=True)}
-        return name, _compare(expected, actual, error_bounds(model, inputs, precision))
+        return name, _compare(expected, actual, allowances(model, inputs, precision))
 
 
 def compare_with(
@@ -159,13 +167,13 @@ def compare_with(
     """As `compare`, with stored results; one of another shape is wrong. Bounds come from the reference all the same:
     a stored result that is far from it must not widen its own bound."""
     with np.errstate(all="ignore"):
-        return _compare(expected, actual, error_bounds(model, inputs, precision))
+        return _compare(expected, actual, allowances(model, inputs, precision))
 
 
 def _compare(
-    expected: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], bounds: Mapping[str, float]
+    expected: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], allowed: Mapping[str, Allowance]
 ) -> list[Comparison]:
-    return [_comparison(name, actual[name], want, bounds[name]) for name, want in expected.items()]
+    return [_comparison(name, actual[name], want, allowed[name]) for name, want in expected.items()]
 
 
 def evaluate(model: onnx.ModelProto, names: list[str], inputs: Mapping[str, np.ndarray]) -> dict[str, Any]:
@@ -184,14 +192,16 @@ def evaluate(model: onnx.ModelProto, names: list[str], inputs: Mapping[str, np.n
     return dict(zip(names, results, strict=True))
 
 
-def _comparison(name: str, actual: np.ndarray, want: np.ndarray, bound: float) -> Comparison:
+def _comparison(name: str, actual: np.ndarray, want: np.ndarray, allowed: Allowance) -> Comparison:
+    undecided = int(allowed.undecided.sum())
     if actual.shape != want.shape:
-        return Comparison(name, want.shape, float("inf"), bound, *_statistics(want))
+        return Comparison(name, want.shape, float("inf"), allowed.bound, *_statistics(want), undecided=undecided)
     a, b = actual.astype(np.float64), want.astype(np.float64)
     agree = (a == b) | (np.isnan(a) & np.isnan(b))  # equal infinities agree, and so do undefined results
-    difference = np.where(agree, 0.0, np.abs(a - b))
+    difference = np.where(agree | allowed.undecided, 0.0, np.abs(a - b))
     error = float(np.nan_to_num(difference, nan=np.inf).max(initial=0.0))
-    return Comparison(name, want.shape, error, bound, *_statistics(want), int(np.isnan(b).sum()))
+    counts = int(np.isnan(b).sum()), undecided, int((allowed.undecided & ~agree).sum())
+    return Comparison(name, want.shape, error, allowed.bound, *_statistics(want), *counts)
 
 
 def _statistics(want: np.ndarray) -> tuple[float, float, float]:

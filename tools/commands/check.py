@@ -12,7 +12,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.input_checks import are_nan
 from mnc.options import Options
 from mnc.tools.commands.shared import model_options, parse_shapes, read_arrays, refuse_resident, resident_option
-from mnc.tools.commands.tables import NUMBERS, comparison_cells, comparison_table, print_table
+from mnc.tools.commands.tables import NUMBERS, comparison_cells, comparison_table, print_table, undecided_line
 from mnc.tools.json_output import comparison, format_option, print_json
 
 
@@ -97,6 +97,8 @@ def _check_model(
     click.echo(summary)
     click.echo(f"judged by {name}")
     for row in rows:
+        if row.undecided:
+            click.echo(undecided_line(f"'{row.name}'", row))
         if row.undefined and not row.passed:
             found = are_nan(row.undefined, f"'{row.name}'") + " on the reference, and the machine has no NaN"
             click.echo(f"{found}: give inputs for which the model is defined with --input")
@@ -126,6 +128,9 @@ def _check_folders(folders: list[Path], output_format: str, options: Options, ta
             table.add_row(result.name, *[""] * len(NUMBERS), "[red]FAIL")
     print_table(table)
     for result in results:
+        for row in result.comparisons:
+            if row.undecided:
+                click.echo(undecided_line(f"{result.name}, '{row.name}'", row))
         if result.failure:
             click.echo(f"{result.name}: {result.failure}")
     failed = sum(not result.passed for result in results)

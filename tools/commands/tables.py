@@ -1,5 +1,6 @@
 """Tables of comparisons: numbers stay whole, names are folded where the terminal is narrow."""
 
+import math
 from typing import Any
 
 from rich.console import Console
@@ -24,6 +25,15 @@ def comparison_cells(row: Any) -> list[str]:
     shape = "x".join(map(str, row.shape)) or "scalar"
     values = (row.error, row.bound, row.minimum, row.maximum, row.mean)
     return [shape, *(f"{value:.3g}" for value in values), "pass" if row.passed else "[red]FAIL"]
+
+
+def undecided_line(name: str, row: Any) -> str:
+    """What a `Comparison` says of elements that may be any: how many there are, and how many of them differ."""
+    are = "element is" if math.prod(row.shape) == 1 else "elements are" if row.undecided != 1 else "elements is"
+    differ = {0: "none of them differs", 1: "one of them differs"}.get(
+        row.undecided_that_differ, f"{row.undecided_that_differ} of them differ"
+    )
+    return f"{name}: {row.undecided} of {math.prod(row.shape)} {are} undecided within the error bounds, {differ}"
 
 
 def print_table(table: Table) -> None:

@@ -18,27 +18,24 @@ What the model computed with rounds as well; its deviations are added before the
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import onnx
 
-from mnc.accuracy.error_rules import apply, kind_of, terms
+from mnc.accuracy.error_rules import apply, kind_of
 from mnc.accuracy.graphs import computations
+from mnc.accuracy.margins import SAMPLES, margin
+from mnc.accuracy.own_deviations import CONTRACTIONS, conversion_bound, own_deviation
 from mnc.accuracy.rounding import Rounding, of_operation
-from mnc.accuracy.worst_case import SUMS, is_float, magnitude, own_error
+from mnc.accuracy.undecided import Array, Choices, Samples
+from mnc.accuracy.worst_case import SUMS, is_float, magnitude
 from mnc.core.bindings import ir
 from mnc.dialects.graph.attributes import numpy_dtype
 from mnc.options import Precision
 from mnc.passes.graph.evaluate import evaluate_operation, python_attributes
 
-FAILURE = 1e-4
-"""Probability that the bound of a tensor is too small, if rounding is what the model of it says."""
-SAMPLES = 16
-"""Disturbed evaluations. Few need a wide margin (4.5 for 8, 2.5 for 16), many take long."""
-LANES = 8
-"""Neighbours that can share a block; where blocks begin is the compiler's choice."""
-CONTRACTIONS = ("matmul", "conv", "conv_transpose")
 COUNTED = 2.0**24
 """What sums of integers may reach in single precision without rounding."""
 ROUNDED_ONCE = ("add", "sub", "mul", "cast")
@@ -46,84 +43,29 @@ ROUNDED_ONCE = ("add", "sub", "mul", "cast")
 ROUNDINGS = ("round", "floor", "ceil")
 PASS_ON = ("cast", "clip", "add", "sub", "max", "min", "reshape", "transpose")
 """What quantising does behind its rounding, and what only moves the result."""
-LINEAR_SUMS = ("sum", "mean", "average")
-
-Array = np.ndarray
-Samples = list[Array]
-"""The undisturbed value, then the disturbed ones."""
 
 
-def chi_square_quantile(probability: float, degrees: int) -> float:
-    """Where the chi-square distribution with an even number of degrees of freedom reaches a probability."""
-    low, high = 0.0, float(degrees)  # beyond its median
-    for _ in range(100):
-        middle = (low + high) / 2
-        tail = math.exp(-middle / 2) * sum((middle / 2) ** i / math.factorial(i) for i in range(degrees // 2))
-        low, high = (middle, high) if 1 - tail < probability else (low, middle)
-    return low
+
+@dataclass(frozen=True)
+class Allowance:
+    """How an output may differ from the reference.
+
+    bound: of the error of every element, absolute.
+    undecided: elements that may be any, because a choice that leads to them is closer than rounding explains. A mask of
+        the shape of the output; never set in floats, whose bound says it.
+    """
+
+    bound: float
+    undecided: Array
 
 
-def margin(elements: int) -> float:
-    """What the root of the largest mean square of a tensor is multiplied by, half of `FAILURE` for each inequality."""
-    hoeffding = math.sqrt(2 * math.log(2 * max(elements, 1) / (FAILURE / 2)))
-    return hoeffding * math.sqrt(SAMPLES / chi_square_quantile(FAILURE / 2, SAMPLES))
+@dataclass(frozen=True)
+class Disturbed:
+    """A result of a graph: its value, what each disturbed evaluation adds to it, and which elements are undecided."""
 
-
-def _largest_near(size: Array, axis: int) -> Array:
-    """For every element the largest of all that may share its block along an axis."""
-    moved = np.moveaxis(size, axis, -1)
-    extent = moved.shape[-1]
-    padded = np.zeros((*moved.shape[:-1], extent + 2 * (LANES - 1)), moved.dtype)
-    padded[..., LANES - 1 : LANES - 1 + extent] = moved
-    for shift in (1, 2, 4, 7):  # windows of 2, 4, 8 and 15
-        padded = np.maximum(padded[..., :-shift], padded[..., shift:])
-    return np.moveaxis(padded[..., :extent], -1, axis)
-
-
-def _conversion_bound(op: Any, number: int, value: Array, how: Rounding) -> Array:
-    """Largest error of every element of a factor when it becomes block floating point: 2^-bits of the largest of its
-    block, which lies along a contracted dimension."""
-    size = magnitude(value)
-    kind = kind_of(op)
-    if kind == "matmul":
-        axes = [-1 if number == 0 or value.ndim == 1 else -2]
-    else:
-        axes = [axis for axis in range(value.ndim) if axis != (0 if number == 0 or kind == "conv" else 1)]
-    assert how.conversion_bits is not None
-    if how.is_apart:
-        near = [np.broadcast_to(size.max(axis=tuple(axes), keepdims=True, initial=0.0), size.shape)]
-    else:
-        near = [_largest_near(size, axis) for axis in axes]
-    bound = np.maximum.reduce(near) * 2.0**-how.conversion_bits
-    bound = np.maximum(bound, np.where(size > 0, how.flushed, 0.0))
-    return np.where((bound < 0.5) & (value == np.rint(value)), 0.0, bound)  # a grid of a power of two below 1
-
-
-def _accumulated(op: Any, x: list[Array], result: Array, how: Rounding) -> Array:
-    """Root of the sum of squares of the roundings of a sum. A partial sum of terms in an order that is unrelated to
-    their values has a mean square of at most that of the whole plus the sum of the squares of the terms."""
-    element = ir.RankedTensorType(op.operation.results[0].type).element_type
-    squares = [np.square(magnitude(value)) for value in x[:2]]
-    total, count = magnitude(result), terms(op)
-    if kind_of(op) in CONTRACTIONS:
-        rounds = -(-count // how.block) + how.stages
-        unit = how.accumulating_unit(element, True)
-        return unit * np.sqrt(rounds * (np.square(total) + apply(op, *squares)))
-    is_mean = python_attributes(op).get("kind") in ("mean", "average")
-    share = apply(op, squares[0]) / (count if is_mean else 1)
-    rounds = count + how.stages
-    return how.accumulating_unit(element, False) * np.sqrt(rounds * (np.square(total) + share))
-
-
-def _own_deviation(op: Any, x: list[Array], result: Array, how: Rounding) -> Array:
-    """Bound of what an operation rounds, several roundings taken together by the root of their squares; conversions of
-    factors, which are disturbed themselves, left out."""
-    if kind_of(op) not in SUMS or python_attributes(op).get("kind", "sum") not in LINEAR_SUMS:
-        return own_error(op, x, result, how)
-    element = ir.RankedTensorType(op.operation.results[0].type).element_type
-    # The last rounding, a bias, the factor of a mean.
-    last = how.unit(element) * magnitude(result) * 3 + how.underflow(element)
-    return np.hypot(_accumulated(op, x, result, how), last)
+    value: Array
+    added: Samples
+    undecided: Array
 
 
 def _rounds_nothing(op: Any, operands: list[Array], result: Array) -> Array:
@@ -154,7 +96,7 @@ def _disturbed(op: Any, operands: list[Samples], how: Rounding, rng: np.random.G
     """Operands of the disturbed evaluations of an operation."""
     own_way = of_operation(op, how)
     converts = kind_of(op) in CONTRACTIONS and own_way.conversion_bits is not None
-    bounds = [_conversion_bound(op, i, own[0], own_way) for i, own in enumerate(operands[:2])] if converts else []
+    bounds = [conversion_bound(op, i, own[0], own_way) for i, own in enumerate(operands[:2])] if converts else []
     for number in range(1, SAMPLES + 1):
         values = [own[number] for own in operands]
         for i, bound in enumerate(bounds):
@@ -185,7 +127,7 @@ def _evaluate(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Ge
         return [_given(value, result, how, rng) for value, result in zip(exact, op.operation.results, strict=True)]
     floating = [is_float(result) for result in op.operation.results]
     with np.errstate(all="ignore"):
-        own = [_own_deviation(op, x, exact[0], how) if floating[0] else 0.0, *[0.0] * (len(exact) - 1)]
+        own = [own_deviation(op, x, exact[0], how) if floating[0] else 0.0, *[0.0] * (len(exact) - 1)]
         found: list[Samples] = [[value] for value in exact]
         for values in _disturbed(op, operands, how, rng):
             for i, result in enumerate(evaluate_operation(op, values, wide=True)):
@@ -199,8 +141,8 @@ def _evaluate(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Ge
 
 def deviations(
     module: ir.Module, inputs: Mapping[str, Array], how: Rounding, rng: np.random.Generator
-) -> list[tuple[Array, Samples]]:
-    """For every result of ``@main`` its value and what each disturbed evaluation adds to it.
+) -> list[Disturbed]:
+    """What rounding does to every result of ``@main``.
 
     The operations must be primitive: the module has gone through the graph stage, or `decompose`.
     """
@@ -212,26 +154,36 @@ def deviations(
         given = np.asarray(inputs[ir.StringAttr(ir.DictAttr(entry)["onnx.name"]).value])
         values[argument] = _given(given, argument, how, rng)
     last_use = {operand: view for view in block.operations for operand in view.operation.operands}
+    asked = [value for value in list(block.operations)[-1].operation.operands if _is_chosen(value)]
+    choices = Choices(block, asked, np.random.default_rng(0))
     for view in block.operations:
         operands = list(view.operation.operands)
         if view.operation.name == "func.return":
-            return [(values[v][0], _differences(v, values[v])) for v in operands]
-        results = _evaluate(view, [values[v] for v in operands], how, rng)
+            return [_result(v, values[v], choices) for v in operands]
+        given_samples = [values[v] for v in operands]
+        results = _evaluate(view, given_samples, how, rng)
+        choices.follow(view, given_samples, results)
         values.update(zip(view.operation.results, results, strict=True))
         for operand in set(operands):
             if last_use[operand] == view:
                 del values[operand]
+                choices.forget(operand)
     return []
 
 
-def _differences(value: Any, samples: Samples) -> Samples:
-    """What each disturbed evaluation adds to a result; nothing is said of booleans and integers that must be equal."""
+def _result(value: Any, samples: Samples, choices: Choices) -> Disturbed:
+    """Floats and rounded integers may deviate, all others are decided or not."""
     exact, *others = samples
-    if is_float(value):
-        return [sample - exact for sample in others]
-    if exact.dtype.kind in "iu" and _is_rounded(value):
-        return [sample.astype(np.float64) - exact.astype(np.float64) for sample in others]
-    return []
+    if _is_chosen(value):
+        return Disturbed(exact, [], choices.undecided(value, samples))
+    added = [sample.astype(np.float64) - exact.astype(np.float64) for sample in others]
+    return Disturbed(exact, added, np.zeros(exact.shape, bool))
+
+
+def _is_chosen(value: Any) -> bool:
+    """Whether a value is a boolean, or an integer that is no rounded float."""
+    element = ir.RankedTensorType(value.type).element_type
+    return not is_float(value) and (numpy_dtype(element).kind not in "iu" or not _is_rounded(value))
 
 
 def _is_rounded(integer: Any) -> bool:
@@ -242,10 +194,10 @@ def _is_rounded(integer: Any) -> bool:
     return not isinstance(maker, ir.Block) and kind_of(maker) in (*ROUNDINGS, *CONTRACTIONS)
 
 
-def _bound(both: Sequence[tuple[Array, Samples]]) -> float:
+def _bound(both: Sequence[Disturbed]) -> float:
     """Of an output, by its values and what disturbed evaluations of each computation add to them. Of integers, as far
     as any of them comes out on another side of the edges between two."""
-    output, samples = both[0][0], [own for _, own in both]
+    output, samples = both[0].value, [own.added for own in both]
     if not samples[0]:
         return 0.0
     if output.dtype.kind in "iu":
@@ -259,9 +211,10 @@ def _largest_mean_square(both: list[Samples]) -> float:
     return float(np.max(squares, where=np.isfinite(squares), initial=0.0))
 
 
-def error_bounds(model: onnx.ModelProto, inputs: Mapping[str, Array], precision: Precision) -> dict[str, float]:
-    """Bound of the error of every float output of a model for these inputs, which all of its elements keep but for
-    `FAILURE`; of integers that are rounded floats as far as errors take them, of others and of booleans 0.
+def allowances(model: onnx.ModelProto, inputs: Mapping[str, Array], precision: Precision) -> dict[str, Allowance]:
+    """How every output of a model may differ for these inputs. The bound of floats holds for all elements but for
+    `FAILURE`; that of integers that are rounded floats goes as far as errors take them; others, and booleans, are
+    equal where they are decided.
 
     Raises:
         CompileError: the model cannot be imported.
@@ -274,7 +227,12 @@ def error_bounds(model: onnx.ModelProto, inputs: Mapping[str, Array], precision:
     for module, how in computations(model, precision, shapes=shapes, constants=fixed):
         with module.context:
             found.append(deviations(module, inputs, how, rng))
-    bounds = {}
-    for output, *both in zip(model.graph.output, *found, strict=True):
-        bounds[output.name] = _bound(both)
-    return bounds
+    return {
+        output.name: Allowance(_bound(both), np.logical_or.reduce([own.undecided for own in both]))
+        for output, *both in zip(model.graph.output, *found, strict=True)
+    }
+
+
+def error_bounds(model: onnx.ModelProto, inputs: Mapping[str, Array], precision: Precision) -> dict[str, float]:
+    """The bounds of `allowances`."""
+    return {name: allowed.bound for name, allowed in allowances(model, inputs, precision).items()}

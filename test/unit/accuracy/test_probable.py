@@ -7,8 +7,8 @@ import numpy as np
 import onnx
 import pytest
 
-from mnc.accuracy import probable
-from mnc.accuracy.probable import FAILURE, SAMPLES, chi_square_quantile, error_bounds, margin
+from mnc.accuracy.margins import FAILURE, SAMPLES, chi_square_quantile, margin
+from mnc.accuracy.probable import error_bounds
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
 
 RNG = np.random.default_rng(0)
@@ -124,7 +124,7 @@ def test_a_bound_does_not_depend_on_what_was_expected() -> None:
     inputs = factors()
     first = error_bounds(model(PRODUCT), inputs, "single")
     assert error_bounds(model(PRODUCT), inputs, "single") == first
-    assert probable.SAMPLES % 2 == 0  # the closed form of the chi-square distribution
+    assert SAMPLES % 2 == 0  # the closed form of the chi-square distribution
 
 
 def test_a_mask_of_huge_numbers_rounds_nothing() -> None:
