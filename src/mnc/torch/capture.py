@@ -13,12 +13,12 @@ from torch.func import functionalize
 from torch.fx import traceback
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.modules import transformer
-from torch.overrides import TorchFunctionMode
 
 from mnc.core.diagnostics import CompileError
 from mnc.torch.decompositions import decompositions, loss, normalization
 from mnc.torch.module_paths import recorded_paths, spread_to_backward
 from mnc.torch.operators import operator_name
+from mnc.torch.other_functions import OtherFunctions
 
 _aten = torch.ops.aten
 
@@ -56,22 +56,6 @@ class _Lowering(fx.Interpreter):
 
     def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return super().call_function(_aten.reshape.default if target is _aten.view.default else target, args, kwargs)
-
-
-class _WithoutReading(TorchFunctionMode):
-    """Gives functions of torch that check values of tensors a form that does not."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        if func is not torch.nn.functional.one_hot:
-            return func(*args, **kwargs)
-        return _one_hot(*args, **kwargs)
-
-
-def _one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
-    if num_classes < 0:
-        raise CompileError("one_hot without num_classes has a shape that depends on values", hint="give num_classes")
-    return (tensor.unsqueeze(-1) == torch.arange(num_classes)).to(torch.int64)
 
 
 _READS = "forward must not branch on values of tensors, nor call item() or numpy()"
@@ -125,7 +109,7 @@ def _is_said_to_be_causal(mask: torch.Tensor | None, is_causal: bool | None = No
 def _traced(function: Callable[..., Any], arguments: Sequence[torch.Tensor], table: dict[Any, Any]) -> fx.GraphModule:
     tracer = make_fx(function, decomposition_table=table, tracing_mode="fake", _allow_non_fake_inputs=True)
     try:
-        with _traceable_torch(), _WithoutReading():
+        with _traceable_torch(), OtherFunctions():
             return tracer(*arguments)
     except CompileError:
         raise

@@ -92,14 +92,15 @@ def test_average_pool_backward(
     _same([found], [torch.ops.aten.avg_pool2d_backward(*arguments)])
 
 
-ADAPTIVE = [("avg", [4, 2]), ("avg", [3, 4]), ("avg", [9, 1]), ("max", [4, 2]), ("max", [1, 6])]
+ADAPTIVE = [("avg", [4, 2]), ("avg", [3, 4]), ("avg", [9, 1]), ("max", [4, 2]), ("max", [1, 6]), ("max", [3, 4]),
+            ("max", [5, 2]), ("max", [9, 1])]  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "out"), ADAPTIVE)
 def test_adaptive_pool(kind: str, out: list[int]) -> None:
-    aten, table, x = torch.ops.aten, _module("pooling").DECOMPOSITIONS, _rand(2, 3, 8, 6)
+    aten, table = torch.ops.aten, _module("adaptive_pooling").DECOMPOSITIONS
     for extents in ([8, 6], [2, 8, 6]):
-        x, size, rank = _rand(2, 3, *extents), [1] * (len(extents) - 2) + out, len(extents)
+        x, size, rank = (2 * _rand(2, 3, *extents)).round(), [1] * (len(extents) - 2) + out, len(extents)
         forward = getattr(aten, f"_adaptive_avg_pool{rank}d" if kind == "avg" else f"adaptive_max_pool{rank}d")
         backward = getattr(aten, f"{forward.__name__}_backward")
         theirs, mine = forward(x, size), table[forward.default](x, size)
@@ -109,9 +110,37 @@ def test_adaptive_pool(kind: str, out: list[int]) -> None:
         _same([table[backward.default](*arguments)], [backward(*arguments)])
 
 
-def test_adaptive_maximum_of_uneven_windows_stays_whole() -> None:
-    table = _module("pooling").DECOMPOSITIONS
-    assert table[torch.ops.aten.adaptive_max_pool2d.default](_rand(1, 8, 6), [3, 2]) is NotImplemented
+@pytest.mark.parametrize("rank", [2, 3])
+def test_elements_back_at_their_places(rank: int) -> None:
+    aten, table, x = torch.ops.aten, _module("adaptive_pooling").DECOMPOSITIONS, _rand(2, 3, *[5, 6, 4][:rank])
+    values, indices = getattr(aten, f"max_pool{rank}d_with_indices")(x, [2] * rank)
+    whole, geometry = list(x.shape[2:]), () if rank == 2 else ([2] * rank, [0] * rank)
+    unpool = getattr(aten, f"max_unpool{rank}d").default
+    _same([table[unpool](values, indices, whole, *geometry)], [unpool(values, indices, whole, *geometry)])
+
+
+@pytest.mark.parametrize("dim", [0, -1])
+@pytest.mark.parametrize("extent", [1, 2, 7])
+def test_running_products_and_extremes(extent: int, dim: int) -> None:
+    aten, table, x = torch.ops.aten, _module("scanning").DECOMPOSITIONS, (2 * _rand(extent, 3, extent)).round()
+    _same([table[aten.cumprod.default](x, dim)], [aten.cumprod(x, dim)])
+    for name in ("cummax", "cummin"):
+        _same(table[getattr(aten, name).default](x, dim), getattr(aten, name)(x, dim))
+    ids = torch.tensor([3, -2, 5], dtype=torch.int32)
+    _same([table[aten.cumprod.default](ids, dim)], [aten.cumprod(ids, dim)])
+    number = torch.tensor(2.5)
+    _same([table[aten.cumprod.default](number, 0)], [aten.cumprod(number, 0)])
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int8, torch.uint8])
+def test_shifts(dtype: Any) -> None:
+    aten, table = torch.ops.aten, _module("bits").DECOMPOSITIONS
+    x, by = torch.tensor([[0, 1, 5], [7, 100, 3]], dtype=dtype), torch.tensor([0, 1, 4], dtype=dtype)
+    x = x if dtype == torch.uint8 else -x
+    for side in ("left", "right"):
+        shift = getattr(aten, f"bitwise_{side}_shift")
+        _same([table[shift.Tensor](x, by), table[shift.Tensor_Scalar](x, 2)], [shift(x, by), shift(x, 2)])
+        assert table[shift.Tensor_Scalar](x, 31) is NotImplemented
 
 
 @pytest.mark.parametrize("ceil", [False, True])

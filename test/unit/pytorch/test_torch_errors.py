@@ -57,7 +57,9 @@ def _refused(*arguments: Any, **options: Any) -> str:
 
 
 MODULES = {
-    "cummax": (lambda x: x.cummax(1)[0], "aten.cummax.default: this operator is not supported, in the forward method"),
+    "unknown": (lambda x: x.logcumsumexp(1), "aten.logcumsumexp.default: this operator is not supported, in the"),
+    "large": (lambda x: torch.det(torch.eye(5) + x.mean()) + x, "a determinant of more than 4 rows takes singular"),
+    "far": (lambda x: (x.int() << 31).float() + x, "integers have 32 bits: shift by 0 to 30"),
     "branch": (lambda x: x if x.sum() > 0 else -x, "the module cannot be traced"),
     "item": (lambda x: x * x.max().item(), "must not read values of tensors"),
     "noise": (lambda x: x + torch.randn_like(x), "draws no random numbers"),

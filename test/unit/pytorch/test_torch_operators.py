@@ -62,11 +62,27 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "places of triangles": (lambda x: (x[:, torch.tril_indices(3, 4)[0]], x[:, torch.triu_indices(4, 3, 1)[1]]), (X,)),
     "pairs of a triangle": (lambda x: (x.T @ x)[tuple(torch.tril_indices(4, 4, -1))], (X,)),
     "scattered": (lambda x, i: x.scatter(1, i, 2.5).scatter(0, i[:1], x[:1]), (_rand(3, 3), SMALL)),
+    "scattered parts": (lambda x, i: x.scatter(1, i[:1, :2], x).scatter_reduce(0, i[:1], x + 1, "sum"),
+                        (_rand(3, 3), SMALL)),
+    **{
+        f"scattered {how}, {include}": (
+            lambda x, i, how=how, include=include: x.scatter_reduce(1, i, 2 * x[:2], how, include_self=include),
+            (_rand(3, 3), SMALL),
+        )
+        for how in ("sum", "prod", "mean", "amax", "amin") for include in (True, False)
+    },
+    "scattered integers": (lambda i: i.scatter_reduce(1, i % 3, i + 2, "amax", include_self=False), (IDS,)),
+    "scattered in the old way": (lambda x, i: x.scatter(1, i, x[:2], reduce="add").scatter(1, i, 3, reduce="multiply"),
+                                 (_rand(3, 3), SMALL)),
     "in place below": (lambda x, y: F.cosine_similarity(x, y), (X, Y)),
     "places": (lambda x: (x.max(1), x.argmin(0), x.argmax(), (x > 1).any(1), (x > -3).all()), (X,)),
     "spread": (lambda x: x.var(1) + x.std(1, correction=0) + torch.linalg.vector_norm(x, dim=1) + x.logsumexp(1), (X,)),
     "softmax": (lambda x: x.softmax(0) + x.log_softmax(-1), (X,)),
     "running sum": (lambda x: x.cumsum(1), (X,)),
+    "running products": (lambda x: (x.cumprod(1), *x.cummax(0), *x.cummin(1)), (X,)),
+    "determinants": (lambda x: (torch.linalg.det(x[:, :, 1:, 1:]), x[0, 0, :3, :3].det(), x[..., :1, :1].det()),
+                     (IMAGE,)),
+    "bits": (lambda i: ((i & 2) | ~i ^ 1, i << 3, (i - 2) >> 1, i << i, i.int() >> i, 9 >> i, 1 << i), (IDS,)),
     "products": (lambda x, y: x @ y.t() + (y @ x.T).T + torch.addmm(x[:, :3], x, y.t(), beta=0.5, alpha=2), (X, Y)),
     "vectors": (lambda x: x @ x[0] + x[1] @ x[2] + torch.outer(x[0], x[1]).sum(), (X,)),
     "batches": (lambda x: x @ x.transpose(2, 3) + torch.einsum("bcij,bckj->bcik", x, x), (IMAGE,)),
@@ -97,10 +113,16 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "convolution": (lambda x: F.conv2d(x, torch.ones(6, 2, 3, 2), torch.arange(6.0), 2, (1, 0), (1, 2), 2), (IMAGE,)),
     "transposed": (lambda x: F.conv_transpose2d(x, torch.ones(4, 2, 3, 3), None, 2, 1, 1, 2), (IMAGE,)),
     "pooling": (lambda x: F.max_pool2d(x, 3, 2, 1) + F.avg_pool2d(x, 2) + F.adaptive_avg_pool2d(x, 3), (IMAGE,)),
+    "pooling of uneven windows": (lambda x: (*F.adaptive_max_pool2d(x, (4, 5), return_indices=True),
+                                             F.adaptive_max_pool1d(x[0], 4), F.adaptive_avg_pool1d(x[0], 4)), (IMAGE,)),
+    "places of pooling": (lambda x: (*F.max_pool2d(x, 3, 2, 1, return_indices=True),
+                                     *F.max_pool2d(x[0], 2, return_indices=True)), (IMAGE,)),
+    "back from pooling": (lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2, output_size=[7, 6]),
+                          (IMAGE,)),
     "wide pooling": (lambda x: F.avg_pool2d(x, 3, 2, 1, False, False) + F.max_pool2d(x, 2, 2), (IMAGE,)),
     "norms": (lambda x: F.layer_norm(x, [6, 6]) + F.group_norm(x, 2) + F.instance_norm(x), (IMAGE,)),
     "attention": (lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True), (IMAGE,)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -143,3 +165,22 @@ def test_the_document_lists_every_operator() -> None:
     names = {*importlib.import_module("mnc.torch.operators").OPERATORS}
     names |= {operator._schema.name.split("::")[1] for operator in own}
     assert not [name for name in names if f"`{name}`" not in text]
+
+
+DIFFERENTIATED: dict[str, Callable[..., Any]] = {
+    "running products": lambda x: x.cumprod(-1) + x.cummax(-2)[0],
+    "scattered": lambda x: x[0, 0].scatter_reduce(0, IDS.T, 2 * x[0, 1, :3, :2], "amax", include_self=False),
+    "determinants": lambda x: torch.linalg.det(x[..., :3, :3]) + x[0, 0, :2, :2].det(),
+    "pooling of uneven windows": lambda x: F.adaptive_max_pool2d(x, (4, 5)),
+    "back from pooling": lambda x: F.max_unpool2d(*F.max_pool2d(x * x, 2, return_indices=True), 2),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENTIATED)
+def test_gradient(name: str) -> None:
+    """The export proves them against torch."""
+    function = DIFFERENTIATED[name]
+    module = torch.nn.Sequential(torch.nn.Linear(6, 6), Function(function))
+    target = _rand(*function(IMAGE).shape)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.01)
+    importlib.import_module("mnc.torch").export_train_step(module, torch.nn.MSELoss(), optimizer, (IMAGE, target))

@@ -10,6 +10,8 @@ import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
 from mnc.torch.decompositions import (
+    adaptive_pooling,
+    bits,
     contraction,
     distance,
     embedding,
@@ -19,6 +21,7 @@ from mnc.torch.decompositions import (
     pointwise,
     pooling,
     resampling,
+    scanning,
     shape,
 )
 from mnc.torch.operators import OPERATORS
@@ -26,6 +29,8 @@ from mnc.torch.operators import OPERATORS
 Table = dict[Any, Callable[..., Any]]
 
 _OWN: Table = {
+    **adaptive_pooling.DECOMPOSITIONS,
+    **bits.DECOMPOSITIONS,
     **contraction.DECOMPOSITIONS,
     **distance.DECOMPOSITIONS,
     **embedding.DECOMPOSITIONS,
@@ -35,6 +40,7 @@ _OWN: Table = {
     **pointwise.DECOMPOSITIONS,
     **pooling.DECOMPOSITIONS,
     **resampling.DECOMPOSITIONS,
+    **scanning.DECOMPOSITIONS,
     **shape.DECOMPOSITIONS,
 }
 

@@ -1,4 +1,4 @@
-"""Gradients of pooling, by comparing and spreading instead of scattering; adaptive pooling as pooling.
+"""Gradients of pooling, by comparing and spreading instead of scattering.
 
 Written for any number of spatial dimensions, the last ones of a tensor.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from mnc.torch.decompositions.resampling import constant, resampled
+from mnc.torch.decompositions.resampling import constant
 
 _aten = torch.ops.aten
 Extents = list[int]
@@ -59,19 +59,19 @@ def _is_partition(extents: Extents, kernel: Extents, stride: Extents, padding: E
     return stride == kernel and not any(padding) and inside
 
 
-def _blocks(x: torch.Tensor, kernel: Extents, out: Extents) -> torch.Tensor:
+def blocks(x: torch.Tensor, kernel: Extents, out: Extents) -> torch.Tensor:
     """[..., H, W] -> [..., out0, kernel0, out1, kernel1]: side by side windows as dimensions of their own."""
     cut = _part(x, [0] * len(out), [o * k for o, k in zip(out, kernel, strict=True)])
     return cut.reshape(*x.shape[: -len(out)], *_interleaved(out, kernel))
 
 
 def _within_blocks(x: torch.Tensor, rank: int) -> torch.Tensor:
-    """One element per window -> a tensor that broadcasts with `_blocks`."""
+    """One element per window -> a tensor that broadcasts with `blocks`."""
     return x.reshape(*x.shape[:-rank], *_interleaved(x.shape[-rank:], [1] * rank))
 
 
 def _unblocked(x: torch.Tensor, extents: Extents) -> torch.Tensor:
-    """The inverse of `_blocks`; what no window covers is zero."""
+    """The inverse of `blocks`; what no window covers is zero."""
     rank = len(extents)
     outer, inner = x.shape[: -2 * rank], x.shape[-2 * rank :]
     whole = x.reshape(*outer, *(inner[2 * i] * inner[2 * i + 1] for i in range(rank)))
@@ -83,7 +83,7 @@ def _partition_gradient(g: torch.Tensor, x: torch.Tensor, largest: torch.Tensor,
     """Max pooling by windows side by side: the first place that equals the maximum gets the gradient."""
     rank, beyond = len(kernel), math.prod(kernel)
     places = torch.arange(beyond, dtype=x.dtype).reshape(_interleaved([1] * rank, kernel))
-    windows = _blocks(x, kernel, list(g.shape[-rank:]))
+    windows = blocks(x, kernel, list(g.shape[-rank:]))
     hits = torch.where(windows == _within_blocks(largest, rank), places, float(beyond))
     first = hits.amin([-1 - 2 * i for i in range(rank)], keepdim=True)
     return _unblocked(torch.where(places == first, _within_blocks(g, rank), 0.0), list(x.shape[-rank:]))
@@ -110,7 +110,7 @@ def _window_gradient(
     return _part(total, padding, extents)
 
 
-def _max_gradient(
+def max_gradient(
     g: torch.Tensor, x: torch.Tensor, largest: torch.Tensor, kernel: Extents, stride: Extents, padding: Extents,
     dilation: Extents,
 ) -> torch.Tensor:
@@ -131,7 +131,7 @@ def _max_pool_backward(rank: int, pool: Any) -> Any:
         kernel = _all(kernel_size, rank)
         stride, padding, dilation = _all(stride, rank, kernel), _all(padding, rank), _all(dilation, rank)
         largest = pool(self, kernel, stride, padding, dilation, ceil_mode)[0]
-        return _max_gradient(grad_output, self, largest, kernel, stride, padding, dilation)
+        return max_gradient(grad_output, self, largest, kernel, stride, padding, dilation)
 
     return backward
 
@@ -171,12 +171,12 @@ def _avg_pool_backward(rank: int) -> Any:
             share = grad_output * (1 / divisor_override)
         else:
             share = _averaged(grad_output, kernel, stride, padding, extents, count_include_pad)
-        return _average_gradient(share, extents, kernel, stride, padding)
+        return average_gradient(share, extents, kernel, stride, padding)
 
     return backward
 
 
-def _average_gradient(
+def average_gradient(
     share: torch.Tensor, extents: Extents, kernel: Extents, stride: Extents, padding: Extents
 ) -> torch.Tensor:
     """What every window gives to each of its elements, summed over the windows."""
@@ -191,79 +191,12 @@ def _average_gradient(
     return _part(total, padding, extents)
 
 
-def _even_kernel(extents: Extents, out: Extents) -> Extents | None:
-    """Kernel of the pooling that adaptive pooling is when the extents divide."""
-    even = all(e % o == 0 for e, o in zip(extents, out, strict=True))
-    return [e // o for e, o in zip(extents, out, strict=True)] if even else None
-
-
-def _adaptive_weights(extent: int, out: int) -> list[list[float]]:
-    """[out, extent]: what every element counts in each mean of one dimension."""
-    rows = []
-    for i in range(out):
-        low, high = i * extent // out, -(-(i + 1) * extent // out)
-        rows.append([1 / (high - low) if low <= place < high else 0.0 for place in range(extent)])
-    return rows
-
-
-def _adaptive_avg_pool(rank: int) -> Any:
-    def forward(self: torch.Tensor, output_size: Extents) -> torch.Tensor:
-        """``aten._adaptive_avg_poolNd``: a mean of blocks, or products where the extents do not divide."""
-        extents, out = list(self.shape[-rank:]), list(output_size)
-        kernel = _even_kernel(extents, out)
-        if kernel is not None:
-            return _blocks(self, kernel, out).mean([-1 - 2 * i for i in range(rank)])
-        return resampled(self, [_adaptive_weights(e, o) for e, o in zip(extents, out, strict=True)])
-
-    return forward
-
-
-def _adaptive_avg_pool_backward(rank: int) -> Any:
-    def backward(grad_output: torch.Tensor, self: torch.Tensor) -> torch.Tensor:
-        """``aten._adaptive_avg_poolNd_backward``."""
-        extents, out = list(self.shape[-rank:]), list(grad_output.shape[-rank:])
-        kernel = _even_kernel(extents, out)
-        if kernel is not None:
-            return _average_gradient(grad_output * (1 / math.prod(kernel)), extents, kernel, kernel, [0] * rank)
-        weights = [_adaptive_weights(e, o) for e, o in zip(extents, out, strict=True)]
-        return resampled(grad_output, weights, transposed=True)
-
-    return backward
-
-
-def _adaptive_max_pool(rank: int, pool: Any) -> tuple[Any, Any]:
-    """``aten.adaptive_max_poolNd`` and its backward for extents that divide; others stay whole, and are refused."""
-
-    def forward(self: torch.Tensor, output_size: Extents) -> Any:
-        kernel = _even_kernel(list(self.shape[-rank:]), list(output_size))
-        return NotImplemented if kernel is None else pool(self, kernel, kernel, [0] * rank, [1] * rank, False)
-
-    def backward(grad_output: torch.Tensor, self: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
-        kernel = _even_kernel(list(self.shape[-rank:]), list(grad_output.shape[-rank:]))
-        if kernel is None:
-            return NotImplemented
-        largest = pool(self, kernel, kernel, [0] * rank, [1] * rank, False)[0]
-        return _max_gradient(grad_output, self, largest, kernel, kernel, [0] * rank, [1] * rank)
-
-    return forward, backward
-
-
 max_pool2d_with_indices_backward = _max_pool_backward(2, _aten.max_pool2d_with_indices)
 avg_pool2d_backward = _avg_pool_backward(2)
-_maximum2d = _adaptive_max_pool(2, _aten.max_pool2d_with_indices)
-_maximum3d = _adaptive_max_pool(3, _aten.max_pool3d_with_indices)
 
 DECOMPOSITIONS = {
     _aten.max_pool2d_with_indices_backward.default: max_pool2d_with_indices_backward,
     _aten.max_pool3d_with_indices_backward.default: _max_pool_backward(3, _aten.max_pool3d_with_indices),
     _aten.avg_pool2d_backward.default: avg_pool2d_backward,
     _aten.avg_pool3d_backward.default: _avg_pool_backward(3),
-    _aten._adaptive_avg_pool2d.default: _adaptive_avg_pool(2),
-    _aten._adaptive_avg_pool2d_backward.default: _adaptive_avg_pool_backward(2),
-    _aten._adaptive_avg_pool3d.default: _adaptive_avg_pool(3),
-    _aten._adaptive_avg_pool3d_backward.default: _adaptive_avg_pool_backward(3),
-    _aten.adaptive_max_pool2d.default: _maximum2d[0],
-    _aten.adaptive_max_pool2d_backward.default: _maximum2d[1],
-    _aten.adaptive_max_pool3d.default: _maximum3d[0],
-    _aten.adaptive_max_pool3d_backward.default: _maximum3d[1],
 }

@@ -12,7 +12,7 @@ from torch import fx
 from mnc.core.diagnostics import CompileError
 from mnc.torch.call import Call, Result
 from mnc.torch.module_paths import described
-from mnc.torch.operators import contraction, elementwise, reduction, shape, windows
+from mnc.torch.operators import contraction, elementwise, reduction, scattering, shape, windows
 
 Handler = Callable[[Call], Result]
 
@@ -20,6 +20,7 @@ OPERATORS: dict[str, Handler] = {
     **elementwise.OPERATORS,
     **contraction.OPERATORS,
     **reduction.OPERATORS,
+    **scattering.OPERATORS,
     **shape.OPERATORS,
     **windows.OPERATORS,
 }
@@ -35,11 +36,12 @@ _HINTS = {
     "_local_scalar_dense": "forward and loss must not read values of tensors, as item(), float() and bool() do",
     "nonzero": "its result has a dynamic shape; use torch.where with a mask instead",
     "index": "use torch.where with the mask",
-    "adaptive_max_pool2d": "use an output size that divides the image",
-    "adaptive_max_pool3d": "use an output size that divides the image",
+    **dict.fromkeys(("__lshift__", "__rshift__", "bitwise_left_shift", "bitwise_right_shift"),
+                    "integers have 32 bits: shift by 0 to 30"),
+    "_linalg_svd": "a gradient of a determinant of more than 4 rows takes singular values",
     "embedding_renorm": "leave max_norm of the embedding out",
     "_sparse_coo_tensor_with_dims_and_tensors": "use sparse=False",
-}
+}  # fmt: skip
 
 
 def operator_name(node: fx.Node) -> str:

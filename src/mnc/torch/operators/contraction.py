@@ -56,4 +56,9 @@ def _convolution(c: Call) -> str:
     return c.op("Conv", *inputs, **attributes)
 
 
-OPERATORS = {"mm": _mm, "addmm": _addmm, "bmm": _bmm, "convolution": _convolution}
+def _determinant(c: Call) -> list[str | None]:
+    """Its factors, which only a gradient needs, are not written."""
+    return [c.op("Det", c.operand("A")), None, None]
+
+
+OPERATORS = {"_linalg_det": _determinant, "mm": _mm, "addmm": _addmm, "bmm": _bmm, "convolution": _convolution}

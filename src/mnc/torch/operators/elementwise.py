@@ -86,20 +86,21 @@ def _comparison(op_type: str, negated: bool = False) -> Callable[[Call], str]:
 
 
 def _logical(op_type: str) -> Callable[[Call], str]:
-    """And, Or, Xor of booleans; the bitwise forms exist for booleans only."""
+    """And, Or, Xor of whether numbers are not 0."""
+    return lambda c: c.op(op_type, c.operand("self", torch.bool), c.operand("other", torch.bool))
 
-    def handler(c: Call) -> str:
-        if c.dtype != torch.bool:
-            raise c.error("bitwise operations on integers are not supported", "use booleans")
-        return c.op(op_type, c.operand("self", torch.bool), c.operand("other", torch.bool))
 
-    return handler
+def _bitwise(op_type: str) -> Callable[[Call], str]:
+    """And, Or, Xor of booleans, or of the bits of integers."""
+    return lambda c: (_logical(op_type) if c.dtype == torch.bool else _binary(f"Bitwise{op_type}"))(c)
 
 
 def _not(c: Call) -> str:
-    if c.dtype != torch.bool:
-        raise c.error("bitwise operations on integers are not supported", "use booleans")
     return c.op("Not", c.operand("self", torch.bool))
+
+
+def _bitwise_not(c: Call) -> str:
+    return _not(c) if c.dtype == torch.bool else _unary("BitwiseNot")(c)
 
 
 def _where(c: Call) -> str:
@@ -191,9 +192,9 @@ OPERATORS = {
     "gt": _comparison("Greater"),
     "ge": _comparison("GreaterOrEqual"),
     **{f"logical_{name}": _logical(name.capitalize()) for name in ("and", "or", "xor")},
-    **{f"bitwise_{name}": _logical(name.capitalize()) for name in ("and", "or", "xor")},
+    **{f"bitwise_{name}": _bitwise(name.capitalize()) for name in ("and", "or", "xor")},
     "logical_not": _not,
-    "bitwise_not": _not,
+    "bitwise_not": _bitwise_not,
     "isnan": lambda c: c.op("IsNaN", c.operand("self")),
     "where": _where,
     "pow": _pow,

@@ -165,19 +165,6 @@ def _gather(c: Call) -> str:
     return c.op("GatherElements", c.operand("self"), c.operand("index"), axis=c.axis(c["dim"], len(c.shape)))
 
 
-def _scatter(c: Call) -> str:
-    if "reduce" in c.names:
-        raise c.error("scattering with a reduction is not supported", "use scatter_add")
-    if "src" in c.names and c.shape_of("src") != c.shape_of("index"):
-        raise c.error("scattering a part of a tensor is not supported", "give as many values as indices")
-    if "src" in c.names:
-        values = c.operand("src")
-    else:
-        values = c.op("Expand", c.value(c["value"], c.dtype), c.writer.ints(c.shape_of("index")))
-    axis = c.axis(c["dim"], len(c.shape))
-    return c.op("ScatterElements", c.operand("self"), c.operand("index"), values, axis=axis)
-
-
 def _index(c: Call) -> str:
     """Indexing with one integer tensor; the other dimensions are taken whole."""
     given = [(axis, index) for axis, index in enumerate(c["indices"]) if index is not None]
@@ -211,6 +198,5 @@ OPERATORS = {
     "embedding": _embedding,
     "index_select": _index_select,
     "gather": _gather,
-    "scatter": _scatter,
     "index": _index,
 }

@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import torch
+
 from mnc.torch.call import Call
 
 
@@ -34,10 +36,20 @@ def _batched(c: Call, op_type: str, attributes: dict[str, Any]) -> str:
 
 
 def _max_pool(c: Call) -> list[str | None]:
-    """Largest of each window; the indices are not written, the backward part does without them."""
+    """Largest of each window; its place, which the backward part does without, only where it is read."""
     attributes = _attributes(c)
-    attributes["dilations"] = _all(c["dilation"], len(attributes["kernel_shape"]))
-    return [_batched(c, "MaxPool", attributes), None]
+    rank = len(attributes["kernel_shape"])
+    attributes["dilations"] = _all(c["dilation"], rank)
+    if all(user.args[1:] != (1,) for user in c.node.users):
+        return [_batched(c, "MaxPool", attributes), None]
+    value, extents = c.operand("self"), c.shape_of("self")
+    if is_batched := len(c.shape) == rank + 2:
+        found = list(c.writer.ops("MaxPool", [value], 2, **attributes))
+    else:
+        found = list(c.writer.ops("MaxPool", [c.reshape(value, [1, *extents])], 2, **attributes))
+    # ONNX counts the elements of all images, torch those of one.
+    found[1] = c.op("Mod", found[1], c.writer.constant(math.prod(extents[-rank:]), torch.int64), fmod=0)
+    return list(found) if is_batched else [c.reshape(name, c.shape) for name in found]
 
 
 def _average_pool(c: Call) -> str:

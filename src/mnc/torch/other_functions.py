@@ -1,0 +1,48 @@
+"""Functions of torch in another form: one that looks at no values, or whose gradient needs no factorization."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from mnc.core.diagnostics import CompileError
+
+MOST_ROWS = 4
+"""Of a determinant that is written out: 9 products for 3 rows, 40 for 4, 205 for 5."""
+
+
+class OtherFunctions(TorchFunctionMode):
+    """Within the block these functions take the place of torch's."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return _OTHERS.get(func, func)(*args, **(kwargs or {}))
+
+
+def _one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
+    if num_classes < 0:
+        raise CompileError("one_hot without num_classes has a shape that depends on values", hint="give num_classes")
+    return (tensor.unsqueeze(-1) == torch.arange(num_classes)).to(torch.int64)
+
+
+def _determinant(*args: Any, **kwargs: Any) -> torch.Tensor:
+    """Of [..., n, n], written out where n is small: torch's gradient takes singular values."""
+    matrix = next(iter((*args, *kwargs.values())), None)
+    is_small = isinstance(matrix, torch.Tensor) and matrix.dim() > 1 and 0 < matrix.shape[-1] <= MOST_ROWS
+    if not is_small or matrix.shape[-1] != matrix.shape[-2] or not matrix.requires_grad:
+        return torch.linalg.det(*args, **kwargs)
+    return _by_first_row(matrix)
+
+
+def _by_first_row(matrix: torch.Tensor) -> torch.Tensor:
+    if matrix.shape[-1] == 1:
+        return matrix[..., 0, 0]
+    rest = [torch.cat([matrix[..., 1:, :i], matrix[..., 1:, i + 1 :]], -1) for i in range(matrix.shape[-1])]
+    terms = [matrix[..., 0, i] * _by_first_row(part) for i, part in enumerate(rest)]
+    return torch.stack(terms[::2], -1).sum(-1) - torch.stack(terms[1::2], -1).sum(-1)
+
+
+_OTHERS: Mapping[Any, Callable[..., Any]] = {
+    torch.nn.functional.one_hot: _one_hot,
+    **dict.fromkeys((torch.det, torch.linalg.det, torch.Tensor.det), _determinant),
+}
