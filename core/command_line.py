@@ -16,6 +16,7 @@ from typing import NoReturn
 from mnc.core.diagnostics import CompileError, InternalError, exit_code_of, printable
 from mnc.core.files import path_hint, replace_file
 from mnc.core.garbage import end_with_command
+from mnc.core.spelling import inside_command
 
 STANDARD_STREAM = "-"
 INTERRUPTED = 130
@@ -35,7 +36,7 @@ def errors_to_exit_codes() -> Iterator[None]:
     shown = warnings.formatwarning
     warnings.formatwarning = _one_line
     try:
-        with _written_out():
+        with inside_command(), _written_out():
             yield
     except KeyboardInterrupt as interruption:
         leave_interrupted(interruption)

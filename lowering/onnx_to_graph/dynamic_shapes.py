@@ -7,6 +7,7 @@ import onnx
 import onnx.numpy_helper
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.spelling import shape_argument, spelled
 
 LARGEST_EXTENT = 2**31 - 1
 """Indices and addresses are 32-bit words."""
@@ -15,11 +16,11 @@ LARGEST_EXTENT = 2**31 - 1
 def _shape_hint(value: onnx.ValueInfoProto) -> str:
     dims = value.type.tensor_type.shape.dim
     if value.type.tensor_type.HasField("shape") and not dims:
-        return f"'{value.name}' is a scalar: leave --shape out"
+        return f"'{value.name}' is a scalar: leave {spelled('--shape', 'its shape')} out"
     extents = [d.dim_value if d.HasField("dim_value") else 1 for d in dims]
-    hint = f"give it with --shape {value.name}={','.join(map(str, extents))}"
+    hint = f"give it with {shape_argument(value.name, *extents)}"
     named = dict.fromkeys(d.dim_param for d in dims if d.dim_param)
-    return f"{hint}, or by its name with --shape {next(iter(named))}=1" if named else hint
+    return f"{hint}, or by its name with {shape_argument(next(iter(named)), 1)}" if named else hint
 
 
 def _bind_input(value: onnx.ValueInfoProto, shape: tuple[int, ...], bound: dict[str, int], file_name: str) -> None:
@@ -113,7 +114,8 @@ def _named_extents(
             hint = f"the inputs are: {', '.join(inputs) or 'none'}{extents}"
             raise CompileError(f"a shape was given for '{name}', which is no input", location=file_name, hint=hint)
         if len(shape) != 1 or shape[0] < 0:
-            raise CompileError(f"'{name}' is one extent", location=file_name, hint=f"give it with --shape {name}=1")
+            hint = f"give it with {shape_argument(name, 1)}"
+            raise CompileError(f"'{name}' is one extent", location=file_name, hint=hint)
         _check_extent(shape[0], name, file_name)
         bound[name] = shape[0]
     return bound
@@ -163,7 +165,7 @@ def bind_shapes(
             raise CompileError(f"input '{name}' is not a tensor", location=file_name, hint="pass tensors one by one")
         tensor = value.type.tensor_type
         if not tensor.HasField("shape"):
-            hint = f"give its shape with --shape {name}=1,64"
+            hint = f"give its shape with {shape_argument(name, 1, 64)}"
             raise CompileError(f"input '{name}' has no shape", location=file_name, hint=hint)
         dynamic = [d.dim_param or "?" for d in tensor.shape.dim if not d.HasField("dim_value")]
         if dynamic:

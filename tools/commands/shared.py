@@ -40,7 +40,7 @@ def parse_shapes(texts: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
     """``x=1,64`` or ``x=1x64`` to {"x": (1, 64)}; an empty right side is a scalar.
 
     Raises:
-        CompileError: the text is malformed.
+        CompileError: the text is malformed, or a name is there twice.
     """
     shapes = {}
     for text in texts:
@@ -51,6 +51,8 @@ def parse_shapes(texts: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
             shape = (-1,)
         if not equals or not name or min(shape, default=0) < 0:
             raise CompileError(f"cannot read the shape '{text}'", hint="write it as --shape x=1,64")
+        if name in shapes:
+            raise CompileError(f"the shape of '{name}' is given twice", hint="leave one --shape out")
         shapes[name] = shape
     return shapes
 
@@ -62,6 +64,8 @@ def parse_updates(texts: tuple[str, ...]) -> dict[str, str]:
         given, equals, found = text.partition("=")
         if not given or not equals or not found:
             raise CompileError(f"cannot read the update '{text}'", hint="write it as --update INPUT=OUTPUT")
+        if given in updates:
+            raise CompileError(f"the update of '{given}' is given twice", hint="leave one --update out")
         updates[given] = found
     return updates
 
