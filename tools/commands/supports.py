@@ -36,13 +36,17 @@ def command(model: str, shapes: tuple[str, ...]) -> None:
 
 
 def _later_refusals(module: Any) -> list[Any]:
-    """What the stages without hardware refuse, of which only the first is known."""
+    """What the stages without hardware refuse, and constants that no word holds; of these only the first is known."""
+    from mnc.lowering.linalg_to_spmd.words import check_words
     from mnc.options import Options
     from mnc.stages import stage_pipeline
 
     try:
         for stage in ("graph", "linalg"):
             stage_pipeline(stage, Options()).run(module)
+        with module.context:
+            for function in module.body.operations:
+                check_words(function.operation)
     except CompileError as error:
         return [error]
     return []
