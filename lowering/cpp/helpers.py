@@ -72,12 +72,17 @@ template <typename T>
 T ceil_divide(T a, T b) {
   return a > 0 ? (a + b - 1) / b : -(-a / b);
 }""",
-    "to_integer": """// x truncated toward zero; the smallest T for NaN and numbers outside its range.
+    "to_integer": """// x truncated toward zero, and of that the bits that T has: -1.5 is the largest unsigned
+// number. NaN, and what no signed integer of 32 bits holds (of 64 where T is larger than an int), become the smallest.
 template <typename T, typename F>
 T to_integer(F x) {
-  constexpr F end = static_cast<F>(std::numeric_limits<T>::max() / 2 + 1) * 2;
-  constexpr F begin = static_cast<F>(std::numeric_limits<T>::min());
-  return x >= begin && x < end ? static_cast<T>(x) : std::numeric_limits<T>::min();
+  constexpr bool fits = sizeof(T) < 4 || (sizeof(T) == 4 && std::numeric_limits<T>::is_signed);
+  using Wide = std::conditional_t<fits, std::int32_t, std::int64_t>;
+  constexpr F begin = static_cast<F>(std::numeric_limits<Wide>::min());
+  if (sizeof(T) == 8 && !std::numeric_limits<T>::is_signed && x >= -begin && x < -begin * 2) {
+    return static_cast<T>(x);
+  }
+  return static_cast<T>(x >= begin && x < -begin ? static_cast<Wide>(x) : std::numeric_limits<Wide>::min());
 }""",
     "bit_cast": """// The bits of `from` read as a T.
 template <typename T, typename F>

@@ -301,3 +301,16 @@ def test_refused_text_is_our_mistake(tmp_path: Path) -> None:
     broken = replace(source, files={**source.files, "model.cpp": "int unused(int x) { return; }"})
     with pytest.raises(InternalError, match="does not accept the generated C"):
         build_library(broken, tmp_path)
+
+
+@needs_compiler
+def test_floats_become_integers_as_in_the_reference(tmp_path: Path) -> None:
+    """Below zero, an unsigned integer has the bits of the signed one."""
+    types = ["UINT8", "INT8", "UINT16", "INT16", "UINT32", "INT32", "UINT64", "INT64"]
+    nodes = [helper.make_node("Cast", ["x"], [f"y{t}"], to=getattr(TensorProto, t)) for t in types]
+    x = np.array([-1.5, -1.0, -0.5, 0.0, 3.7, 255.5, 256.0, -129.0, -300.0, 1e5, -1e5, 2.1e9, -2.1e9], np.float32)
+    outputs = {f"y{t}": (getattr(TensorProto, t), [x.size]) for t in types}
+    model = model_of(nodes, {"x": (F, [x.size])}, outputs)
+    found = compile_cpp(model, directory=tmp_path).run({"x": x})
+    for name, want in zip(outputs, reference(model, {"x": x}), strict=True):
+        assert found[name].tolist() == want.tolist(), name
