@@ -12,9 +12,12 @@
 - DequantizeLinear before operator set 19, Scatter: see `reference_early_versions`.
 - Pad: the reference raises for negative pads, which cut.
 - Range: the reference adds up a difference of floats that is rounded.
-- Loop: see `reference_loop`.
+- MatMulInteger: the reference does not know zero points of rows that are a vector.
+- Resize of operator set 10: it is Upsample.
+- Loop: see `reference_loop`. Scan: see `reference_scan`.
 - RNN, GRU, LSTM: see `reference_recurrent`.
 - Upsample, GridSample: see `reference_resampling`.
+- Sparse initializers and constants: the reference does not read them.
 - GatherElements with 32 and more indices along the axis: the reference takes the first ones only.
 """
 
@@ -38,7 +41,9 @@ from mnc.lowering.onnx_to_graph.reference_early_versions import DequantizeLinear
 from mnc.lowering.onnx_to_graph.reference_loop import Loop
 from mnc.lowering.onnx_to_graph.reference_pooling import AveragePool, GlobalMaxPool, LpPool, MaxPool
 from mnc.lowering.onnx_to_graph.reference_recurrent import GRU, LSTM, RNN
-from mnc.lowering.onnx_to_graph.reference_resampling import GridSample, Upsample
+from mnc.lowering.onnx_to_graph.reference_resampling import GridSample, Resize, Upsample
+from mnc.lowering.onnx_to_graph.reference_scan import Scan
+from mnc.lowering.onnx_to_graph.sparse_tensors import without_sparse_tensors
 from mnc.lowering.onnx_to_graph.unknown_attributes import unknown_attributes
 
 AXIS_OF_MATRIX = 1
@@ -47,6 +52,10 @@ ALONG_ONE_DIMENSION = 13
 """Operator set from which softmax and its kin work along one dimension."""
 PADS_ARE_AN_INPUT = 11
 """Operator set from which the pads of Pad are an operand."""
+RESIZE_IS_UPSAMPLE = 10
+"""Operator set whose Resize has scales only."""
+SCAN_WITHOUT_BATCHES = 9
+"""Operator set from which Scan has no batches."""
 SMALL_FLOATS = 19
 """Operator set from which DequantizeLinear takes floats of 8 bits, and the reference has it."""
 TRAINING_MODE = 14
@@ -131,6 +140,16 @@ class DirectRange(OpRun):
         return ((np.asarray(start).reshape(()) + steps).astype(start.dtype),)
 
 
+class RowwiseMatMulInteger(OpRun):
+    """The product of integers less their zero points; those of the rows may be a vector."""
+
+    def _run(self, a: np.ndarray, b: np.ndarray, a_zero: Any = None, b_zero: Any = None) -> Any:
+        left, right = a.astype(np.int32), b.astype(np.int32)
+        if a_zero is not None:
+            left = left - (a_zero.reshape(-1, 1) if a_zero.ndim == 1 and a.ndim > 1 else a_zero)
+        return (left @ (right if b_zero is None else right - b_zero),)
+
+
 class FlatOneHot(OneHot):
     """One-hot vectors whose length is a scalar or a tensor of one element."""
 
@@ -179,12 +198,13 @@ AbsoluteLpNormalization.__name__ = "LpNormalization"
 BroadcastMean.__name__ = "Mean"
 DirectRange.__name__ = "Range"
 FlatOneHot.__name__ = "OneHot"
+RowwiseMatMulInteger.__name__ = "MatMulInteger"
 CuttingPad.__name__ = "Pad"
 
 _CORRECTED: list[type[OpRun]] = [
     GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax, AbsoluteLpNormalization,
     BroadcastMean, FlatOneHot, Loop, MaxPool, AveragePool, LpPool, GlobalMaxPool, RNN, GRU, LSTM, Upsample, GridSample,
-    Scatter, DirectRange,
+    Scatter, DirectRange, RowwiseMatMulInteger,
 ]  # fmt: skip
 
 
@@ -209,6 +229,10 @@ def _operators(version: int) -> list[type[OpRun]]:
         corrected.append(DequantizeLinear)
     if version >= PADS_ARE_AN_INPUT:
         corrected.append(CuttingPad)
+    if version >= SCAN_WITHOUT_BATCHES:
+        corrected.append(Scan)
+    if version == RESIZE_IS_UPSAMPLE:
+        corrected.append(Resize)
     return list({operator.__name__: operator for operator in corrected}.values())  # ONNX takes the first of a name
 
 
@@ -218,7 +242,8 @@ def evaluator(model: onnx.ModelProto, faster: Sequence[type[OpRun]] = ()) -> Ref
     version = _version(model)
     names = {operator.__name__ for operator in faster}
     used = [*(operator for operator in _operators(version) if operator.__name__ not in names), *faster]
-    return ReferenceEvaluator(_with_known_attributes(without_functions(model), version), new_ops=used)
+    known = _with_known_attributes(without_sparse_tensors(without_functions(model)), version)
+    return ReferenceEvaluator(known, new_ops=used)
 
 
 def _with_known_attributes(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:

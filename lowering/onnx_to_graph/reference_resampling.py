@@ -1,4 +1,4 @@
-"""Upsample and GridSample for the reference evaluator.
+"""Upsample, Resize of operator set 10 and GridSample for the reference evaluator.
 
 The evaluator of ONNX has Upsample to the nearest neighbour only, and no scales that are an attribute. Of cubic samples
 with the padding `border` it moves those to the border that are further outside than half an element, and no others, so
@@ -33,6 +33,13 @@ class Upsample(OpRun):
             if scale != 1:
                 result = _along(result, axis, float(scale), mode != "nearest")
         return (result.astype(x.dtype),)
+
+
+class Resize(Upsample):
+    """What operator set 10 calls so; attributes that came later have their defaults."""
+
+    def _run(self, x: np.ndarray, scales: Any = None, mode: str = "nearest", **_: Any) -> Any:
+        return super()._run(x, scales, mode)
 
 
 class GridSample(op_grid_sample.GridSample):

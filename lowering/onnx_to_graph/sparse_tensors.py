@@ -42,3 +42,44 @@ def dense_initializers(graph: onnx.GraphProto, file_name: str) -> list[onnx.Tens
             raise CompileError(message, location=file_name, hint="export the model again") from None
         made.append(onnx.numpy_helper.from_array(dense(sparse), sparse.values.name))
     return made
+
+
+def without_sparse_tensors(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model, or a copy of it with all elements of its sparse initializers and constants.
+
+    Raises:
+        CompileError: see `dense_initializers`.
+    """
+    if not _has_sparse_tensors(model.graph):
+        return model
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    _fill_in(copy.graph)
+    return copy
+
+
+def _inner_graphs(graph: onnx.GraphProto) -> list[onnx.GraphProto]:
+    found = []
+    for node in graph.node:
+        for attribute in node.attribute:
+            found += [*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])]
+    return found
+
+
+def _sparse_constants(graph: onnx.GraphProto) -> list[onnx.AttributeProto]:
+    return [attribute for node in graph.node for attribute in node.attribute if attribute.name == "sparse_value"]
+
+
+def _has_sparse_tensors(graph: onnx.GraphProto) -> bool:
+    own = len(graph.sparse_initializer) or _sparse_constants(graph)
+    return bool(own) or any(map(_has_sparse_tensors, _inner_graphs(graph)))
+
+
+def _fill_in(graph: onnx.GraphProto) -> None:
+    graph.initializer.extend(dense_initializers(graph, ""))
+    del graph.sparse_initializer[:]
+    for attribute in _sparse_constants(graph):
+        value = onnx.numpy_helper.from_array(dense(attribute.sparse_tensor))
+        attribute.CopyFrom(onnx.helper.make_attribute("value", value))
+    for inner in _inner_graphs(graph):
+        _fill_in(inner)

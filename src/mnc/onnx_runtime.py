@@ -15,9 +15,14 @@ _OLDEST = 7
 """Operator set from which its operators do what the standard says today."""
 
 
+def is_installed() -> bool:
+    """Whether it can be asked."""
+    return importlib.util.find_spec(NAME) is not None
+
+
 def run(model: onnx.ModelProto, names: list[str], inputs: Mapping[str, np.ndarray]) -> tuple[str, list[Any]] | None:
     """Name of the judge and the values `names`; None where it is not installed, or does not run this model."""
-    if importlib.util.find_spec(NAME) is None or not _is_standard(model := without_functions(model)):
+    if not is_installed() or not _is_standard(model := without_functions(model)):
         return None
     runtime: Any = importlib.import_module(NAME)
     options = runtime.SessionOptions()

@@ -188,8 +188,17 @@ def evaluate(model: onnx.ModelProto, names: list[str], inputs: Mapping[str, np.n
     except Exception as error:  # the reference raises whatever numpy and its operators raise
         first = str(error).strip().split("\n")[0]
         message = f"the ONNX reference cannot evaluate the model: {type(error).__name__}: {first}"
-        raise CompileError(message, hint="random inputs may not suit the model: give values with --input") from None
+        raise CompileError(message, hint=_remedy(error)) from None
     return dict(zip(names, results, strict=True))
+
+
+def _remedy(error: Exception) -> str:
+    """Values that lead out of a tensor come from inputs; what else the reference refuses it cannot do."""
+    if isinstance(error, IndexError):
+        return "random inputs may not suit the model: give values with --input"
+    if onnx_runtime.is_installed():
+        return "neither ONNX Runtime nor the evaluator knows it: compare the results of mnc run with some of your own"
+    return "the evaluator may not know an operator in this form: pip install onnxruntime, which then judges instead"
 
 
 def _comparison(name: str, actual: np.ndarray, want: np.ndarray, allowed: Allowance) -> Comparison:

@@ -37,6 +37,7 @@ ALLOWED = {
     ("lowering.graph_to_linalg.scalar", 13): "comparison predicate of arith",
     ("lowering.linalg_to_spmd.reading", 12): "steps of an elementary function per long word, measured",
     ("lowering.linalg_to_spmd.tile_contractions", 22): "power of two of the multiply-adds that are worth tiles",
+    ("lowering.onnx_to_graph.evaluator", 10): "operator set whose Resize is Upsample",
     ("lowering.onnx_to_graph.evaluator", 11): "operator set in which the amounts of Pad became an input",
     ("lowering.onnx_to_graph.size_limits", 26): "power of two of the elements of a constant that is made",
     ("lowering.onnx_to_graph.size_limits", 27): "power of two of the elements of a computed value",

@@ -1,0 +1,105 @@
+"""Forms of operators that the ONNX reference evaluator refuses, and what is said of those that it still does."""
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from mnc.core.diagnostics import CompileError
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
+from mnc.reference import evaluate
+
+FLOAT, X = TensorProto.FLOAT, np.arange(6, dtype=np.float32).reshape(3, 2)
+
+
+def value(name: str, kind: int, shape: Any) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def model(nodes: list[onnx.NodeProto], inputs: dict[str, np.ndarray], opset: int = 17) -> onnx.ModelProto:
+    kinds = {name: helper.np_dtype_to_tensor_dtype(array.dtype) for name, array in inputs.items()}
+    declared = [value(name, kinds[name], array.shape) for name, array in inputs.items()]
+    graph = helper.make_graph(nodes, "g", declared, [onnx.ValueInfoProto(name=name) for name in nodes[-1].output])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def run(made: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> list[Any]:
+    results: Any = evaluator(made).run(None, inputs)
+    return list(results)
+
+
+@pytest.mark.parametrize("into", [0, 1])
+@pytest.mark.parametrize("out", [0, 1])
+@pytest.mark.parametrize("axes", [(0, 0), (1, 1), (-1, -1)])
+def test_scan_in_every_direction(into: int, out: int, axes: tuple[int, int]) -> None:
+    """A running sum of rows, to which a value from outside is added."""
+    nodes = [
+        helper.make_node("Add", ["s", "e"], ["t"]), helper.make_node("Add", ["t", "k"], ["next"]),
+        helper.make_node("Identity", ["next"], ["row"]),
+    ]  # fmt: skip
+    body = helper.make_graph(
+        nodes, "body", [value("s", FLOAT, [2]), value("e", FLOAT, [2])],
+        [value("next", FLOAT, [2]), value("row", FLOAT, [2])],
+    )  # fmt: skip
+    scan = helper.make_node(
+        "Scan", ["i", "x"], ["last", "y"], body=body, num_scan_inputs=1, scan_input_directions=[into],
+        scan_output_directions=[out], scan_input_axes=[axes[0]], scan_output_axes=[axes[1]],
+    )  # fmt: skip
+    first, more = np.array([[10, 20], [1, 2]], np.float32)
+    inputs = {"i": first, "x": X if axes[0] == 0 else X.T.copy(), "k": more}
+    last, found = run(model([scan], inputs), inputs)
+    want = first + np.cumsum((X[::-1] if into else X) + more, axis=0)
+    np.testing.assert_array_equal(last, want[-1])
+    rows = want[::-1] if out else want
+    np.testing.assert_array_equal(found, rows if axes[1] == 0 else rows.T)
+
+
+ZEROS = (3, 4), ([1, 2], 4), ([1, 2], [1, 2, 3, 4]), ([[1], [2]], None), (None, [4, 3, 2, 1])
+
+
+@pytest.mark.parametrize("zeros", ZEROS)
+def test_products_of_integers_with_zero_points(zeros: tuple[Any, Any]) -> None:
+    inputs = {"a": np.arange(6, dtype=np.uint8).reshape(2, 3), "b": np.arange(12, dtype=np.uint8).reshape(3, 4)}
+    given = {name: np.array(zero, np.uint8) for name, zero in zip(("p", "q"), zeros, strict=True) if zero is not None}
+    names = ["a", "b", "p" if "p" in given else "", "q" if "q" in given else ""]
+    inputs |= given
+    (found,) = run(model([helper.make_node("MatMulInteger", names, ["y"])], inputs), inputs)
+    rows, columns = (np.array(0 if zero is None else zero, np.int32) for zero in zeros)
+    a = inputs["a"].astype(np.int32) - (rows.reshape(-1, 1) if rows.ndim else rows)
+    np.testing.assert_array_equal(found, a @ (inputs["b"].astype(np.int32) - columns))
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_sparse_tensors(constant: bool) -> None:
+    numbers = helper.make_tensor("w", FLOAT, [2], [5.0, 7.0])
+    sparse = helper.make_sparse_tensor(numbers, helper.make_tensor("at", TensorProto.INT64, [2], [1, 4]), [3, 2])
+    made = model([helper.make_node("Add", ["x", "w"], ["y"])], {"x": X})
+    if constant:
+        made.graph.node.insert(0, helper.make_node("Constant", [], ["w"], sparse_value=sparse))
+    else:
+        made.graph.sparse_initializer.append(sparse)
+    (found,) = run(made, {"x": X})
+    np.testing.assert_array_equal(found, X + np.array([[0, 5], [0, 0], [7, 0]]))
+
+
+@pytest.mark.parametrize(("mode", "row"), [("nearest", [0, 0, 1, 1]), ("linear", [0, 0.5, 1, 1])])
+def test_the_first_resize_has_scales_only(mode: str, row: list[float]) -> None:
+    inputs = {"x": X.reshape(1, 1, 3, 2), "s": np.array([1, 1, 1, 2], np.float32)}
+    (found,) = run(model([helper.make_node("Resize", ["x", "s"], ["y"], mode=mode)], inputs, 10), inputs)
+    np.testing.assert_allclose(found[0, 0], 2 * np.arange(3).reshape(3, 1) + np.array(row))
+
+
+def test_faults_of_the_reference_are_not_those_of_the_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = {"x": X, "i": np.array([7], np.int64)}
+    outside = model([helper.make_node("Gather", ["x", "i"], ["y"])], inputs)
+    unknown = model([helper.make_node("Unheard", ["x"], ["y"])], {"x": X})
+    hints = []
+    for made, there in ((outside, False), (unknown, False), (unknown, True)):
+        monkeypatch.setattr("mnc.onnx_runtime.is_installed", lambda there=there: there)
+        with pytest.raises(CompileError) as raised:
+            evaluate(made, ["y"], {entry.name: inputs[entry.name] for entry in made.graph.input})
+        hints.append(raised.value.hint)
+    assert "give values with --input" in hints[0]
+    assert "pip install onnxruntime" in hints[1] and "neither ONNX Runtime nor the evaluator" in hints[2]
