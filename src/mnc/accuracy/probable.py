@@ -29,13 +29,16 @@ from mnc.accuracy.graphs import computations
 from mnc.accuracy.margins import SAMPLES, margin
 from mnc.accuracy.own_deviations import CONTRACTIONS, conversion_bound, own_deviation
 from mnc.accuracy.rounding import Rounding, of_operation
-from mnc.accuracy.undecided import Array, Choices, Samples
+from mnc.accuracy.undecided import Array, Choices, Samples, is_exact
 from mnc.accuracy.worst_case import SUMS, is_float, magnitude
+from mnc.core import events
 from mnc.core.bindings import ir
 from mnc.dialects.graph.attributes import numpy_dtype
 from mnc.options import Precision
 from mnc.passes.graph.evaluate import evaluate_operation, python_attributes
 
+LARGE = 2**20
+"""Elements of an operand whose evaluations are told one by one: each takes a while."""
 COUNTED = 2.0**24
 """What sums of integers may reach in single precision without rounding."""
 ROUNDED_ONCE = ("add", "sub", "mul", "cast")
@@ -98,6 +101,8 @@ def _disturbed(op: Any, operands: list[Samples], how: Rounding, rng: np.random.G
     converts = kind_of(op) in CONTRACTIONS and own_way.conversion_bits is not None
     bounds = [conversion_bound(op, i, own[0], own_way) for i, own in enumerate(operands[:2])] if converts else []
     for number in range(1, SAMPLES + 1):
+        if operands[0][0].size >= LARGE:
+            events.emit("node", f"{kind_of(op)}, evaluation {number} of {SAMPLES}")
         values = [own[number] for own in operands]
         for i, bound in enumerate(bounds):
             values[i] = values[i] + bound * rng.standard_normal(bound.shape)
@@ -128,12 +133,14 @@ def _evaluate(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Ge
     floating = [is_float(result) for result in op.operation.results]
     with np.errstate(all="ignore"):
         own = [own_deviation(op, x, exact[0], how) if floating[0] else 0.0, *[0.0] * (len(exact) - 1)]
+        if kind_of(op) not in CONTRACTIONS and not any(map(np.any, own)) and all(map(is_exact, operands)):
+            return [[value] * (SAMPLES + 1) for value in exact]
         found: list[Samples] = [[value] for value in exact]
         for values in _disturbed(op, operands, how, rng):
             for i, result in enumerate(evaluate_operation(op, values, wide=True)):
-                is_exact = not np.any(own[i]) or (floating[i] and _counts(op, values, how))
-                noise = 0.0 if is_exact else own[i] * rng.standard_normal(result.shape)
-                if kind_of(op) in ROUNDED_ONCE and floating[i] and not is_exact:
+                rounds_none = not np.any(own[i]) or (floating[i] and _counts(op, values, how))
+                noise = 0.0 if rounds_none else own[i] * rng.standard_normal(result.shape)
+                if kind_of(op) in ROUNDED_ONCE and floating[i] and not rounds_none:
                     noise = np.where(_rounds_nothing(op, values, result), 0.0, noise)
                 found[i].append(result + noise if floating[i] else result)
     return found
@@ -161,6 +168,7 @@ def deviations(
         if view.operation.name == "func.return":
             return [_result(v, values[v], choices) for v in operands]
         given_samples = [values[v] for v in operands]
+        events.emit("node", kind_of(view))
         results = _evaluate(view, given_samples, how, rng)
         choices.follow(view, given_samples, results)
         values.update(zip(view.operation.results, results, strict=True))
@@ -176,6 +184,8 @@ def _result(value: Any, samples: Samples, choices: Choices) -> Disturbed:
     exact, *others = samples
     if _is_chosen(value):
         return Disturbed(exact, [], choices.undecided(value, samples))
+    if is_exact(samples):  # of large tensors, a number of zeros for each evaluation would fill the memory
+        return Disturbed(exact, [np.zeros(())] * SAMPLES, np.zeros(exact.shape, bool))
     added = [sample.astype(np.float64) - exact.astype(np.float64) for sample in others]
     return Disturbed(exact, added, np.zeros(exact.shape, bool))
 
@@ -207,7 +217,10 @@ def _bound(both: Sequence[Disturbed]) -> float:
 
 def _largest_mean_square(both: list[Samples]) -> float:
     """Over the elements that are finite in every evaluation."""
-    squares = np.mean([np.square(sum(sample)) for sample in zip(*both, strict=True)], axis=0)
+    total = np.zeros(())
+    for sample in zip(*both, strict=True):
+        total = total + np.square(sum(sample))
+    squares = total / SAMPLES
     return float(np.max(squares, where=np.isfinite(squares), initial=0.0))
 
 
@@ -225,7 +238,7 @@ def allowances(model: onnx.ModelProto, inputs: Mapping[str, Array], precision: P
     fixed = {name: value for name, value in inputs.items() if name in stored}
     found = []
     for module, how in computations(model, precision, shapes=shapes, constants=fixed):
-        with module.context:
+        with module.context, events.span("pass", "error bounds"):
             found.append(deviations(module, inputs, how, rng))
     return {
         output.name: Allowance(_bound(both), np.logical_or.reduce([own.undecided for own in both]))

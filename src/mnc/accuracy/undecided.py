@@ -133,7 +133,7 @@ def _sources(block: ir.Block, results: Sequence[Any]) -> set[Any]:
 def _near_equal(left: Samples, right: Samples) -> Array:
     """Where two values, which broadcast, are closer to each other than the deviations of their difference explain. Two
     that differ by the same in every evaluation are not, equal ones included."""
-    if _is_exact(left) and _is_exact(right):
+    if is_exact(left) and is_exact(right):
         return np.zeros(np.broadcast_shapes(left[0].shape, right[0].shape), bool)
     with np.errstate(all="ignore"):
         gaps = [a.astype(np.float64) - b.astype(np.float64) for a, b in zip(left, right, strict=True)]
@@ -143,7 +143,7 @@ def _near_equal(left: Samples, right: Samples) -> Array:
 
 def _bound(samples: Samples) -> Array:
     """Of the error of every element, to both sides; 0 where an evaluation gives no number."""
-    if _is_exact(samples):
+    if is_exact(samples):
         return np.zeros(samples[0].shape)
     total = np.zeros(samples[0].shape)
     for sample in samples[1:]:
@@ -151,5 +151,6 @@ def _bound(samples: Samples) -> Array:
     return margin_of_choices(2 * total.size) * np.sqrt(np.nan_to_num(total, nan=0.0, posinf=np.inf) / SAMPLES)
 
 
-def _is_exact(samples: Samples) -> bool:
+def is_exact(samples: Samples) -> bool:
+    """Whether no evaluation disturbs a value."""
     return all(sample is samples[0] for sample in samples)

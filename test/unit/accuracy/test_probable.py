@@ -7,8 +7,10 @@ import numpy as np
 import onnx
 import pytest
 
+from mnc.accuracy import probable
 from mnc.accuracy.margins import FAILURE, SAMPLES, chi_square_quantile, margin
 from mnc.accuracy.probable import error_bounds
+from mnc.core import events
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
 
 RNG = np.random.default_rng(0)
@@ -189,3 +191,22 @@ def test_quantised_results_may_come_out_on_the_other_side_of_an_edge() -> None:
     inputs = {name: rng.standard_normal(n).astype(np.float32) for name, n in (("x", (60, 50)), ("w", (50, 40)))}
     bounds = error_bounds(model(QUANTISED), inputs, "pseudo-single")
     assert bounds == {"y": 1.0, "best": 0.0, "positive": 0.0}
+
+
+def test_what_rounds_nothing_is_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large tensors in sixteen evaluations take minutes and fill the memory; progress is told while they do."""
+    told: list[events.Event] = []
+    calls: list[str] = []
+    original = probable.evaluate_operation
+
+    def counted(op: Any, *operands: Any, **how: Any) -> Any:
+        calls.append(op.operation.name)
+        return original(op, *operands, **how)
+
+    monkeypatch.setattr(probable, "evaluate_operation", counted)
+    text = "(float[4] x, float[4] z) => (float[4] y) { r = Relu (x) n = Neg (r) y = Mul (n, z) }"
+    x = {name: np.array([1 / 3, 2, 3, 4], np.float32) for name in "xz"}
+    with events.listening(told.append):
+        assert error_bounds(model(text), x, "single")["y"] > 0
+    assert calls.count("graph.relu") == 2 and calls.count("graph.mul") == 2 * (SAMPLES + 1)  # machine and reference
+    assert [event.name for event in told if event.kind == "node"][-3:] == ["relu", "neg", "mul"]
