@@ -21,10 +21,12 @@ def comparison_table(*names: str, numbers: tuple[str, ...] = NUMBERS) -> Table:
 
 
 def comparison_cells(row: Any) -> list[str]:
-    """The columns `NUMBERS` of a `Comparison`."""
+    """The columns `NUMBERS` of a `Comparison`; a tensor without elements has no least one."""
     shape = "x".join(map(str, row.shape)) or "scalar"
-    values = (row.error, row.bound, row.minimum, row.maximum, row.mean)
-    return [shape, *(f"{value:.3g}" for value in values), "pass" if row.passed else "[red]FAIL"]
+    statistics = [f"{value:.3g}" for value in (row.minimum, row.maximum, row.mean)]
+    if not math.prod(row.shape):
+        statistics = ["-"] * len(statistics)
+    return [shape, f"{row.error:.3g}", f"{row.bound:.3g}", *statistics, "pass" if row.passed else "[red]FAIL"]
 
 
 def undecided_line(name: str, row: Any) -> str:

@@ -72,3 +72,13 @@ def test_a_value_under_another_name_is_told(shell: Shell, tmp_path: Path) -> Non
 def test_seeds_are_numbers_from_0_on(shell: Shell, tmp_path: Path, command: str) -> None:
     done = shell("mnc", command, str(look_up(tmp_path / "look_up.onnx")), "--seed", "-1")
     assert (done.code, "-1 is not in the range" in done.err) == (2, True)
+
+
+def test_a_tensor_without_elements_has_no_least_one(shell: Shell, tmp_path: Path) -> None:
+    text = '<ir_version: 9, opset_import: ["" : 18]> g (float[0,3] x) => (float[0,3] y) { y = Relu (x) }'
+    onnx.save(onnx.parser.parse_model(text), path := tmp_path / "m.onnx")
+    done = shell("mnc", "check", path)
+    assert done.code == 0, done.err
+    assert [cell.strip() for cell in done.out.splitlines()[3].split("│")[1:-1]] == [
+        "y", "0x3", "0", "0", "-", "-", "-", "pass",
+    ]  # fmt: skip
