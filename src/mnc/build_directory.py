@@ -13,6 +13,7 @@ import contextlib
 import fcntl
 import json
 import os
+import warnings
 import zipfile
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -58,6 +59,7 @@ def memory_map(executable: Executable) -> dict[str, Any]:
     """The content of ``memory_map.json``; addresses count 64-bit long words, big-endian elements."""
     return {
         "format": FORMAT,
+        "program": checksums.of_text(executable.text),
         "tensors": [_entry(i, tensor) for i, tensor in enumerate(executable.tensors)],
         "line_nodes": list(executable.line_nodes),
         "unread": list(executable.unread),
@@ -185,6 +187,7 @@ def _read(source: Path) -> Executable:
     with open_npz(source / TENSORS) as file:
         arrays = {name: file[name] for name in file.files}
     checksums.check(described, arrays)
+    _compare_program(source / PROGRAM, text, described)
     tensors = tuple(_tensor(entry, arrays) for entry in described["tensors"])
     companions = {name: _read(source / name) for name in COMPANIONS if name in described.get("companions", ())}
     nodes, unread = tuple(described["line_nodes"]), tuple(described.get("unread", ()))
@@ -193,6 +196,13 @@ def _read(source: Path) -> Executable:
     read = Executable(text, tensors, nodes, str(source / PROGRAM), unread=unread, preferences=preferences, ideal=ideal)
     machine = named(described.get("machine", MN_CORE_2.name)).name
     return replace(read, may_hold_nan=tuple(described.get("may_hold_nan", ())), machine=machine, **companions)
+
+
+def _compare_program(path: Path, text: str, described: dict[str, Any]) -> None:
+    """Say that a program is not the one whose tensors the directory describes; it may be edited by hand, and right."""
+    if described.get("program", checksums.of_text(text)) != checksums.of_text(text):
+        message = f"{path} is not the program that was compiled into this directory: results are what it leaves there"
+        warnings.warn(message, stacklevel=2)
 
 
 def machine_of_directory(directory: Path) -> str | None:

@@ -10,6 +10,11 @@ import numpy as np
 KEY = "checksum"
 
 
+def of_text(text: str) -> str:
+    """Digest of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def checksum(description: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
     """Digest of a description, without its own checksum, and of named arrays with their types and shapes."""
     digest = hashlib.sha256()

@@ -11,8 +11,10 @@ import pytest
 import mnc
 from mnc.build_directory import MEMORY_MAP, TENSORS, load
 from mnc.core.diagnostics import CompileError
+from mnc.core.files import PROGRAM
 
 from .model_files import tiny
+from .running import Shell
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +66,16 @@ def test_other_contents(built: Path, tmp_path: Path, text: str) -> None:
     (tmp_path / "out" / MEMORY_MAP).write_text(text)
     with pytest.raises(CompileError):
         load(tmp_path / "out")
+
+
+def test_another_program_is_noticed(built: Path, tmp_path: Path, shell: Shell) -> None:
+    """It may be edited by hand, so it runs; but what it does not write is zero."""
+    shutil.copytree(built, tmp_path / "out")
+    inputs = {tensor.name: np.ones(tensor.shape, np.float32) for tensor in load(tmp_path / "out").inputs}
+    for name, value in inputs.items():
+        np.save(tmp_path / f"{name}.npy", value)
+    given = [part for name in inputs for part in ("--input", f"{name}={name}.npy")]
+    assert shell("mnc", "run", "out", *given).err == ""
+    (tmp_path / "out" / PROGRAM).write_text("nop\n")
+    with pytest.warns(UserWarning, match=r"out/program.vsm is not the program that was compiled into this directory"):
+        assert shell("mnc", "run", "out", *given, "--mode", "vendor").code == 0
