@@ -12,6 +12,7 @@ PASSES: dict[str, str] = {
     "join-slices": "mnc.passes.graph.join_slices:JoinSlices",
     "merge-groups": "mnc.passes.graph.merge_groups:MergeGroups",
     "mixed-precision": "mnc.passes.graph.mixed_precision:MixedPrecision",
+    "narrow-unsigned": "mnc.passes.graph.narrow_unsigned:NarrowUnsigned",
     "simplify-algebra": "mnc.passes.graph.simplify_algebra:SimplifyAlgebra",
     "simplify-tensors": "mnc.passes.graph.simplify_tensors:SimplifyTensors",
     "fuse-addends": "mnc.passes.affine.fuse_addends:FuseAddends",

@@ -32,7 +32,13 @@ GRAPH: tuple[str, ...] = (
 )
 """On tensors, hardware-free: simplify, fold, decompose composite operators."""
 
-LINALG = ("graph-to-linalg", "fuse-elementwise", "canonicalize", "cse")
+LINALG = (
+    "narrow-unsigned",  # of the machine, not of the model: C++ has integers of 64 bits
+    "graph-to-linalg",
+    "fuse-elementwise",
+    "canonicalize",
+    "cse",
+)
 """Every operator becomes an iteration space; chains of element-wise operators become one."""
 
 SPMD = (

@@ -9,6 +9,7 @@ from onnx.reference import ReferenceEvaluator
 
 import mnc
 from mnc.core.diagnostics import CompileError
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
 from mnc.lowering.onnx_to_graph.ops.integer_products import EXACT, _pieces
 
 TYPES = {"int8": np.int8, "uint8": np.uint8}
@@ -174,3 +175,29 @@ def test_unsigned_words_are_so_many() -> None:
 def test_nothing_to_compute_with(text: str) -> None:
     shape = (3, 0) if "[3,0]" in text else (5, 8)
     check(f"g {text}", {"x": np.arange(np.prod(shape), dtype=np.float32).reshape(shape)})
+
+
+C = np.array([3_000_000_000, 1, 2, 2_999_999_999, 2**32 - 1, 2**31], np.uint64)
+E = np.array([3, 1, 7, 2_147_483_649, 9, 11], np.uint64)
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["y = Add (x, c)", "y = Max (x, c)", "y = Div (c, e)", "y = Mod (c, e)", "l = Less (x, c) y = Where (l, x, c)",
+     'y = BitShift <direction = "RIGHT"> (c, x)', "y = Clip (x, , m)"],
+)  # fmt: skip
+def test_constants_of_64_bits_without_a_sign(body: str) -> None:
+    """Those that a word of 32 bits holds; what is too large in a result is cut off."""
+    m = np.array(3_500_000_000, np.uint64)
+    x = np.array([5, 1, 7, 3, 11, 0], np.uint64)
+    text = f"g (uint64[6] x) => (uint64[6] y) {{ {body} }}"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {text}')
+    model.graph.initializer.extend(onnx.numpy_helper.from_array(v, n) for n, v in (("c", C), ("e", E), ("m", m)))
+    (want,) = evaluator(model).run(None, {"x": x})
+    assert np.array_equal(mnc.compile(model).run({"x": x})["y"], np.asarray(want).astype(np.uint32))
+
+
+def test_a_constant_beyond_32_bits_is_refused() -> None:
+    text = "g (uint64[2] x) => (uint64[2] y) <uint64[2] c = {4294967296, 1}> { y = Add (x, c) }"
+    with pytest.raises(CompileError, match="the constant 4294967296 does not fit 32-bit integers"):
+        mnc.compile(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {text}'))
