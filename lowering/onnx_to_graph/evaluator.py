@@ -13,7 +13,7 @@
 - Pad: the reference raises for negative pads, which cut.
 - Range: the reference adds up a difference of floats that is rounded.
 - MatMulInteger: the reference does not know zero points of rows that are a vector.
-- Resize of operator set 10: it is Upsample.
+- Resize of operator set 10: it is Upsample. Later ones: see `reference_resampling`.
 - Loop: see `reference_loop`. Scan: see `reference_scan`.
 - RNN, GRU, LSTM: see `reference_recurrent`.
 - Upsample, GridSample: see `reference_resampling`.
@@ -41,7 +41,7 @@ from mnc.lowering.onnx_to_graph.reference_early_versions import DequantizeLinear
 from mnc.lowering.onnx_to_graph.reference_loop import Loop
 from mnc.lowering.onnx_to_graph.reference_pooling import AveragePool, GlobalMaxPool, LpPool, MaxPool
 from mnc.lowering.onnx_to_graph.reference_recurrent import GRU, LSTM, RNN
-from mnc.lowering.onnx_to_graph.reference_resampling import GridSample, Resize, Upsample
+from mnc.lowering.onnx_to_graph.reference_resampling import FirstResize, GridSample, Resize, Upsample
 from mnc.lowering.onnx_to_graph.reference_scan import Scan
 from mnc.lowering.onnx_to_graph.sparse_tensors import without_sparse_tensors
 from mnc.lowering.onnx_to_graph.unknown_attributes import unknown_attributes
@@ -200,6 +200,7 @@ DirectRange.__name__ = "Range"
 FlatOneHot.__name__ = "OneHot"
 RowwiseMatMulInteger.__name__ = "MatMulInteger"
 CuttingPad.__name__ = "Pad"
+FirstResize.__name__ = "Resize"
 
 _CORRECTED: list[type[OpRun]] = [
     GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax, AbsoluteLpNormalization,
@@ -232,6 +233,8 @@ def _operators(version: int) -> list[type[OpRun]]:
     if version >= SCAN_WITHOUT_BATCHES:
         corrected.append(Scan)
     if version == RESIZE_IS_UPSAMPLE:
+        corrected.append(FirstResize)
+    elif version > RESIZE_IS_UPSAMPLE:
         corrected.append(Resize)
     return list({operator.__name__: operator for operator in corrected}.values())  # ONNX takes the first of a name
 

@@ -17,6 +17,7 @@ from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
 from mnc.lowering.onnx_to_graph.local_functions import without_functions
 from mnc.lowering.onnx_to_graph.proto_checks import check_proto
+from mnc.lowering.onnx_to_graph.resize_scales import with_reachable_scales
 from mnc.lowering.onnx_to_graph.shape_inference import check_sizes, complete, inferred, sample_of, value_types
 from mnc.lowering.onnx_to_graph.size_limits import check_node_count, inlined_nodes
 from mnc.lowering.onnx_to_graph.sparse_tensors import dense_initializers
@@ -219,4 +220,5 @@ def load_model(
     bind_shapes(model.graph, dict(shapes or {}), weights, name)
     if expand is not None:
         model = expand(model, opset, name)
+    model = with_reachable_scales(model)
     return LoadedModel(infer_shapes(model, name, opset, weights, strict=True), name, opset, weights)

@@ -1,16 +1,19 @@
-"""Upsample, Resize of operator set 10 and GridSample for the reference evaluator.
+"""Upsample, Resize and GridSample for the reference evaluator.
 
 The evaluator of ONNX has Upsample to the nearest neighbour only, and no scales that are an attribute. Of cubic samples
 with the padding `border` it moves those to the border that are further outside than half an element, and no others, so
 that the result jumps there; PyTorch, which GridSample is from, and ONNX Runtime move none, only the elements that are
-read. And it does not know the names that the modes had first.
+read. And it does not know the names that the modes had first. Resize loses an element where the product of extent and
+scale is rounded up to a whole number, see `resize_scales`.
 """
 
 from typing import Any
 
 import numpy as np
 from onnx.reference.op_run import OpRun
-from onnx.reference.ops import op_grid_sample
+from onnx.reference.ops import op_grid_sample, op_resize
+
+from mnc.lowering.onnx_to_graph.resize_scales import reachable
 
 
 def _along(x: np.ndarray, axis: int, scale: float, linear: bool) -> np.ndarray:
@@ -31,11 +34,22 @@ class Upsample(OpRun):
         result = x
         for axis, scale in enumerate(scales):
             if scale != 1:
-                result = _along(result, axis, float(scale), mode != "nearest")
+                result = _along(result, axis, float(reachable(scale, x.shape[axis])), mode != "nearest")
         return (result.astype(x.dtype),)
 
 
-class Resize(Upsample):
+class Resize(op_resize.Resize):
+    """Of as many elements as the product of single floats says."""
+
+    def _run(self, X: np.ndarray, roi: Any = None, scales: Any = None, sizes: Any = None, axes: Any = None,
+             **attributes: Any) -> Any:  # fmt: skip
+        if scales is not None:
+            named = range(X.ndim) if axes is None else axes
+            scales = np.array([reachable(scale, X.shape[axis]) for scale, axis in zip(scales, named, strict=True)])
+        return super()._run(X, roi, scales, sizes, axes=axes, **attributes)
+
+
+class FirstResize(Upsample):
     """What operator set 10 calls so; attributes that came later have their defaults."""
 
     def _run(self, x: np.ndarray, scales: Any = None, mode: str = "nearest", **_: Any) -> Any:

@@ -83,4 +83,5 @@ def test_elements_of_a_range_are_multiples(start: float, limit: float, delta: fl
     text = f"() => (float[{count}] y) {{ {bounds} y = Range (a, b, c) }}"
     np.testing.assert_array_equal(_run(text), expected)
     model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 20]> g {text}')
-    np.testing.assert_array_equal(evaluator(model).run(None, {})[0], expected)
+    (reference,) = evaluator(model).run(None, {})
+    np.testing.assert_array_equal(np.asarray(reference), expected)
