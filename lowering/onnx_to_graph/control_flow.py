@@ -12,8 +12,9 @@ import onnx.numpy_helper
 
 from mnc.lowering.onnx_to_graph.graph_rewriter import GraphRewriter, renamed
 from mnc.lowering.onnx_to_graph.onnx_file import infer_shapes
-from mnc.lowering.onnx_to_graph.shape_inference import sample_of, static_shape
+from mnc.lowering.onnx_to_graph.shape_inference import sample_of
 from mnc.lowering.onnx_to_graph.size_limits import check_node_count
+from mnc.lowering.onnx_to_graph.types_left_out import static_shape
 
 CONTROL_FLOW = frozenset(["If", "Loop", "Scan"])
 _BRANCHES = ("then_branch", "else_branch")

@@ -8,6 +8,7 @@ import onnx.numpy_helper
 
 from mnc.core.diagnostics import CompileError
 from mnc.core.spelling import shape_argument, spelled
+from mnc.lowering.onnx_to_graph.unsupported_hints import WITHOUT_ZIP_MAP
 
 LARGEST_EXTENT = 2**31 - 1
 """Indices and addresses are 32-bit words."""
@@ -158,7 +159,8 @@ def bind_shapes(
     _drop_unread(graph)
     for value in graph.output:
         if value.type.WhichOneof("value") not in (None, "tensor_type"):
-            hint = "give its elements as outputs of their own"
+            is_zip_map = value.type.sequence_type.elem_type.HasField("map_type") or value.type.HasField("map_type")
+            hint = WITHOUT_ZIP_MAP if is_zip_map else "give its elements as outputs of their own"
             raise CompileError(f"output '{value.name}' is not a tensor", location=file_name, hint=hint)
     for name, value in {value.name: value for value in graph.input if value.name in inputs}.items():
         if not value.type.HasField("tensor_type"):

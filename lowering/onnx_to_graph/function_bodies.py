@@ -11,7 +11,7 @@ import onnx
 import onnx.inliner
 
 from mnc.lowering.onnx_to_graph.onnx_file import infer_shapes
-from mnc.lowering.onnx_to_graph.shape_inference import value_types
+from mnc.lowering.onnx_to_graph.types_left_out import value_types
 
 _DOMAIN = "mnc.bodies"
 

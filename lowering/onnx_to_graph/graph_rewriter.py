@@ -8,7 +8,8 @@ import onnx.numpy_helper
 
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
-from mnc.lowering.onnx_to_graph.shape_inference import sample_of, static_shape
+from mnc.lowering.onnx_to_graph.shape_inference import sample_of
+from mnc.lowering.onnx_to_graph.types_left_out import static_shape
 from mnc.lowering.onnx_to_graph.types_on_demand import TypesOnDemand
 
 _AXES_ARE_AN_INPUT = 13

@@ -13,8 +13,9 @@ import onnx.numpy_helper
 
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
 from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
-from mnc.lowering.onnx_to_graph.shape_inference import result_types, static_shape
+from mnc.lowering.onnx_to_graph.shape_inference import result_types
 from mnc.lowering.onnx_to_graph.size_limits import LARGEST_VALUE, check_constant_size, check_work
+from mnc.lowering.onnx_to_graph.types_left_out import static_shape
 from mnc.lowering.onnx_to_graph.unsupported_hints import RANDOM
 
 _TYPE_ONLY = {"Shape": (0,), "Size": (0,), "CastLike": (1,), "RandomNormalLike": (0,), "RandomUniformLike": (0,)}

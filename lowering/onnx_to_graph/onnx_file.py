@@ -18,9 +18,10 @@ from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
 from mnc.lowering.onnx_to_graph.local_functions import without_functions
 from mnc.lowering.onnx_to_graph.proto_checks import check_proto
 from mnc.lowering.onnx_to_graph.resize_scales import with_reachable_scales
-from mnc.lowering.onnx_to_graph.shape_inference import check_sizes, complete, inferred, sample_of, value_types
+from mnc.lowering.onnx_to_graph.shape_inference import check_sizes, complete, inferred, sample_of
 from mnc.lowering.onnx_to_graph.size_limits import check_node_count, inlined_nodes
 from mnc.lowering.onnx_to_graph.sparse_tensors import dense_initializers
+from mnc.lowering.onnx_to_graph.types_left_out import value_types
 from mnc.lowering.onnx_to_graph.unknown_attributes import STANDARD_DOMAINS, drop_unknown_attributes
 
 OLDEST_OPSET = 7

@@ -15,11 +15,11 @@ import onnx.numpy_helper
 import onnx.shape_inference
 
 from mnc.core.diagnostics import CompileError
+from mnc.lowering.onnx_to_graph.ml_types import check_inferable
 from mnc.lowering.onnx_to_graph.size_limits import check_tensor_size
+from mnc.lowering.onnx_to_graph.types_left_out import static_shape, with_types_left_out
 
 _HINT = "the onnx package refuses the model, too: correct the node, or export the model again"
-OF_FIRST_OPERAND = {"GroupNormalization"}
-"""Operators whose result has the type of the first operand, which ONNX says in no version of 21 and later."""
 _SMALL = 1024
 """Elements of a value that may say something about a shape."""
 
@@ -28,46 +28,18 @@ def inferred(model: onnx.ModelProto, file_name: str, strict: bool = False) -> on
     """The model with the types that follow from those of its inputs alone.
 
     Raises:
-        CompileError: shapes or types contradict one another (only if `strict`), or cannot exist.
+        CompileError: shapes or types contradict one another (only if `strict`), or cannot exist; or an operator has
+            none that inference can be asked about.
     """
+    check_inferable(model, file_name)
     try:
-        return onnx.shape_inference.infer_shapes(_with_types_left_out(model), strict_mode=strict)
+        typed, has_unknown = with_types_left_out(model)
+        # Strict inference names the reader of what has no type; the importer refuses the operator that makes it.
+        return onnx.shape_inference.infer_shapes(typed, strict_mode=strict and not has_unknown)
     except (onnx.shape_inference.InferenceError, RuntimeError, ValueError, MemoryError) as error:
         text = " ".join(str(error).replace("==> Context:", "").split()) or type(error).__name__
         text = text.replace("[ShapeInferenceError] ", "").replace("[TypeInferenceError] ", "")
         raise CompileError(f"shape inference failed: {text}", location=file_name, hint=_HINT) from None
-
-
-def _with_types_left_out(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model, with the types declared that inference leaves out: as soon as those of the operands are known."""
-    nodes = [node for node in model.graph.node if node.op_type in OF_FIRST_OPERAND and node.input and node.output]
-    while nodes:
-        types = value_types(onnx.shape_inference.infer_shapes(model).graph)
-        known = [node for node in nodes if node.output[0] not in types and node.input[0] in types]
-        if not known:
-            break
-        copy = onnx.ModelProto()
-        copy.CopyFrom(model)
-        for node in known:
-            copy.graph.value_info.add(name=node.output[0]).type.CopyFrom(types[node.input[0]])
-        model = copy
-    return model
-
-
-def static_shape(type_: onnx.TypeProto) -> list[int] | None:
-    """Shape of a tensor type, None unless every extent is known."""
-    tensor = type_.tensor_type
-    if not tensor.HasField("shape") or not all(dim.HasField("dim_value") for dim in tensor.shape.dim):
-        return None
-    return [dim.dim_value for dim in tensor.shape.dim]
-
-
-def value_types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
-    """Types of all values that are declared or were inferred."""
-    types = {value.name: value.type for value in (*graph.value_info, *graph.input, *graph.output)}
-    for tensor in graph.initializer:
-        types[tensor.name] = onnx.helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
-    return types
 
 
 def sample_of(types: Mapping[str, onnx.TypeProto], name: str) -> np.ndarray | None:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 
-from mnc.lowering.onnx_to_graph.shape_inference import result_types, static_shape, value_types
+from mnc.lowering.onnx_to_graph.shape_inference import result_types
+from mnc.lowering.onnx_to_graph.types_left_out import static_shape, value_types
 
 
 class TypesOnDemand:

@@ -21,11 +21,16 @@ _DRAWN_BY = (
     "the machine draws no random numbers: compare probabilities with numbers that are an input of the model; with a "
     "seed and probabilities that are constants, what is drawn becomes a constant"
 )
-_STRINGS = "map strings to numbers outside the model"
+STRINGS = "map strings to numbers outside the model"
 _OF_ONNX_RUNTIME = (
     "ONNX Runtime has it, the standard has not: give the model as it was before ONNX Runtime optimized it, and "
     "quantize with QuantFormat.QDQ"
 )
+WITHOUT_ZIP_MAP = (
+    "the machine has tensors only; export a classifier of scikit-learn without ZipMap: "
+    "to_onnx(model, x, options={id(model): {'zipmap': False}})"
+)
+_MAPS = "give it tensors: turn maps into rows of numbers on the host"
 _OUTSIDE = "compute it on the host: cut the model before it, for instance with onnx.utils.extract_model"
 _BOXES = f"its result has as many rows as a run finds; {_OUTSIDE}, and give boxes and scores as outputs"
 
@@ -45,7 +50,10 @@ HINTS = {
     **dict.fromkeys(("Optional", "OptionalGetElement", "OptionalHasElement"), _OPTIONAL),
     **dict.fromkeys(RANDOM, _RANDOM),
     **dict.fromkeys(("Bernoulli", "Multinomial"), _DRAWN_BY),
-    **dict.fromkeys(("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"), _STRINGS),
+    "ZipMap": WITHOUT_ZIP_MAP,
+    **dict.fromkeys(("CastMap", "DictVectorizer"), _MAPS),
+    "LabelEncoder": STRINGS,
+    **dict.fromkeys(("CategoryMapper", "RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"), STRINGS),
 }  # fmt: skip
 
 
