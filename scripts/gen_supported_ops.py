@@ -59,8 +59,8 @@ def _totals(results: list[dict[str, Any]]) -> list[str]:
 def _operators(results: list[dict[str, Any]]) -> list[str]:
     from mnc.lowering.onnx_to_graph import support
 
-    training = {f"{support.TRAINING_DOMAIN}.{name}": row for name, row in support.TRAINING_OPERATORS.items()}
-    table = {**support.OPERATORS, **training}
+    others = {f"{d}.{name}": row for d, rows in support.OTHER_DOMAINS.items() for name, row in rows.items()}
+    table = {**support.OPERATORS, **others}
 
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for entry in results:

@@ -18,6 +18,7 @@
 - RNN, GRU, LSTM: see `reference_recurrent`.
 - Upsample, GridSample: see `reference_resampling`.
 - Sparse initializers and constants: the reference does not read them.
+- Operators of ai.onnx.ml: see `reference_ml`.
 - GatherElements with 32 and more indices along the axis: the reference takes the first ones only.
 """
 
@@ -39,6 +40,7 @@ from onnx.reference.ops.op_softmax import Softmax
 from mnc.lowering.onnx_to_graph.local_functions import without_functions
 from mnc.lowering.onnx_to_graph.reference_early_versions import DequantizeLinear, Scatter
 from mnc.lowering.onnx_to_graph.reference_loop import Loop
+from mnc.lowering.onnx_to_graph.reference_ml import CORRECTED_ML
 from mnc.lowering.onnx_to_graph.reference_pooling import AveragePool, GlobalMaxPool, LpPool, MaxPool
 from mnc.lowering.onnx_to_graph.reference_recurrent import GRU, LSTM, RNN
 from mnc.lowering.onnx_to_graph.reference_resampling import FirstResize, GridSample, Resize, Upsample
@@ -205,15 +207,15 @@ FirstResize.__name__ = "Resize"
 _CORRECTED: list[type[OpRun]] = [
     GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax, AbsoluteLpNormalization,
     BroadcastMean, FlatOneHot, Loop, MaxPool, AveragePool, LpPool, GlobalMaxPool, RNN, GRU, LSTM, Upsample, GridSample,
-    Scatter, DirectRange, RowwiseMatMulInteger,
+    Scatter, DirectRange, RowwiseMatMulInteger, *CORRECTED_ML,
 ]  # fmt: skip
 
 
 def corrected_operators(model: onnx.ModelProto) -> list[str]:
     """Operators of the model that are evaluated by what is defined here."""
-    here = {operator.__name__ for operator in _operators(_version(model))}
-    nodes = [node for node in model.graph.node if node.domain in ("", "ai.onnx")]
-    return sorted({node.op_type for node in nodes if node.op_type in here})
+    here = {(operator.op_domain, operator.__name__) for operator in _operators(_version(model))}
+    nodes = [("" if node.domain == "ai.onnx" else node.domain, node.op_type) for node in model.graph.node]
+    return sorted({op_type for domain, op_type in nodes if (domain, op_type) in here})
 
 
 def _version(model: onnx.ModelProto) -> int:

@@ -23,7 +23,7 @@ from mnc.lowering.onnx_to_graph.support import (
     find_operator,
     operator_version,
 )
-from mnc.lowering.onnx_to_graph.unsupported_hints import unsupported_hint
+from mnc.lowering.onnx_to_graph.unsupported_hints import STRINGS, unsupported_hint
 from mnc.lowering.onnx_to_graph.updates import note_updates
 
 ENTRY = "main"
@@ -70,6 +70,8 @@ class GraphImporter:
         self._model = model
         self._graph = model.graph
         self._values: dict[str, Any] = {}
+        imports = {entry.domain: entry.version for entry in model.proto.opset_import}
+        self._opsets = {**imports, "": model.opset}
         self._known = KnownValues(model, self._sample)
         values = (*self._graph.input, *self._graph.value_info, *self._graph.output)
         self._declared = {value.name: value for value in values}
@@ -149,14 +151,16 @@ class GraphImporter:
         try:
             operation = graph.Constant.build(value=held(array), loc=onnx_location(name, self._model.file_name))
         except (ValueError, TypeError) as error:
-            raise CompileError(f"constant '{name}': {error}", location=self._model.file_name) from None
+            text = array.dtype.kind in "OSUT"
+            reason, hint = ("it holds strings", STRINGS) if text else (str(error), None)
+            raise CompileError(f"constant '{name}': {reason}", location=self._model.file_name, hint=hint) from None
         operation.attributes["onnx.name"] = ir.StringAttr.get(name)
         return operation.result
 
     def _import_node(self, proto: onnx.NodeProto, index: int) -> None:
         name = proto.name or f"{proto.op_type}_{index}"
         events.emit("node", name)
-        version = operator_version(proto, self._model.opset)
+        version = operator_version(proto, self._opsets)
         node = Node(proto, name, version, self._model.file_name, self._operand, self._known.get, self._onnx_type)
         with onnx_location(name, self._model.file_name):
             results = self._results(node)
@@ -186,8 +190,8 @@ class GraphImporter:
         if any(array is None and output for array, output in zip(arrays, node.proto.output, strict=True)):
             domain = f" of domain '{node.proto.domain}'" if node.proto.domain else ""
             message = f"operator {node.op_type}{domain} is not supported"
-            if node.op_type in OPERATORS and not domain:
-                message = f"version {node.version} of operator {node.op_type} is not supported"
+            if find_operator(node.proto) is not None:
+                message = f"version {node.version} of operator {node.op_type}{domain} is not supported"
             raise node.error(message, hint=unsupported_hint(node.op_type, OPERATORS, node.proto.domain))
         return [None if array is None else self._constant(node.name, array) for array in arrays]
 

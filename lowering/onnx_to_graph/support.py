@@ -4,8 +4,7 @@ Operators outside the table are still accepted where ONNX itself defines them by
 made of other operators, or where all their operands are known at compile time.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import onnx
@@ -13,7 +12,9 @@ import onnx
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.control_flow import resolve_control_flow
 from mnc.lowering.onnx_to_graph.function_bodies import expand_bodies
-from mnc.lowering.onnx_to_graph.node import Node
+from mnc.lowering.onnx_to_graph.ml_operators import ML_OPERATORS
+from mnc.lowering.onnx_to_graph.ml_types import ML_DOMAIN
+from mnc.lowering.onnx_to_graph.operator_entry import Operator
 from mnc.lowering.onnx_to_graph.ops import (
     bits,
     contraction,
@@ -47,16 +48,6 @@ from mnc.lowering.onnx_to_graph.ops.roi_align import roi_align
 from mnc.lowering.onnx_to_graph.ops.tensor_scatter import tensor_scatter
 from mnc.lowering.onnx_to_graph.sequences import resolve_sequences
 from mnc.lowering.onnx_to_graph.unsupported_hints import RANDOM
-
-
-@dataclass(frozen=True)
-class Operator:
-    """How an operator is imported, and which versions of its definition the handler knows."""
-
-    handler: Callable[[Node], Any]
-    versions: tuple[int, ...]
-    note: str = ""
-
 
 _STRUCTURAL = (21, 23, 24, 25)
 """Versions that only added element types to the operators that move data."""
@@ -228,20 +219,27 @@ TRAINING_OPERATORS: dict[str, Operator] = {
 }
 """The operators of the training domain, whose versions are counted by themselves."""
 
+OTHER_DOMAINS: dict[str, dict[str, Operator]] = {TRAINING_DOMAIN: TRAINING_OPERATORS, ML_DOMAIN: ML_OPERATORS}
+
+
 def find_operator(node: onnx.NodeProto) -> Operator | None:
     """Row of the tables for this node, or None."""
-    if node.domain == TRAINING_DOMAIN:
-        return TRAINING_OPERATORS.get(node.op_type)
-    return OPERATORS.get(node.op_type) if node.domain in ("", "ai.onnx") else None
+    table = OPERATORS if node.domain in ("", "ai.onnx") else OTHER_DOMAINS.get(node.domain, {})
+    return table.get(node.op_type)
 
 
-def operator_version(node: onnx.NodeProto, opset: int) -> int:
-    """Opset in which the definition of the node's operator last changed, or 0 if there is none."""
-    if node.domain == TRAINING_DOMAIN and onnx.defs.has(node.op_type, 1, TRAINING_DOMAIN):
-        return 1
-    if node.domain not in ("", "ai.onnx") or not onnx.defs.has(node.op_type, opset, ""):
+def operator_version(node: onnx.NodeProto, opsets: Mapping[str, int]) -> int:
+    """Version of its domain in which the definition of the node's operator last changed, or 0 if there is none.
+
+    Args:
+        opsets: domain -> version that the model imports; the standard domain is "".
+    """
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    version = opsets.get(domain, 1)
+    if domain not in ("", *OTHER_DOMAINS) or not onnx.defs.has(node.op_type, version, domain):
         return 0
-    return onnx.defs.get_schema(node.op_type, opset, "").since_version
+    schema = onnx.defs.get_schema(node.op_type, version, domain)
+    return schema.since_version
 
 
 def _schema_to_expand(node: onnx.NodeProto, opsets: dict[str, int]) -> Any:

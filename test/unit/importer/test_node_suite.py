@@ -15,7 +15,7 @@ from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph import import_model
 from mnc.lowering.onnx_to_graph.element_types import held
-from mnc.lowering.onnx_to_graph.support import OPERATORS
+from mnc.lowering.onnx_to_graph.support import OPERATORS, OTHER_DOMAINS
 
 sys.path.insert(0, str(Path(__file__).parent))
 from numpy_graph import evaluate
@@ -97,6 +97,15 @@ def test_operator(operator: str) -> None:
     context = make_context(["graph"])
     imported = [_check(case, context) for case in cases]
     assert any(imported) or operator in _ONLY_OLD_CASES, f"all {len(cases)} cases are refused"
+
+
+def test_versions_of_other_domains() -> None:
+    """Every version of an operator but those on strings only: such a LabelEncoder is refused."""
+    for domain, operators in OTHER_DOMAINS.items():
+        schemas = [s for s in onnx.defs.get_all_schemas_with_history() if s.domain == domain]
+        for name, operator in operators.items():
+            history = {s.since_version for s in schemas if s.name == name} - ({1} if name == "LabelEncoder" else set())
+            assert set(operator.versions) == history, name
 
 
 def test_table_versions() -> None:

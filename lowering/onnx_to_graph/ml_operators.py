@@ -1,0 +1,17 @@
+"""The table of supported operators of domain ai.onnx.ml, whose versions are counted by themselves."""
+
+from mnc.lowering.onnx_to_graph.operator_entry import Operator
+from mnc.lowering.onnx_to_graph.ops.ml import encoders, features, linear
+
+ML_OPERATORS: dict[str, Operator] = {
+    "ArrayFeatureExtractor": Operator(features.array_feature_extractor, (1,)),
+    "Binarizer": Operator(features.binarizer, (1,)),
+    "FeatureVectorizer": Operator(features.feature_vectorizer, (1,)),
+    "Imputer": Operator(features.imputer, (1,)),
+    "LabelEncoder": Operator(encoders.label_encoder, (2, 4), "between numbers"),
+    "LinearClassifier": Operator(linear.linear_classifier, (1,), "integer labels; no PROBIT"),
+    "LinearRegressor": Operator(linear.linear_regressor, (1,), "no PROBIT"),
+    "Normalizer": Operator(features.normalizer, (1,)),
+    "OneHotEncoder": Operator(encoders.one_hot_encoder, (1,), "integer categories; others give zeros"),
+    "Scaler": Operator(features.scaler, (1,)),
+}

@@ -1,0 +1,1 @@
+"""Operators of domain ai.onnx.ml on numbers, as operations on tensors."""
