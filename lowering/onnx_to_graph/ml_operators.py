@@ -1,7 +1,7 @@
 """The table of supported operators of domain ai.onnx.ml, whose versions are counted by themselves."""
 
 from mnc.lowering.onnx_to_graph.operator_entry import Operator
-from mnc.lowering.onnx_to_graph.ops.ml import encoders, features, linear
+from mnc.lowering.onnx_to_graph.ops.ml import encoders, features, linear, trees
 
 ML_OPERATORS: dict[str, Operator] = {
     "ArrayFeatureExtractor": Operator(features.array_feature_extractor, (1,)),
@@ -14,4 +14,7 @@ ML_OPERATORS: dict[str, Operator] = {
     "Normalizer": Operator(features.normalizer, (1,)),
     "OneHotEncoder": Operator(encoders.one_hot_encoder, (1,), "integer categories; others give zeros"),
     "Scaler": Operator(features.scaler, (1,)),
+    "TreeEnsemble": Operator(trees.tree_ensemble, (5,), "no PROBIT"),
+    "TreeEnsembleClassifier": Operator(trees.tree_ensemble_classifier, (1, 3, 5), "integer labels; no PROBIT"),
+    "TreeEnsembleRegressor": Operator(trees.tree_ensemble_regressor, (1, 3, 5), "no PROBIT"),
 }

@@ -89,7 +89,7 @@ def _linear_classes(x: _Operands) -> list[onnx.TypeProto]:
 
 
 def _tree_classes(x: _Operands) -> list[onnx.TypeProto]:
-    return _classified(x, max(x.count("classlabels_int64s", "classlabels_strings"), 2))
+    return _classified(x, x.count("classlabels_int64s", "classlabels_strings"))
 
 
 def _vector_classes(x: _Operands) -> list[onnx.TypeProto]:

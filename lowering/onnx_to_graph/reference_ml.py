@@ -4,7 +4,9 @@
 - Linear models without intercepts: the reference adds NaN.
 - Post-transforms of regressors: the reference has none.
 - Normalizer, linear models and trees on a vector, which is a single row.
-- LabelEncoder with tensors of several elements: the reference raises.
+- LabelEncoder with tensors of several elements, trees with numbers in tensors: the reference raises.
+- A leaf of a classifier without weights: the reference raises.
+- TreeEnsemble: see `reference_trees`.
 """
 
 from typing import Any
@@ -18,8 +20,14 @@ from onnx.reference.ops.aionnxml.op_linear_classifier import LinearClassifier
 from onnx.reference.ops.aionnxml.op_linear_regressor import LinearRegressor
 from onnx.reference.ops.aionnxml.op_normalizer import Normalizer
 from onnx.reference.ops.aionnxml.op_scaler import Scaler
+from onnx.reference.ops.aionnxml.op_svm_classifier import SVMClassifier
+from onnx.reference.ops.aionnxml.op_svm_regressor import SVMRegressor
+from onnx.reference.ops.aionnxml.op_tree_ensemble_classifier import TreeEnsembleClassifier
+from onnx.reference.ops.aionnxml.op_tree_ensemble_regressor import TreeEnsembleRegressor
 
-_TRANSFORMS = {"LOGISTIC": logistic, "PROBIT": probit, "SOFTMAX": softmax, "SOFTMAX_ZERO": softmax_zero}
+from mnc.lowering.onnx_to_graph.reference_trees import TreeEnsemble
+
+TRANSFORMS = {"LOGISTIC": logistic, "PROBIT": probit, "SOFTMAX": softmax, "SOFTMAX_ZERO": softmax_zero}
 
 
 def _floating(array: np.ndarray) -> np.ndarray:
@@ -47,7 +55,7 @@ def _with_transform(operator: Any) -> type[OpRun]:
     class Transformed(operator):
         def _run(self, *operands: Any, post_transform: str | None = None, **attributes: Any) -> Any:
             (scores,) = super()._run(*operands, post_transform="NONE", **attributes)
-            transform = _TRANSFORMS.get(post_transform or "NONE")
+            transform = TRANSFORMS.get(post_transform or "NONE")
             return (scores if transform is None else np.asarray(transform(scores.astype(np.float64))),)
 
     Transformed.__name__ = operator.__name__
@@ -63,6 +71,31 @@ def _with_intercepts(operator: Any) -> type[OpRun]:
 
     WithIntercepts.__name__ = operator.__name__
     return WithIntercepts
+
+
+def _with_lists(operator: Any, leaf: str) -> type[OpRun]:
+    """A tree ensemble whose numbers may be in tensors, and whose leaves (`leaf` is "class" or "target") may lack
+    weights: they weigh 0."""
+
+    class WithLists(operator):
+        def _run(self, *operands: Any, **attributes: Any) -> Any:
+            for name in [name for name in attributes if name.endswith("_as_tensor")]:
+                tensor = attributes.pop(name)
+                if tensor is not None:
+                    attributes[name.removesuffix("_as_tensor")] = tensor.reshape(-1).tolist()
+            columns = [list(attributes[f"{leaf}_{name}"]) for name in ("treeids", "nodeids", "ids", "weights")]
+            nodes = [attributes[f"nodes_{name}"] for name in ("treeids", "nodeids", "modes")]
+            weighted = set(zip(*columns[:2], strict=True))
+            for tree, place, mode in zip(*nodes, strict=True):
+                if mode == "LEAF" and (tree, place) not in weighted:
+                    for column, value in zip(columns, (tree, place, columns[2][0], 0.0), strict=True):
+                        column.append(value)
+            for name, column in zip(("treeids", "nodeids", "ids", "weights"), columns, strict=True):
+                attributes[f"{leaf}_{name}"] = column
+            return super()._run(*operands, **attributes)
+
+    WithLists.__name__ = operator.__name__
+    return WithLists
 
 
 class VectorNormalizer(Normalizer):
@@ -94,5 +127,10 @@ CORRECTED_ML: list[type[OpRun]] = [
     _float_results(_with_transform(_with_intercepts(LinearRegressor)), rows=True),
     _float_results(VectorNormalizer),
     _float_results(Scaler),
+    _float_results(SVMClassifier, rows=True),
+    _float_results(_with_transform(SVMRegressor), rows=True),
+    _float_results(_with_lists(TreeEnsembleClassifier, "class"), rows=True),
+    _float_results(_with_transform(_with_lists(TreeEnsembleRegressor, "target")), rows=True),
+    TreeEnsemble,
 ]
 """Classes that the evaluator takes instead of its own, by their names and domain."""
