@@ -94,8 +94,8 @@ def _tree_classes(x: _Operands) -> list[onnx.TypeProto]:
 
 def _vector_classes(x: _Operands) -> list[onnx.TypeProto]:
     classes = x.count("classlabels_ints", "classlabels_strings")
-    voted = x.count("vectors_per_class") and not x.count("prob_a")
-    return _classified(x, max(classes * (classes - 1) // 2, 2) if voted else classes)
+    of_pairs = x.count("vectors_per_class") and not x.count("prob_a")
+    return _classified(x, max(classes * (classes - 1) // 2, 2) if of_pairs else classes)
 
 
 _NUMERIC_ENCODER = 2
