@@ -113,6 +113,6 @@ def test_sums_of_a_compiled_forest_are_exact_to_singles(targets: int) -> None:
     forest["target_weights"] = [w * 10.0 ** float(rng.integers(-4, 2)) for w in forest["target_weights"]]
     model = ml_model("TreeEnsembleRegressor", {"x": np.ones((24, 6), np.float32)}, **forest, n_targets=targets)
     x = random_features(rng, 24, 6, missing=True)
-    want = np.asarray([*evaluator(model).run(None, {"x": x})][0])
+    want = np.asarray(next(iter(evaluator(model).run(None, {"x": x}))))
     got = mnc.compile(model).run({"x": x})["y0"]
     np.testing.assert_allclose(got, want, rtol=0, atol=6 * 2.0**-23 * np.abs(forest["target_weights"]).max())
