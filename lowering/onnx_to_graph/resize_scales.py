@@ -13,7 +13,7 @@ import onnx
 import onnx.numpy_helper
 import onnx.shape_inference
 
-from mnc.lowering.onnx_to_graph.shape_inference import static_shape, value_types
+from mnc.lowering.onnx_to_graph.types_left_out import static_shape, value_types
 
 _OPERATORS = ("Resize", "Upsample")
 _MOST = 2.0**24
