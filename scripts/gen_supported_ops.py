@@ -36,6 +36,10 @@ Random numbers are drawn when compiling: with the attribute `seed`, RandomNormal
 Bernoulli and Multinomial of constants, give the numbers that the ONNX reference draws from it, and Dropout in training
 mode its mask, the same in every run. Without a seed they are refused.
 
+Models of scikit-learn, xgboost and lightgbm are made of operators of the domain ai.onnx.ml, which skl2onnx and
+onnxmltools write. All trees of an ensemble are evaluated at once, without branches. Strings and sequences of maps are
+refused: train classifiers with labels that are integers, and export them with `options={id(model): {'zipmap': False}}`.
+
 The machine has no NaN. An input may hold it where the model only moves it or asks for it with IsNaN, as models do that
 fill gaps; for all other inputs a run refuses it. Casts to types with fewer bits than float32 count as arithmetic.
 """

@@ -61,6 +61,17 @@ def test_a_border_between_integers_that_an_error_reaches() -> None:
     assert bound[1] == 0
 
 
+def test_a_selection_of_booleans_by_a_condition_that_may_change() -> None:
+    """The product of 1/3 and 3 may be 1 or a little less; 2.5 is far from 1."""
+    text = """(float[2] x, bool[2] a, bool[2] b) => (bool[2] y) {
+        c = Constant <value = float {3.0}> () one = Constant <value = float {1.0}> ()
+        r = Mul (x, c) m = Less (r, one) y = Where (m, a, b) }"""
+    choices = {"a": np.array([True, True]), "b": np.array([False, False])}
+    bound = _bound(text, x=np.array([1 / 3, 2.5 / 3], np.float32), **choices)
+    assert bound[0] >= 1
+    assert bound[1] == 0
+
+
 def test_a_wrong_value_is_seen() -> None:
     x = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
     w = np.random.default_rng(1).standard_normal((16, 8)).astype(np.float32)

@@ -83,7 +83,8 @@ def _compared(op: Any, x: Sequence[Array], e: Sequence[Array], r: Array) -> Arra
 
 def _selected(op: Any, x: Sequence[Array], e: Sequence[Array], r: Array) -> Array:
     chosen = np.where(x[0].astype(bool), e[1], e[2])
-    with_other = np.abs(np.where(np.isfinite(x[1]) & np.isfinite(x[2]), x[1] - x[2], np.inf)) + e[1] + e[2]
+    one, other = (value.astype(np.float64) for value in x[1:])  # booleans and unsigned numbers have no differences
+    with_other = np.abs(np.where(np.isfinite(one) & np.isfinite(other), one - other, np.inf)) + e[1] + e[2]
     return np.where(e[0] > 0, with_other, chosen)
 
 
