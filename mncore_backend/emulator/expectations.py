@@ -19,6 +19,7 @@ from fractions import Fraction
 from mnc.mncore_backend.assembly.records import DebugGet
 from mnc.mncore_backend.emulator.debug_format import block_number, elements, number
 from mnc.mncore_backend.emulator.element_types import BYTE_OF_TEXT, TYPES, ElementType, Number
+from mnc.mncore_backend.emulator.expectation_spelling import check_spelling
 
 _LIST = re.compile(r"\bexpect(?:ed)?\s*=\s*\[([^\]]*)\]")
 _TEXT = re.compile(r'\bexpect(?:ed)?\s*=\s*"((?:[^"\\]|\\.)*)"')
@@ -84,6 +85,7 @@ def read_expectation(statement: DebugGet, comment: str) -> Expectation | None:
     """The expectation in the comment behind a ``d get``, None if it has none. Raises ValueError."""
     text = _TEXT.search(comment)
     found = text or _LIST.search(comment)
+    check_spelling(comment, is_read=found is not None)
     if found is None:
         return None
     before, behind = comment[: found.start()], comment[found.end() :]

@@ -146,18 +146,18 @@ def _check_positions(case: Testcase, judged: Sequence[Expectation]) -> None:
         case.warnings.append((judged[0].statement.line, "the positions have different numbers of dimensions"))
 
 
-def _compare(machine: Machine, expectation: Expectation, verdict: Verdict) -> None:
+def _compare(machine: Machine, expectation: Expectation, verdict: Verdict, file_name: str) -> None:
     wanted, line = expectation.values, expectation.statement.line
     try:
         machine.check_shown(expectation.statement)
         found = shown_elements(expectation, read_values(machine.engine.state, expectation.statement))
     except ValueError as error:  # a place that the machine does not have
-        raise EmulationError(str(error), line, rule="testcase") from None
+        raise EmulationError(str(error), line, file_name, rule="testcase") from None
     is_text = expectation.element is BYTE_OF_TEXT
     if len(found) < len(wanted) or (len(found) > len(wanted) and not expectation.is_vendor):
         units = len(units_of(expectation.statement.operand))
         message = f"{len(wanted)} values expected, but d get shows {len(found)} ({units} instances)"
-        raise EmulationError(message, line, rule="testcase")
+        raise EmulationError(message, line, file_name, rule="testcase")
     for index, element in enumerate(found):
         if index < len(wanted):
             verdict.compared += 1
@@ -201,7 +201,7 @@ def judge(testcase: Testcase, answer: list[Statement], answer_name: str = "<answ
     verdict.dump = machine.dump[shown:]
     for item in testcase.check:
         if isinstance(item, Expectation):
-            _compare(machine, item, verdict)
+            _compare(machine, item, verdict, testcase.file_name)
         elif isinstance(item, Quit):
             break
         else:

@@ -70,6 +70,34 @@ def test_expectations_that_cannot_be_read(comment: str) -> None:
     assert ":2" in caught.value.render()
 
 
+@pytest.mark.parametrize(("comment", "message"), [
+    ("# expect=[1.0, -3.0", "neither [values]"),
+    ('# expect="text', "neither [values]"),
+    ("# expect=(1.0, -3.0)", "neither [values]"),
+    ("# expect: [1.0, -3.0]", "neither [values]"),
+    ("# expect [1.0, -3.0]", "neither [values]"),
+    ("# expected=", "no value"),
+    ("# expct=[1.0, -3.0]", "did you mean 'expect'"),
+    ("# Expect=[1.0, -3.0]", "did you mean 'expect'"),
+    ("# expect=[1.0, -3.0] atoll=0.1", "did you mean 'atol'"),
+    ("# expect=[1.0, -3.0] rtol=", "'rtol' has no value"),
+])  # fmt: skip
+def test_misspelt_expectation_beside_a_good_one_is_not_ignored(comment: str, message: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        parse_testcase(f"{LONGS}{GET} # expect=[1.0, -3.0]\n{GET} {comment}\n", "case.vsm")
+    assert caught.value.render().startswith("case.vsm:3") and message in caught.value.render()
+
+
+@pytest.mark.parametrize("comment", ["# as expected", "# x = [1, 2]", "# what we expect is 4", "# 期待値=[1, 2]", "# total = 3"])
+def test_other_comments_say_what_they_like(comment: str) -> None:
+    assert passed(f"{GET} # expect=[1.0, -3.0]\n{GET} {comment}\n")
+
+
+def test_wrong_number_of_values_names_the_testcase() -> None:
+    with pytest.raises(CompileError, match="case.vsm:2"):
+        judge(parse_testcase(f"{LONGS}{GET} # expect=[1, 2, 3]\n", "case.vsm"), parse_program(ANSWER), "answer.vsm")
+
+
 @pytest.mark.parametrize(
     ("get", "values"),
     [
