@@ -3,6 +3,7 @@
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from mnc.core.command_line import read_text, write_text
 from mnc.core.diagnostics import CompileError
 from mnc.tools.commands.asm_explain import explain
 from mnc.tools.commands.machine_option import machine_option, use_machine_of_file
+
+if TYPE_CHECKING:
+    from mnc.mncore_backend.assembly.isa import OpcodeInfo
 
 _POINT = re.compile(r"(?:OPEN-)?([0-9]{1,2})", re.IGNORECASE)
 
@@ -33,7 +37,8 @@ def command() -> None:
 def _opcodes(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
     from mnc.mncore_backend.assembly.isa import OPCODES
 
-    return sorted(name for name in OPCODES if name.startswith(begun))
+    names = {*OPCODES, *(info.operation for info in OPCODES.values())}
+    return sorted(name for name in names if name.startswith(begun))
 
 
 @command.command(short_help="Check files against the rules of the machine.")
@@ -119,21 +124,37 @@ def fmt(file: str, output: str | None, in_place: bool, only_check: bool) -> None
 @click.argument("name", shell_complete=_opcodes)
 @click.option("--example", "only_example", is_flag=True, help="Print only the program, for `mnc run`.")
 def opcode(name: str, only_example: bool) -> None:
-    """Explain the opcode NAME: syntax, operands, unit, latency, flags, and a program that runs."""
-    import difflib
+    """Explain the opcode NAME: syntax, operands, unit, latency, flags, and a program that runs.
 
-    from mnc.mncore_backend.assembly.isa import OPCODES, UnknownOpcode, split_mnemonic
+    NAME may also be an operation, such as max: then one of its opcodes is explained, and all are named.
+    """
     from mnc.mncore_backend.assembly.opcode_reference.entry import markdown
     from mnc.mncore_backend.assembly.opcode_reference.examples import example
 
-    try:
-        info, _ = split_mnemonic(name)
-    except UnknownOpcode:
-        close = difflib.get_close_matches(name, OPCODES, 3)
-        hint = f"did you mean {', '.join(close)}?" if close else "docs/opcodes.md lists all of them"
-        raise CompileError(f"'{name}' is not an opcode", hint=hint) from None
+    info, others = _named(name)
     head = "" if only_example else f"{info.mnemonic}\n\n{markdown(info)}\nExample:\n\n"
+    if others and not only_example:
+        head = f"opcodes of {name}: {' '.join(others)}\n\n{head}"
     click.echo(head + example(info), nl=False)
+
+
+def _named(name: str) -> "tuple[OpcodeInfo, list[str]]":
+    """The opcode of this name, or the most common one of an operation with the names of all. Raises CompileError."""
+    import difflib
+
+    from mnc.mncore_backend.assembly.isa import OPCODES, UnknownOpcode, split_mnemonic
+    from mnc.mncore_backend.assembly.opcode_reference.entry import opcodes_of, representative
+
+    try:
+        return split_mnemonic(name)[0], []
+    except UnknownOpcode:
+        infos = opcodes_of(name)
+    if infos:
+        return representative(infos), [info.mnemonic for info in infos]
+    operations = {info.operation for info in OPCODES.values()}
+    close = difflib.get_close_matches(name, [*OPCODES, *(operations - OPCODES.keys())], 3)
+    hint = f"did you mean {', '.join(close)}?" if close else "docs/opcodes.md lists all of them"
+    raise CompileError(f"'{name}' is not an opcode", hint=hint)
 
 
 command.add_command(explain)

@@ -11,6 +11,11 @@ def opcodes_of(operation: str) -> list[OpcodeInfo]:
     return [info for info in OPCODES.values() if info.operation == operation]
 
 
+def representative(infos: list[OpcodeInfo]) -> OpcodeInfo:
+    """The opcode to show of an operation; singles are the common case."""
+    return next((info for precision in "fgi" for info in infos if info.precision == precision), infos[0])
+
+
 def _distance(hazard: Hazard) -> str:
     parts = [] if hazard.emit_steps is None else [f"{hazard.emit_steps} statement{'s' * (hazard.emit_steps > 1)} later"]
     parts += [] if hazard.emit_cycles is None else [f"{hazard.emit_cycles} cycles later for shared addresses"]

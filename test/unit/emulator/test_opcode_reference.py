@@ -4,6 +4,7 @@ import re
 from types import ModuleType
 
 import pytest
+from click.testing import CliRunner
 from project.tree import script
 
 from mnc.mncore_backend.assembly.isa import OPCODES, Unit
@@ -12,6 +13,7 @@ from mnc.mncore_backend.assembly.opcode_reference.examples import element, examp
 from mnc.mncore_backend.assembly.opcode_reference.meanings import MEANINGS, REDUCTION_MEANINGS
 from mnc.mncore_backend.checker import CheckOptions, check_text
 from mnc.mncore_backend.emulator import Machine
+from mnc.tools.commands.asm import command
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +28,17 @@ def test_page_is_up_to_date(generator: ModuleType) -> None:
 def test_page_names_every_opcode(generator: ModuleType) -> None:
     text = generator.PAGE.read_text(encoding="utf-8")
     assert not [name for name in OPCODES if f"`{name}`" not in text]
+
+
+@pytest.mark.parametrize("operation", sorted({info.operation for info in OPCODES.values()} - OPCODES.keys()))
+def test_headings_of_the_page_are_explained(operation: str) -> None:
+    shown = CliRunner().invoke(command, ["opcode", operation])
+    assert shown.exit_code == 0, shown.output
+    named = shown.output.splitlines()[0].removeprefix(f"opcodes of {operation}: ").split()
+    assert named == [info.mnemonic for info in OPCODES.values() if info.operation == operation]
+    assert shown.output.splitlines()[2] in named
+    only_example = CliRunner().invoke(command, ["opcode", operation, "--example"]).output
+    assert only_example and shown.output.endswith(only_example) and "opcodes of" not in only_example
 
 
 def test_every_operation_has_a_meaning() -> None:
