@@ -136,6 +136,10 @@ def _open_negative(values: Iterable[onnx.ValueInfoProto]) -> None:
                 dim.ClearField("dim_value")
 
 
+class OpenExtentsError(CompileError):
+    """The shapes of inputs are not known; all else that can be said without them holds."""
+
+
 def bind_shapes(
     graph: onnx.GraphProto, shapes: dict[str, tuple[int, ...]], weights: Iterable[str], file_name: str
 ) -> None:
@@ -145,7 +149,8 @@ def bind_shapes(
     bound everywhere. Inputs that nothing reads are removed where no shape can be found for them.
 
     Raises:
-        CompileError: a shape does not fit, names no input, or an extent stays dynamic.
+        CompileError: a shape does not fit, or names no input.
+        OpenExtentsError: an extent stays dynamic.
     """
     _open_negative((*graph.input, *graph.output, *graph.value_info))
     initializers = {*weights, *(tensor.name for tensor in graph.initializer)}
@@ -168,8 +173,8 @@ def bind_shapes(
         tensor = value.type.tensor_type
         if not tensor.HasField("shape"):
             hint = f"give its shape with {shape_argument(name, 1, 64)}"
-            raise CompileError(f"input '{name}' has no shape", location=file_name, hint=hint)
+            raise OpenExtentsError(f"input '{name}' has no shape", location=file_name, hint=hint)
         dynamic = [d.dim_param or "?" for d in tensor.shape.dim if not d.HasField("dim_value")]
         if dynamic:
             message = f"input '{name}' has dynamic extents: {', '.join(dynamic)}"
-            raise CompileError(message, location=file_name, hint=_shape_hint(value))
+            raise OpenExtentsError(message, location=file_name, hint=_shape_hint(value))

@@ -188,11 +188,7 @@ class GraphImporter:
         """Results of an operator without a handler whose operands are all known."""
         arrays = [self._known.get(output) if output else None for output in node.proto.output]
         if any(array is None and output for array, output in zip(arrays, node.proto.output, strict=True)):
-            domain = f" of domain '{node.proto.domain}'" if node.proto.domain else ""
-            message = f"operator {node.op_type}{domain} is not supported"
-            if find_operator(node.proto) is not None:
-                message = f"version {node.version} of operator {node.op_type}{domain} is not supported"
-            raise node.error(message, hint=unsupported_hint(node.op_type, OPERATORS, node.proto.domain))
+            raise unsupported(node)
         return [None if array is None else self._constant(node.name, array) for array in arrays]
 
     def _check_declared(self, node: Node, output: str, value: Any) -> None:
@@ -208,6 +204,15 @@ class GraphImporter:
         if not fits:
             wanted = [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?" for dim in dims]
             raise node.error(f"its output '{output}' has shape {shape}, but the model declares {wanted}")
+
+
+def unsupported(node: Node) -> CompileError:
+    """The refusal of an operator, or of a version of it, that has no handler."""
+    domain = f" of domain '{node.proto.domain}'" if node.proto.domain else ""
+    message = f"operator {node.op_type}{domain} is not supported"
+    if find_operator(node.proto) is not None:
+        message = f"version {node.version} of operator {node.op_type}{domain} is not supported"
+    return node.error(message, hint=unsupported_hint(node.op_type, OPERATORS, node.proto.domain))
 
 
 def _name_attributes(names: list[str]) -> ir.ArrayAttr:

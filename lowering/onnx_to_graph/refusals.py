@@ -11,21 +11,25 @@ from mnc.core.bindings import ir
 from mnc.core.context import onnx_location
 from mnc.core.diagnostics import CompileError
 from mnc.dialects import graph
+from mnc.lowering.onnx_to_graph.dynamic_shapes import OpenExtentsError
 from mnc.lowering.onnx_to_graph.element_types import held_type
 from mnc.lowering.onnx_to_graph.importer import ENTRY, GraphImporter
-from mnc.lowering.onnx_to_graph.onnx_file import LoadedModel, load_model
+from mnc.lowering.onnx_to_graph.onnx_file import LoadedModel, load_model, read_proto
 from mnc.lowering.onnx_to_graph.support import expand_functions
+from mnc.lowering.onnx_to_graph.unknown_operators import refused_operators
 
 
 @dataclass
 class Refusals:
     """What is refused, in the order of the graph; `unjudged` are nodes that read what nobody knows the type of.
-    `module` is the graph where nothing is refused."""
+    `module` is the graph where nothing is refused. `only_operators`: extents are open, so that nothing else of nodes
+    was judged than whether there is such an operator."""
 
     nodes: int = 0
     refused: list[CompileError] = field(default_factory=list)
     unjudged: list[str] = field(default_factory=list)
     module: ir.Module | None = None
+    only_operators: bool = False
 
 
 def find_refusals(
@@ -35,7 +39,8 @@ def find_refusals(
 ) -> Refusals:
     """Import a model as far as possible. Where a node is refused, its results are taken to be as ONNX infers them.
 
-    What concerns the whole model, such as an open extent, is the only refusal, and `nodes` is 0.
+    What concerns the whole model is the only refusal, and `nodes` is 0. Open extents are the first refusal, before those
+    of operators.
     """
     found = Refusals()
     try:
@@ -43,6 +48,10 @@ def find_refusals(
         with context, onnx_location(loaded.graph.name or ENTRY, loaded.file_name):
             found.nodes = len(loaded.graph.node)
             found.module = _Collector(loaded, found).run()
+    except OpenExtentsError as error:
+        proto = model if isinstance(model, onnx.ModelProto) else read_proto(model)
+        found.nodes, refused = refused_operators(proto, str(error.location))
+        found.refused, found.only_operators = [error, *refused], True
     except CompileError as error:
         if not found.refused:  # else it is a consequence
             found.refused.append(error)

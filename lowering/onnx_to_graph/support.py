@@ -256,6 +256,11 @@ def _schema_to_expand(node: onnx.NodeProto, opsets: dict[str, int]) -> Any:
     return schema if schema.has_function or schema.has_context_dependent_function else None
 
 
+def has_body(node: onnx.NodeProto, opsets: dict[str, int]) -> bool:
+    """Whether ONNX defines the operator by a body, at least for some types; `opsets`: versions by domain."""
+    return _schema_to_expand(node, opsets) is not None
+
+
 def expand_functions(model: onnx.ModelProto, opset: int, file_name: str) -> onnx.ModelProto:
     """Replace operators without a handler by the bodies of the ONNX standard, control flow by what it does, and
     sequences by their elements."""

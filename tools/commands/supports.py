@@ -29,6 +29,8 @@ def command(model: str, shapes: tuple[str, ...]) -> None:
         click.echo(error.render())
     if found.unjudged:
         click.echo(f"not judged, because they read what is refused: {', '.join(found.unjudged)}")
+    if found.only_operators:
+        click.echo("only operators were judged: all else hangs on the open extents")
     refused = len(found.refused)
     click.echo(f"{model}: {found.nodes} nodes, {refused or 'nothing'} refused")
     if found.refused:
