@@ -39,8 +39,8 @@ def find_refusals(
 ) -> Refusals:
     """Import a model as far as possible. Where a node is refused, its results are taken to be as ONNX infers them.
 
-    What concerns the whole model is the only refusal, and `nodes` is 0. Open extents are the first refusal, before those
-    of operators.
+    What concerns the whole model is the only refusal, and `nodes` is 0. Open extents are the first refusal, before
+    those of operators.
     """
     found = Refusals()
     try:
