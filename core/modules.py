@@ -18,6 +18,11 @@ def copy_module(module: Any) -> Any:
         return copy
 
 
+def functions_of(module: Any) -> list[Any]:
+    """The functions of a module that have a body. Declarations hold nothing that a pass could work on."""
+    return [op for op in module.body.operations if op.operation.name == "func.func" and len(op.regions[0].blocks)]
+
+
 def module_bytes(module: Any) -> bytes:
     """A module as bytecode."""
     buffer = io.BytesIO()

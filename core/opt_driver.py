@@ -166,8 +166,9 @@ def process(text: str | bytes, options: OptOptions) -> str | bytes:
         error = raised
         if options.verify_diagnostics:
             diagnostics.found.append(("error", raised.location, raised.message))
-        elif raised.location is not None:
-            raised.location = _rename(raised.location, options.file_name)
+        else:  # what concerns the whole module has no place in it
+            where = "" if raised.location is None else raised.location
+            raised.location = _rename(where, options.file_name)
     except InternalError as raised:
         error = raised
         if not isinstance(raised.__cause__, ir.MLIRError):

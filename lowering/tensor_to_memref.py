@@ -7,6 +7,7 @@ from mnc.core.bindings import ir, linalg, memref, passmanager, tensor
 from mnc.core.context import error_at
 from mnc.core.diagnostics import CompileError
 from mnc.core.memory_spaces import assign_memory_spaces
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 
 _BUFFERIZE = (
@@ -49,6 +50,8 @@ class TensorToMemref(Pass):
         with module.context, ir.Location.unknown():
             spaces = [_parse_space(text) for text in (self.memory_space, self.local_space)]
             _check_lowered(module)
+            if self.results_to_parameters:
+                _check_results(module)
             _decompose_concats(module)
             attributes = _result_attributes(module)
             _run(module, _BUFFERIZE)
@@ -69,11 +72,20 @@ def _run(module: ir.Module, pipeline: str) -> None:
 
 def _check_lowered(module: ir.Module) -> None:
     """Raises CompileError for an operation of which no buffers can be made."""
-    functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
-    for block in (block for function in functions for block in function.regions[0].blocks):
+    for block in (block for function in functions_of(module) for block in function.operation.regions[0].blocks):
         for op in block.operations:
             if op.operation.name.startswith("graph."):
                 raise error_at(op, "is not lowered to linalg", "run graph-to-linalg first")
+
+
+def _check_results(module: ir.Module) -> None:
+    """Raises CompileError for a result of open extents: who calls the function has to make its buffer."""
+    for function in functions_of(module):
+        types = ir.FunctionType(ir.TypeAttr(function.operation.attributes["function_type"]).value).results
+        for number, type_ in enumerate(types):
+            if isinstance(type_, ir.RankedTensorType) and not type_.has_static_shape:
+                message = f"its result {number} of shape {type_} cannot become a parameter"
+                raise error_at(function, message, "give it static extents, or keep it with results-to-parameters=false")
 
 
 def _parse_space(text: str) -> ir.Attribute | None:

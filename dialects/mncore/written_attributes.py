@@ -63,6 +63,17 @@ def _slice(value: Any) -> bool:
     return len(starts) % len(shape) == 0 if shape else not starts
 
 
+def _buffers(value: Any) -> bool:
+    """Buffers in local memory that another program has."""
+    return isinstance(value, ir.ArrayAttr) and all(isinstance(one, ir.DictAttr) and _buffer(one) for one in value)
+
+
+def _buffer(entry: Any) -> bool:
+    checks = {"type": lambda value: isinstance(value, ir.TypeAttr), "memory": _memories, "base": _integer}
+    return all(name in entry and is_right(entry[name]) for name, is_right in checks.items())
+
+
+_BUFFERS = 'a list of buffers, such as [{type = memref<1x2xf32, #...>, memory = "LM0", base = 0 : i64}]'
 _SLICE = ("shape", "starts")
 ANYWHERE: dict[str, tuple[Check, str]] = {
     "onnx.name": (_string, "a string"),
@@ -75,10 +86,15 @@ ANYWHERE: dict[str, tuple[Check, str]] = {
     "mncore.chosen": (_integer, "an integer"),
     "mncore.parts": (_integers, "array<i64: NUMBER, LONGS>"),
     "mncore.machine": (_machine, "a machine in quotes, such as \"small\""),
+    "mnc.updated": (_string, "a string"),
+    "mncore.homes": (_buffers, _BUFFERS),
+    "mncore.tables": (_buffers, _BUFFERS),
     "mncore.trips": (_integer, "an integer"),
     "mncore.slice": (_slice, "{shape = array<i64: ...>, starts = array<i64: ...>}, a start per dimension and trip"),
 }
 """By name, on any operation, argument or result."""
+NAMED = ("mnc.updated", "mncore.kept", "mncore.homes")
+"""An argument that has one of these outlives a run of the program, and is found again by its ``onnx.name``."""
 OF_OPERATION: dict[str, dict[str, tuple[Check, str]]] = {
     "mncore.buffer": {
         "memory": (_memories, "a memory in quotes, such as LM0"),
@@ -102,6 +118,14 @@ def check_written_attributes(module: Any) -> None:
             if is_right is not None and not is_right(value):
                 shown = str(value)[:60]
                 raise error_at(op, f"has the attribute {name} = {shown}", hint=f"write {wanted}")
+        _check_names(op)
+
+
+def _check_names(op: Any) -> None:
+    for number, entry in enumerate(map(ir.DictAttr, op.attributes.get("arg_attrs", []))):
+        needing = next((name for name in NAMED if name in entry), None)
+        if needing is not None and "onnx.name" not in entry:
+            raise error_at(op, f"argument {number} has {needing} and no name", hint='add onnx.name = "NAME" to it')
 
 
 def _walk(op: Any) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.contraction import PRECISION
 from mnc.lowering.graph_to_linalg.emit import signless
@@ -46,9 +47,8 @@ class GraphToLinalg(Pass):
     def run(self, module: ir.Module) -> None:
         """Raises CompileError for a graph operation without a lowering."""
         with module.context, ir.Location.unknown():
-            for function in module.body.operations:
-                if function.operation.name == "func.func" and function.operation.regions[0].blocks:
-                    _lower_function(function.operation)
+            for function in functions_of(module):
+                _lower_function(function.operation)
 
 
 def _lower_function(function: ir.Operation) -> None:

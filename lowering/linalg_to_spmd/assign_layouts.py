@@ -14,8 +14,10 @@ from typing import Any, Literal
 from mnc.core.bindings import ir
 from mnc.core.both import both, share_out
 from mnc.core.diagnostics import node_name
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.core.recording import TRACES, current_recording, note, wants_trace
+from mnc.core.static_shapes import check_static
 from mnc.dialects.mncore.attributes import layout_attribute, shape_text
 from mnc.lowering.linalg_to_spmd.homes import Homes
 from mnc.lowering.linalg_to_spmd.layout_attributes import (
@@ -96,9 +98,9 @@ class AssignLayouts(Pass):
     def run(self, module: Any) -> None:
         """Annotate every function of the module; raises CapacityError where one operation alone has no room."""
         with module.context, ir.Location.unknown():
-            for function in module.body.operations:
-                if function.operation.name == "func.func":
-                    self._assign(function.operation)
+            for function in functions_of(module):
+                check_static(function.operation)
+                self._assign(function.operation)
         if self.prefer:
             note_preferences(module, self.prefer)
 

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from mnc.core.bindings import func, ir
 from mnc.core.context import error_at
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
+from mnc.core.static_shapes import check_static
 from mnc.dialects.mncore import Constant, Ul
 from mnc.dialects.mncore.attributes import layout_in, memory_attribute
 from mnc.dialects.mncore.trips import keep_trips
@@ -302,10 +304,11 @@ class Distribute(Pass):
     resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
 
     def run(self, module: Any) -> None:
-        """Rewrite every function of the module; raises CompileError for constants that no word holds."""
+        """Rewrite every function of the module; raises CompileError for open shapes, and for constants that
+        no word holds."""
         with module.context, ir.Location.unknown():
-            functions = [op for op in module.body.operations if op.operation.name == "func.func"]
-            for function in functions:
+            for function in functions_of(module):
+                check_static(function.operation)
                 check_words(function.operation)
                 kept = Homes.of_function(function.operation).arguments if self.resident != "nothing" else []
                 distribute_function(function.operation, [*kept, *waiting_arguments(function.operation)])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mnc.core.bindings import ir, linalg, tensor
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.reading import is_tensor, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES, padding_value
@@ -72,9 +73,7 @@ class DropEmpty(Pass):
     def run(self, module: Any) -> None:
         """Rewrite every function of the module."""
         with module.context, ir.Location.unknown():
-            for function in module.body.operations:
-                if function.operation.name != "func.func":
-                    continue
+            for function in functions_of(module):
                 for view in list(function.operation.regions[0].blocks[0].operations):
                     op = view.operation
                     if len(op.results) != 1:

@@ -17,6 +17,7 @@ from typing import Any
 
 from mnc.core.bindings import arith, ir
 from mnc.core.context import error_at
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.computed_reads import static_read, write_extract
 from mnc.lowering.linalg_to_spmd.reading import DIFFERENCES, maps_of
@@ -139,9 +140,7 @@ class ExpandIndices(Pass):
     def run(self, module: Any) -> None:
         """Rewrite every generic of the module that needs it; raises CompileError for reads it cannot express."""
         with module.context, ir.Location.unknown():
-            for function in module.body.operations:
-                if function.operation.name != "func.func":
-                    continue
+            for function in functions_of(module):
                 for op in list(function.operation.regions[0].blocks[0].operations):
                     if op.operation.name != "linalg.generic":
                         continue

@@ -10,6 +10,7 @@ from typing import Any
 
 from mnc.core.bindings import ir, memref
 from mnc.core.context import error_at
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Constant, Dl, Relayout, Resident
 from mnc.dialects.mncore.attributes import memory_attribute
@@ -28,9 +29,8 @@ class HandOver(Pass):
     def run(self, module: Any) -> None:
         """Rewrite every distributed function of the module; raises CompileError for results that come in pieces."""
         with module.context, ir.Location.unknown():
-            for view in module.body.operations:
-                if view.operation.name == "func.func":
-                    _hand_over(view.operation)
+            for view in functions_of(module):
+                _hand_over(view.operation)
 
 
 def _hand_over(function: Any) -> None:

@@ -15,6 +15,7 @@ from math import prod
 from typing import Any, Literal
 
 from mnc.core.bindings import ir, memref
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Dl, Relayout, Resident
 from mnc.dialects.mncore.attributes import placement_of
@@ -77,7 +78,8 @@ class _Keeper:
         """Inputs that a result updates, and those of which it is said."""
         results = {argument.name: argument for argument in self.with_role("output")}
         for argument in self.with_role("input"):
-            result = results.get(_string(argument.attributes, UPDATED))
+            updated = _string(argument.attributes, UPDATED)
+            result = None if updated is None else results.get(updated)  # results without names are under None
             if result is None or not argument.transfers or not result.transfers:
                 continue
             kept = {NAME: argument.attributes[NAME], UPDATED: argument.attributes[UPDATED]}
@@ -224,9 +226,7 @@ class KeepResident(Pass):
         if self.what == "nothing":
             return
         with module.context, ir.Location.unknown():
-            for op in module.body.operations:
-                if op.operation.name != "func.func":
-                    continue
+            for op in functions_of(module):
                 keeper = _Keeper(op.operation)
                 keeper.updates()
                 if self.keeps_constants:

@@ -17,6 +17,7 @@ from math import ceil, prod
 from typing import Any, Literal, NamedTuple
 
 from mnc.core.bindings import func, ir
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore.trips import SLICE, TRIPS, slice_attribute
 from mnc.lowering.linalg_to_spmd.demand import whole
@@ -72,8 +73,8 @@ class LoopOverParts(Pass):
         if self.resident != "nothing":
             return
         with module.context, ir.Location.unknown():
-            for function in module.body.operations:
-                if function.operation.name == "func.func" and TRIPS not in function.operation.attributes:
+            for function in functions_of(module):
+                if TRIPS not in function.operation.attributes:
                     _Loop(function.operation, self.steps).run()
 
 

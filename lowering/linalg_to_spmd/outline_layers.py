@@ -16,6 +16,7 @@ from typing import Any
 
 from mnc.core.bindings import arith, func, ir
 from mnc.core.diagnostics import node_name
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore.trips import NODES, TRIPS, WEIGHTS
 from mnc.lowering.linalg_to_spmd.demand import whole
@@ -38,9 +39,10 @@ class OutlineLayers(Pass):
     percent: int = 60
 
     def run(self, module: Any) -> None:
-        """Rewrite a module of one function; others stay as they are."""
-        functions = [view.operation for view in module.body.operations]
-        if len(functions) != 1 or functions[0].name != "func.func":
+        """Rewrite a module of one function whose arguments and results have names, by which the parts find what the
+        others leave; others stay as they are."""
+        functions = [view.operation for view in functions_of(module)]
+        if len(functions) != 1 or len(list(module.body.operations)) != 1 or not _is_named(functions[0]):
             return
         with module.context, ir.Location.unknown():
             block = functions[0].regions[0].blocks[0]
@@ -59,6 +61,16 @@ def _size(op: Any) -> float:
         return 0.0
     demand = demand_of([(op.results[0], whole(op.results[0]))], alone=True)
     return 0.0 if demand is None else demand.size
+
+
+def _is_named(function: Any) -> bool:
+    """Whether all arguments and results of a function have names."""
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    for name, types in (("arg_attrs", type_.inputs), ("res_attrs", type_.results)):
+        entries = list(function.attributes[name]) if name in function.attributes else []
+        if len(entries) != len(types) or not all(NAME in ir.DictAttr(entry) for entry in entries):
+            return False
+    return True
 
 
 def _is_wanted(layers: Layers, sizes: Sequence[float], percent: int) -> bool:

@@ -14,6 +14,7 @@ from math import prod
 from typing import Any, Literal
 
 from mnc.core.bindings import ir
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.demand import needs, whole
 from mnc.lowering.linalg_to_spmd.layout_attributes import IS_PART
@@ -44,8 +45,8 @@ class OverlapParts(Pass):
     def run(self, module: Any) -> None:
         """Rewrite every function of the module."""
         with module.context, ir.Location.unknown():
-            for function in module.body.operations:
-                if function.operation.name == "func.func" and self.resident == "nothing":
+            for function in functions_of(module):
+                if self.resident == "nothing":
                     _cut(function.operation.regions[0].blocks[0])
 
 

@@ -14,6 +14,7 @@ from math import inf, prod
 from typing import Any, Literal
 
 from mnc.core.bindings import ir
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.demand import iteration_ranges, needs, whole
 from mnc.lowering.linalg_to_spmd.factors import factor_of
@@ -51,8 +52,8 @@ class OverlapStores(Pass):
     def run(self, module: Any) -> None:
         """Rewrite every function of the module."""
         with module.context, ir.Location.unknown():
-            for function in module.body.operations:
-                if function.operation.name == "func.func" and self.resident == "nothing":
+            for function in functions_of(module):
+                if self.resident == "nothing":
                     for value in list(list(function.operation.regions[0].blocks[0].operations)[-1].operation.operands):
                         _cut(value)
 

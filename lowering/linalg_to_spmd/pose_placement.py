@@ -138,7 +138,12 @@ class Poser:
         return self._loops(op, generic, tiled, name)
 
     def _pinned(self, op: Any, generic: Generic, name: str) -> Pinned:
-        given = zip(generic.inputs, ir.ArrayAttr(op.attributes[OPERANDS]), strict=True)
+        written = list(op.attributes[OPERANDS]) if OPERANDS in op.attributes else []
+        if len(written) != len(generic.inputs):
+            message = f"has a layout for its result, and {len(written)} for its {len(generic.inputs)} operands"
+            hint = f"write {OPERANDS} = [...] with a layout or unit for each, or leave out {RESULT}"
+            raise error_at(op, message, hint)
+        given = zip(generic.inputs, written, strict=True)
         wanted = [(i.value, own) for i, own in given if i.access is not None and not isinstance(own, ir.UnitAttr)]
         operands = tuple((self._tensors[value], layout_in(own, shape_of(value))) for value, own in wanted)
         layout = layout_in(op.attributes[RESULT], shape_of(op.results[0]))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from mnc.core.bindings import arith, ir, tensor
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
@@ -178,9 +179,7 @@ class SplitContractions(Pass):
     def run(self, module: Any) -> None:
         """Rewrite every function of the module."""
         with module.context, ir.Location.unknown():
-            for function in module.body.operations:
-                if function.operation.name != "func.func":
-                    continue
+            for function in functions_of(module):
                 for view in list(function.operation.regions[0].blocks[0].operations):
                     if view.operation.name == "linalg.generic":
                         self._rewrite(view.operation)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mnc.core.bindings import ir, tensor
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
 from mnc.lowering.linalg_to_spmd.rewriting import Building, copy_operation, dims_map, make_generic, read_building
@@ -38,11 +39,10 @@ class SplitElementwise(Pass):
     def run(self, module: Any) -> None:
         """Rewrite every function of the module."""
         with module.context, ir.Location.unknown():
-            for function in module.body.operations:
-                if function.operation.name == "func.func":
-                    for op in list(function.operation.regions[0].blocks[0].operations):
-                        if op.operation.name == "linalg.generic":
-                            _split(op.operation, self.live or most_live())
+            for function in functions_of(module):
+                for op in list(function.operation.regions[0].blocks[0].operations):
+                    if op.operation.name == "linalg.generic":
+                        _split(op.operation, self.live or most_live())
 
 
 def tensors_of(uses: Sequence[Sequence[int]], movable: Sequence[bool], free: Sequence[bool], limit: int) -> set[int]:

@@ -18,6 +18,7 @@ from math import prod
 from typing import Any, Literal
 
 from mnc.core.bindings import ir
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore.attributes import layout_attribute
 from mnc.lowering.linalg_to_spmd.factors import factor_of
@@ -53,9 +54,7 @@ class TileContractions(Pass):
     def run(self, module: Any) -> None:
         """Rewrite every function of the module."""
         with module.context, ir.Location.unknown():
-            for function in module.body.operations:
-                if function.operation.name != "func.func":
-                    continue
+            for function in functions_of(module):
                 homes = Homes({}) if self.resident == "nothing" else Homes.of_function(function.operation)
                 for view in list(function.operation.regions[0].blocks[0].operations):
                     if view.operation.name == "linalg.generic" and RESULT not in view.operation.attributes:

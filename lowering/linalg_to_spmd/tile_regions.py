@@ -14,6 +14,7 @@ from math import ceil, prod
 from typing import Any
 
 from mnc.core.bindings import ir
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.lowering.linalg_to_spmd.demand import PARTABLE, needs, whole
 from mnc.lowering.linalg_to_spmd.part_writing import part_of, write_part
@@ -52,9 +53,8 @@ class TileRegions(Pass):
     def run(self, module: Any) -> None:
         """Rewrite every function of the module."""
         with module.context, ir.Location.unknown():
-            for function in module.body.operations:
-                if function.operation.name == "func.func":
-                    _Region(function.operation, _words() * self.percent // 100).run()
+            for function in functions_of(module):
+                _Region(function.operation, _words() * self.percent // 100).run()
 
 
 def _elements(value: Any) -> int:

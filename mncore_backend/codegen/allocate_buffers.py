@@ -18,6 +18,7 @@ class AllocateBuffers(MachinePass):
     """Give every buffer a memory and an address; buffers whose lives do not overlap share memory."""
 
     name = "allocate-buffers"
+    done = "placed"
 
     def run_on(self, unit: Unit) -> None:
         """Place every buffer that something uses; raises CapacityError when a memory is too small."""

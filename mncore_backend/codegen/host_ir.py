@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mnc.core.bindings import func, ir
+from mnc.core.modules import functions_of
 from mnc.dialects.mncore.movement import ENCODING, HALF_BLOCKS
 from mnc.dialects.mncore.trips import SLICE, TRIPS, keep_trips, read_slice, slice_attribute
 from mnc.mncore_backend.codegen.program_ir import create, integer_of, read_buffer, string_of
@@ -119,7 +120,7 @@ def read_images(module: Any, buffers: dict[str, Buffer]) -> list[Image]:
     """Tensors that the host writes and reads, with the allocated DRAM buffers."""
     result = []
     indices: dict[Any, np.ndarray] = {}  # tensors of one arrangement share it
-    for function in module.body.operations:
+    for function in functions_of(module):
         for op in function.operation.regions[0].blocks[0].operations:
             operation = op.operation
             if operation.name != "mncore.image":

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.diagnostics import InternalError, file_position, node_name
+from mnc.core.modules import functions_of
 from mnc.core.view_pass import View, ViewPass
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.program import AnyOperand, Buffer, MachineOp, Origin, Program, kernel_of_origin
@@ -18,6 +19,7 @@ _I64 = "i64"
 
 
 INSTRUCTION, STATEMENT, BUFFER = "mncore.instruction", "mncore.statement", "mncore.buffer"
+_OF_A_PROGRAM = (INSTRUCTION, STATEMENT, BUFFER)
 
 
 @dataclass
@@ -33,8 +35,7 @@ class Unit(View):
 
     def count(self) -> int:
         """Operations of the module: those that stand there, and those of the program."""
-        own = (INSTRUCTION, STATEMENT, BUFFER)
-        others = sum(operation.name not in own for operation in operations_of(self.module))
+        others = sum(operation.name not in _OF_A_PROGRAM for operation in operations_of(self.module))
         functions = len(list(self.module.body.operations))
         return 1 + functions + others + len(self.program.buffers) + len(self.program.operations) + len(self.statements)
 
@@ -42,8 +43,9 @@ class Unit(View):
         """Buffers, instructions and statements into the function of the module."""
         with self.module.context, ir.Location.unknown():
             self._write_buffers()
-            if self.is_rewritten:
-                with ir.InsertionPoint(erase_named(self.module, INSTRUCTION, STATEMENT)):
+            end = erase_named(self.module, INSTRUCTION, STATEMENT) if self.is_rewritten else None
+            if end is not None:
+                with ir.InsertionPoint(end):
                     _write_instructions(self.program.operations)
                     _write_statements(self.statements)
 
@@ -57,9 +59,10 @@ class Unit(View):
             if buffer not in known:
                 buffer.name = f"{buffer.name}.{len(self.buffers)}"
                 self.buffers[buffer.name] = buffer
-        behind = next((op for op in operations_of(self.module) if op.name != BUFFER), None)
-        if len(written) < len(self.buffers) and behind is not None:
-            with ir.InsertionPoint(behind):
+        home = _program_function(self.module)
+        if len(written) < len(self.buffers) and home is not None:
+            operations = home.operation.regions[0].blocks[0].operations
+            with ir.InsertionPoint(next(op for op in operations if op.operation.name != BUFFER)):
                 for name, buffer in self.buffers.items():
                     if name not in written:
                         write_buffer(buffer)
@@ -209,7 +212,12 @@ def read_buffer(op: Any) -> Buffer:
 
 
 def read_unit(module: Any) -> Unit:
-    """Buffers, instructions and statements of a module, whatever stage it is at; raises CompileError for others."""
+    """Buffers, instructions and statements of a module, whatever stage it is at; raises CompileError for others, and
+    for two functions that hold some: a module is one program."""
+    holders = [function for function in functions_of(module) if _holds_program(function)]
+    if len(holders) > 1:
+        hint = "a module is one program; put the other one into a module of its own"
+        raise error_at(holders[1], "is the second function with machine operations", hint)
     unit = Unit(module)
     reader = _Reader(unit.buffers)
     for operation in operations_of(module):
@@ -224,8 +232,18 @@ def read_unit(module: Any) -> Unit:
 
 def operations_of(module: Any) -> Iterator[Any]:
     """The operations of the functions of a module."""
-    for function in module.body.operations:
+    for function in functions_of(module):
         yield from (op.operation for op in function.operation.regions[0].blocks[0].operations)
+
+
+def _holds_program(function: Any) -> bool:
+    return any(op.operation.name in _OF_A_PROGRAM for op in function.operation.regions[0].blocks[0].operations)
+
+
+def _program_function(module: Any) -> Any | None:
+    """The function that has the machine operations, the first one where none has any; None without functions."""
+    functions = functions_of(module)
+    return next(filter(_holds_program, functions), functions[0] if functions else None)
 
 
 def _written_by_hand(module: Any) -> Any | None:
@@ -249,12 +267,11 @@ def _read(operation: Any, unit: Unit, reader: _Reader) -> None:
 
 
 def erase_named(module: Any, *names: str) -> Any:
-    """Erase all operations of these names; returns the terminator of the function, to insert before."""
-    terminator = None
-    for function in module.body.operations:
-        operations = list(function.operation.regions[0].blocks[0].operations)
-        terminator = operations[-1]
-        for op in reversed(operations):
+    """Erase all operations of these names; returns the terminator of the function that has the program, to insert
+    before; None if there is no function."""
+    home = _program_function(module)
+    for function in functions_of(module):
+        for op in reversed(list(function.operation.regions[0].blocks[0].operations)):
             if op.operation.name in names:
                 op.operation.erase()
-    return terminator
+    return None if home is None else list(home.operation.regions[0].blocks[0].operations)[-1]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mnc.core.bindings import ir, memref
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.core.rewrite import attributes_of
 from mnc.passes.affine.linear_nest import buffers_of, innermost_operations
@@ -26,10 +27,9 @@ class FuseAddends(Pass):
     def run(self, module: ir.Module) -> None:
         """Rewrite every function."""
         with module.context, ir.Location.unknown():
-            for op in module.body.operations:
-                if op.operation.name == "func.func":
-                    for product in _products(op.operation):
-                        _fuse(product)
+            for op in functions_of(module):
+                for product in _products(op.operation):
+                    _fuse(product)
 
 
 def _products(function: Any) -> list[Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mnc.core.bindings import ir
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import reduced_axes, summed_axes
 from mnc.dialects.mncore.attributes import placement_of
@@ -42,11 +43,10 @@ class SinkReductions(Pass):
     def run(self, module: ir.Module) -> None:
         """Rewrite every function."""
         with module.context, ir.Location.unknown():
-            for op in module.body.operations:
-                if op.operation.name == "func.func":
-                    for axis in LEVELS:
-                        for bits in sorted(_masks(op.operation, axis)):
-                            _Sinking(op.operation, axis, bits).run()
+            for op in functions_of(module):
+                for axis in LEVELS:
+                    for bits in sorted(_masks(op.operation, axis)):
+                        _Sinking(op.operation, axis, bits).run()
 
 
 def _masks(function: Any, axis: Axis) -> set[int]:

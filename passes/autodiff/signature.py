@@ -5,6 +5,7 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
+from mnc.core.modules import functions_of
 from mnc.passes.autodiff.build import Value
 
 NAME = "onnx.name"
@@ -103,11 +104,11 @@ def find_main(module: Any) -> Any:
     Raises:
         CompileError: there is none.
     """
-    for view in module.body.operations:
+    for view in functions_of(module):
         op = view.operation
-        if op.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == "main":
+        if ir.StringAttr(op.attributes["sym_name"]).value == "main":
             return op
-    raise CompileError("there is no function 'main' to differentiate")
+    raise CompileError("there is no function 'main' to differentiate", hint="name the function so, and give it a body")
 
 
 def choices(names: Sequence[str]) -> str:

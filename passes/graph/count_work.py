@@ -8,7 +8,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mnc.core.bindings import ir
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
+from mnc.core.static_shapes import check_static
 from mnc.dialects.graph.contraction import PRECISION
 from mnc.mncore_backend.target import LONG_BYTES, WORD_BYTES, Precision, chip
 from mnc.passes.graph.matching import constant_of, producer, shape_of, size_of, splat_of
@@ -39,11 +41,10 @@ class CountWork(Pass):
     resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
 
     def run(self, module: ir.Module) -> None:
-        """Annotate the module; several functions add up."""
+        """Annotate the module; several functions add up. Raises CompileError for open shapes."""
         work, cycles, words = 0, 0.0, 0
-        for view in module.body.operations:
-            if view.operation.name != "func.func":
-                continue
+        for view in functions_of(module):
+            check_static(view.operation)
             needed = _needed(view.operation.regions[0].blocks[0])
             for op in needed:
                 count = _contraction_work(op)
@@ -70,10 +71,13 @@ class CountWork(Pass):
         kept = {name for name in arguments if name} if self.resident != "nothing" else set()
         alive = set(needed)
         sources = [value for value, updated in zip(block.arguments, arguments, strict=True) if updated not in kept]
+        sources = [value for value in sources if isinstance(value.type, ir.RankedTensorType)]
         if self.resident in ("nothing", "updates"):
             sources += [op.results[0] for op in needed if op.name == "graph.constant"]
+        returned = zip(needed[0].operands, results, strict=True)
+        returned = [(value, name) for value, name in returned if isinstance(value.type, ir.RankedTensorType)]
         sizes = [_words_read(value, alive) // (2 if self._is_of_halves(value, alive) else 1) for value in sources]
-        sizes += [size_of(value) for value, name in zip(needed[0].operands, results, strict=True) if name not in kept]
+        sizes += [size_of(value) for value, name in returned if name not in kept]
         return sum(-(-size * WORD_BYTES // LONG_BYTES) for size in sizes)
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mnc.core.bindings import ir
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.passes.graph.algebra.common import build, operands_of, representable, result_of
 from mnc.passes.graph.matching import constant, constant_of, is_float, producer, shape_of, size_of, splat_of
@@ -30,9 +31,8 @@ class HoistScales(Pass):
     def run(self, module: ir.Module) -> None:
         """Rewrite every function."""
         with module.context, ir.Location.unknown():
-            for op in module.body.operations:
-                if op.operation.name == "func.func":
-                    _hoist(op.operation)
+            for op in functions_of(module):
+                _hoist(op.operation)
 
 
 @dataclass(frozen=True)

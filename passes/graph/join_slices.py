@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from mnc.core.bindings import ir
 from mnc.core.explanation import explain
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.core.rewrite import attributes_of, location_of_all
 from mnc.mncore_backend.target import chip
@@ -35,8 +36,8 @@ class JoinSlices(Pass):
     def run(self, module: ir.Module) -> None:
         """Rewrite every function until nothing can be joined; refusals are explained."""
         with module.context, ir.Location.unknown():
-            for op in module.body.operations:
-                while op.operation.name == "func.func" and self._join_once(op.regions[0].blocks[0]):
+            for op in functions_of(module):
+                while self._join_once(op.regions[0].blocks[0]):
                     pass
 
     def _join_once(self, block: Any) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.diagnostics import CompileError
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.dialects import graph
 
@@ -31,9 +32,8 @@ class NarrowUnsigned(Pass):
     def run(self, module: ir.Module) -> None:
         """Raises CompileError for a constant that 32 bits do not hold."""
         with module.context, ir.Location.unknown():
-            for function in module.body.operations:
-                if function.operation.name == "func.func" and function.operation.regions[0].blocks:
-                    _narrow(function.operation)
+            for function in functions_of(module):
+                _narrow(function.operation)
 
 
 def _narrow(function: ir.Operation) -> None:

@@ -104,10 +104,15 @@ def partial_sums(operations: list[Any], accesses: Accesses) -> set[Any]:
     for operation in reversed(operations):
         roots = [(accesses.root_of[o], written) for o, written in operand_accesses(operation) if o in accesses.root_of]
         if operation.name == "mncore.reduce" or (operation.name == "mncore.ul" and summed_axes(operation)):
-            partial.add(accesses.root_of[operation.operands[0]])
+            partial.update(_root(operation.operands[0], accesses))
         elif any(written and root in partial for root, written in roots):
             if operation.name in _PASSES_ON:
                 partial.update(root for root, _ in roots if root in candidates)
             elif operation.name == "mncore.matmul" and len(operation.operands) > 3:
-                partial.add(accesses.root_of[operation.operands[3]])
+                partial.update(_root(operation.operands[3], accesses))
     return partial
+
+
+def _root(value: Any, accesses: Accesses) -> list[Any]:
+    """The root of a buffer; none of an argument, which is not the function's to move."""
+    return [accesses.root_of[value]] if value in accesses.root_of else []

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from mnc.core.bindings import ir, memref
 from mnc.core.diagnostics import node_name
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Dl, Fetch, Scratch, Spill
 from mnc.dialects.mncore.attributes import memory_attribute, placement_of, shape_text
@@ -40,9 +41,8 @@ class SpillBuffers(Pass):
     def run(self, module: ir.Module) -> None:
         """Rewrite every function; raises CapacityError where one operation alone does not fit."""
         with module.context, ir.Location.unknown():
-            for op in module.body.operations:
-                if op.operation.name == "func.func":
-                    _spill(op.operation, _local_longs() * self.percent // 100)
+            for op in functions_of(module):
+                _spill(op.operation, _local_longs() * self.percent // 100)
 
 
 def _spill(function: Any, capacity: int) -> None:

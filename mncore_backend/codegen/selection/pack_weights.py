@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.core.bindings import ir, memref
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.dialects.mncore import Constant, Dl
@@ -42,10 +43,9 @@ class PackWeights(Pass):
     def run(self, module: ir.Module) -> None:
         """Replace loads of weights, and note on their products how singles would be placed."""
         with module.context:
-            for view in module.body.operations:
-                if view.operation.name == "func.func":
-                    for load, products in list(_candidates(view.operation)):
-                        _pack(load, products)
+            for view in functions_of(module):
+                for load, products in list(_candidates(view.operation)):
+                    _pack(load, products)
 
 
 def _candidates(function: Any) -> Iterator[tuple[Any, list[Any]]]:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from mnc.core.bindings import ir
 from mnc.core.both import share_out
+from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.dialects.mncore import reduced_axes
@@ -35,10 +36,9 @@ class PlanMovements(Pass):
     def run(self, module: ir.Module) -> None:
         """Plan the movements of every function."""
         with module.context:
-            for op in module.body.operations:
-                if op.operation.name == "func.func":
-                    check_operations_fit(op.operation)
-                    plan_ahead(_requests(op.operation), share_out)
+            for op in functions_of(module):
+                check_operations_fit(op.operation)
+                plan_ahead(_requests(op.operation), share_out)
 
 
 def _requests(function: Any) -> Iterator[Request]:

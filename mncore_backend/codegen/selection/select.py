@@ -18,6 +18,7 @@ from mnc.core import events
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.diagnostics import CompileError, node_name
+from mnc.core.modules import functions_of
 from mnc.core.view_pass import View, ViewPass
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.dialects.mncore import filled_dims, reduced_axes, summed_axes
@@ -170,8 +171,12 @@ class _Selector:
         attributes = self.function.attributes.get("arg_attrs")
         for i, value in enumerate(self.names):
             type_ = ir.MemRefType(value.type)
-            role: Any = ir.StringAttr(ir.DictAttr(ir.ArrayAttr(attributes)[i])["mncore.role"]).value
             if 0 in type_.shape:
+                own: Any = ir.DictAttr(attributes[i]) if attributes is not None else {}
+                if "mncore.role" not in own:
+                    hint = 'write mncore.role = "input" or "output" to it, as distribute does'
+                    raise error_at(self.function, f"argument {i} has no role", hint)
+                role: Any = ir.StringAttr(own["mncore.role"]).value
                 buffer = self.selection.program.buffer("empty", 0, (Memory.DRAM,), pinned=True)
                 groups = chip().groups
                 none = np.zeros((groups, 0, 2), np.int64)
@@ -364,9 +369,10 @@ class SelectInstructions(ViewPass):
         if view is not None:
             view.write()
         with module.context, ir.Location.unknown():
-            functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+            functions = [view.operation for view in functions_of(module)]
             if len(functions) != 1:
-                raise CompileError(f"select-instructions works on one function, found {len(functions)}")
+                hint = "a module is one program; put others into modules of their own"
+                raise CompileError(f"select-instructions works on one function, found {len(functions)}", hint=hint)
             if not _is_placed(functions[0]):
                 message = "does not work on placed buffers, the program of one PE"
                 raise error_at(functions[0], message, "run assign-layouts and distribute first")
@@ -380,5 +386,6 @@ class SelectInstructions(ViewPass):
 def _is_placed(function: Any) -> bool:
     """Whether all that a function is called with lies in DRAM, and it returns nothing."""
     type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-    dram = memory_attribute("DRAM")
-    return not type_.results and all(isinstance(t, ir.MemRefType) and dram == t.memory_space for t in type_.inputs)
+    if type_.results or not all(isinstance(t, ir.MemRefType) and t.memory_space is not None for t in type_.inputs):
+        return False
+    return all(t.memory_space == memory_attribute("DRAM") for t in type_.inputs)

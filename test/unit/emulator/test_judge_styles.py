@@ -88,13 +88,15 @@ def test_misspelt_expectation_beside_a_good_one_is_not_ignored(comment: str, mes
     assert caught.value.render().startswith("case.vsm:3") and message in caught.value.render()
 
 
-@pytest.mark.parametrize("comment", ["# as expected", "# x = [1, 2]", "# what we expect is 4", "# 期待値=[1, 2]", "# total = 3"])
+@pytest.mark.parametrize(
+    "comment", ["# as expected", "# x = [1, 2]", "# what we expect is 4", "# 期待値=[1, 2]", "# total = 3"]
+)
 def test_other_comments_say_what_they_like(comment: str) -> None:
     assert passed(f"{GET} # expect=[1.0, -3.0]\n{GET} {comment}\n")
 
 
 def test_wrong_number_of_values_names_the_testcase() -> None:
-    with pytest.raises(CompileError, match="case.vsm:2"):
+    with pytest.raises(CompileError, match=r"case\.vsm:2"):
         judge(parse_testcase(f"{LONGS}{GET} # expect=[1, 2, 3]\n", "case.vsm"), parse_program(ANSWER), "answer.vsm")
 
 
