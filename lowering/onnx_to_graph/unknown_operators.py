@@ -23,7 +23,7 @@ def refused_operators(source: onnx.ModelProto, file_name: str) -> tuple[int, lis
     reference evaluates them. `source` has open extents and no other fault that `load_model` finds before them.
     """
     model = without_functions(without_old_operators(source, file_name))
-    opset = find_opset(model, file_name)
+    find_opset(model, file_name)  # which refuses versions
     opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
     weights = {tensor.name for tensor in model.graph.initializer}
     computed = {value.name for value in model.graph.input} - weights
@@ -32,7 +32,7 @@ def refused_operators(source: onnx.ModelProto, file_name: str) -> tuple[int, lis
         if not computed & set(proto.input) or proto.op_type in _SHAPE_ONLY:
             continue
         computed.update(filter(None, proto.output))
-        operator, version = find_operator(proto), operator_version(proto, opset)
+        operator, version = find_operator(proto), operator_version(proto, opsets)
         is_taken = operator is not None and version in operator.versions
         if not is_taken and proto.op_type not in _RESOLVED and not has_body(proto, opsets):
             refused.append(unsupported(_node(proto, index, version, file_name)))
