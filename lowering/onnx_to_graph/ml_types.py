@@ -85,7 +85,7 @@ def _classified(x: _Operands, scores: int) -> list[onnx.TypeProto]:
 def _linear_classes(x: _Operands) -> list[onnx.TypeProto]:
     classes = x.count("classlabels_ints", "classlabels_strings")
     scores = x.count("coefficients") // max(x.shapes[0][-1], 1)
-    return _classified(x, 2 if scores == 1 and classes == 2 else scores)
+    return _classified(x, 2 if scores == 1 and classes == 2 else scores) if scores else []
 
 
 def _tree_classes(x: _Operands) -> list[onnx.TypeProto]:

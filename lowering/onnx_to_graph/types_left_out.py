@@ -82,11 +82,10 @@ def _has_open_result(node: onnx.NodeProto, types: Types) -> bool:
 
 
 def _types_of(node: onnx.NodeProto, types: Types) -> Types:
-    """Types of those results of the node that have no static shape yet, as far as they follow from its operands."""
-    if all(not name or (name in types and static_shape(types[name]) is not None) for name in node.output):
-        return {}
+    """Types of results of the node that say more than those that are known, as far as they follow from its operands."""
     if node.domain != ML_DOMAIN:
-        return {node.output[0]: types[node.input[0]]} if node.input[0] in types else {}
+        is_open = node.output[0] not in types and node.input[0] in types
+        return {node.output[0]: types[node.input[0]]} if is_open else {}
     operands = [name for name in node.input if name]
     if any(name not in types or static_shape(types[name]) is None for name in operands):
         return {}
@@ -95,17 +94,12 @@ def _types_of(node: onnx.NodeProto, types: Types) -> Types:
 
 
 def _is_news(declared: onnx.TypeProto | None, found: onnx.TypeProto) -> bool:
-    """Whether a type says more than what is declared. Where they contradict, the importer says so with the node."""
+    """Whether a type says more than what is declared, or something else: exporters declare [?, 1] for regressors of
+    several targets, which nobody checked."""
     if declared is None or declared.WhichOneof("value") is None:
         return True
-    if declared.tensor_type.elem_type != found.tensor_type.elem_type or static_shape(declared) is not None:
-        return False
-    if not declared.tensor_type.HasField("shape"):
-        return True
-    pairs = [type_.tensor_type.shape.dim for type_ in (declared, found)]
-    return len(pairs[0]) == len(pairs[1]) and all(
-        not a.HasField("dim_value") or a.dim_value == b.dim_value for a, b in zip(*pairs, strict=True)
-    )
+    same_kind = declared.tensor_type.elem_type == found.tensor_type.elem_type
+    return same_kind and static_shape(declared) != static_shape(found)
 
 
 def _declared(model: onnx.ModelProto, found: Types) -> onnx.ModelProto:

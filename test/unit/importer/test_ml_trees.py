@@ -86,6 +86,14 @@ def test_members_of_sets() -> None:
     check_ml("TreeEnsemble", {"x": x}, version=5, **attributes, n_targets=1)
 
 
+def test_a_shape_that_the_exporter_declares_wrongly() -> None:
+    """skl2onnx declares [?, 1] for regressors of several targets."""
+    forest = random_forest(np.random.default_rng(0), "target", 2, 2, 3, 4)
+    model = ml_model("TreeEnsembleRegressor", {"x": np.ones((5, 3), np.float32)}, **forest, n_targets=4)
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y0", TensorProto.FLOAT, [None, 1]))
+    assert "-> tensor<5x4xf32>" in str(import_model(model, make_context(["graph"])))
+
+
 def _refused(message: str, **changed: Any) -> None:
     forest = random_forest(np.random.default_rng(0), "target", 2, 2, 3, 1)
     model = ml_model("TreeEnsembleRegressor", {"x": np.ones((2, 3), np.float32)}, **{**forest, **changed}, n_targets=1)

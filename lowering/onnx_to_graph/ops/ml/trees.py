@@ -23,8 +23,8 @@ from mnc.lowering.onnx_to_graph.ops.ml.tree_attributes import by_position, by_tr
 from mnc.lowering.onnx_to_graph.size_limits import LARGEST_CONSTANT
 
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
-_KEPT_BITS = 10
-"""Bits of the coarse part of a weight: as many as the factors of products have in every precision."""
+_KEPT_BITS = 8
+"""Bits of the coarse part of a weight: fewer than the factors of products have in every precision."""
 _COMPARE = dict(zip(COMPARISONS, (graph.LessOrEqual, graph.Less, graph.Equal), strict=True))
 
 
