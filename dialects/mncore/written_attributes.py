@@ -93,7 +93,7 @@ ANYWHERE: dict[str, tuple[Check, str]] = {
     "mncore.slice": (_slice, "{shape = array<i64: ...>, starts = array<i64: ...>}, a start per dimension and trip"),
 }
 """By name, on any operation, argument or result."""
-NAMED = ("mnc.updated", "mncore.kept", "mncore.homes")
+NAMED = ("mncore.kept", "mncore.homes")
 """An argument that has one of these outlives a run of the program, and is found again by its ``onnx.name``."""
 OF_OPERATION: dict[str, dict[str, tuple[Check, str]]] = {
     "mncore.buffer": {
