@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from mnc.core.bindings import ir
+from mnc.core.diagnostics import CompileError
 
 Space = ir.Attribute | None
 
@@ -20,6 +21,20 @@ def _source_space(op: ir.Operation) -> Space:
         if isinstance(operand.type, ir.MemRefType):
             return operand.type.memory_space
     return None
+
+
+def read_space(text: str, owner: str) -> Space:
+    """The attribute of a memory space, from an option of the pass `owner`; None for empty text. Raises CompileError."""
+    if not text:
+        return None
+    handler = ir.Context.current.attach_diagnostic_handler(lambda _: True)  # the error below says it
+    try:
+        return ir.Attribute.parse(text)
+    except (ir.MLIRError, ValueError):
+        hint = 'write an attribute such as #mncore.memory<"LM0"> or an integer'
+        raise CompileError(f"pass '{owner}': cannot read the memory space '{text}'", hint=hint) from None
+    finally:
+        handler.detach()
 
 
 def assign_memory_spaces(module: ir.Module, boundary: Space, local: Space) -> None:

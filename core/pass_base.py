@@ -11,9 +11,17 @@ from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
 
 _OPTION = re.compile(r'\s*([A-Za-z][\w-]*)(?:=("(?:[^"\\]|\\.)*"|\{[^{}]*\}|[^\s"{}]+))?\s*')
+_PARTS = re.compile(r"(?:[^,\\]|\\.)+", re.DOTALL)
+"""Of a tuple, between commas; a backslash stands before a comma that belongs to a part."""
+_NUMBERS = {int: "an integer", float: "a number"}
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
 NO_OPTION = {"is_option": False}
 """Metadata of fields that are no options."""
+
+
+def at_least(least: int, default: Any) -> Any:
+    """A field whose number, or numbers, may not be smaller; its default."""
+    return dataclasses.field(default=default, metadata={"least": least})
 
 
 def option_name(field_name: str) -> str:
@@ -61,13 +69,19 @@ def parse_value(text: str | None, kind: Any) -> Any:
     if text is None:
         raise ValueError("a value is missing")
     if origin is tuple:
-        return tuple(parse_value(part, arguments[0]) for part in text.split(",") if part)
+        parts = [re.sub(r"\\(.)", r"\1", part) for part in _PARTS.findall(text)]
+        return tuple(parse_value(part, arguments[0]) for part in parts if part)
     if origin is typing.Literal:
         if text not in arguments:
             raise ValueError(f"'{text}' is not one of {', '.join(map(str, arguments))}")
         return text
-    if kind in (int, float, str):
-        return kind(text)
+    if kind is str:
+        return text
+    if kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            raise ValueError(f"'{text}' is not {_NUMBERS[kind]}") from None
     raise ValueError(f"'{text}' is not a {getattr(kind, '__name__', kind)}")
 
 
@@ -78,9 +92,13 @@ def print_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
-        return ",".join(print_value(item) for item in value)
+        texts = [item if isinstance(item, str) else print_value(item) for item in value]
+        value = ",".join(re.sub(r"([\\,])", r"\\\1", text) for text in texts)
+        plain = r'[^\s"{}()\\]+'
+    else:
+        plain = r'[^\s"{}(),]+'
     text = str(value)
-    if isinstance(value, str) and not re.fullmatch(r'[^\s"{}(),]+', text):
+    if isinstance(value, str) and not re.fullmatch(plain, text):
         escaped = re.sub(r'(["\\])', r"\\\1", text)
         return f'"{escaped}"'
     return text
@@ -101,6 +119,16 @@ class Pass:
     """
 
     name: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        """Raises CompileError for numbers that are too small."""
+        for field in option_fields(type(self)):
+            value, least = getattr(self, field.name), field.metadata.get("least")
+            numbers = value if isinstance(value, tuple) else (value,)
+            small = None if least is None else next((n for n in numbers if n is not None and n < least), None)
+            if small is not None:
+                message = f"pass '{self.name}': option '{option_name(field.name)}' is {small}"
+                raise CompileError(message, hint=f"give {least} or more")
 
     def run(self, module: ir.Module) -> None:
         """Transform `module` in place."""

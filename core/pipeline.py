@@ -32,6 +32,10 @@ class Pipeline:
     entries: tuple[Entry, ...] = ()
     dumps: tuple[tuple[str, Path | None], ...] = field(default=())
 
+    def __post_init__(self) -> None:
+        """Raises CompileError for what is no pass."""
+        object.__setattr__(self, "entries", self._entries(self.entries))
+
     @classmethod
     def parse(cls, text: str, table: Mapping[str, str]) -> Self:
         """Read pipeline text; `table` maps the names of our passes to import paths.
@@ -45,6 +49,8 @@ class Pipeline:
         return ROOT + nested_text(self.entries)
 
     def __add__(self, other: "Pipeline") -> "Pipeline":
+        if not isinstance(other, Pipeline):
+            return NotImplemented
         return Pipeline(self.entries + other.entries, self.dumps + other.dumps)
 
     def __repr__(self) -> str:

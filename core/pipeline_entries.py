@@ -111,7 +111,7 @@ def _explained(reason: str, entry: UpstreamPass, table: Mapping[str, str]) -> tu
 
 
 def _proposal(name: str, names: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, names, 1, _SIMILAR)
+    close = difflib.get_close_matches(name.lower(), names, 1, _SIMILAR)  # no pass is spelt in capitals
     return f"did you mean '{close[0]}'?" if close else _SEE_LIST
 
 

@@ -5,8 +5,7 @@ from typing import ClassVar
 
 from mnc.core.bindings import ir, linalg, memref, passmanager, tensor
 from mnc.core.context import error_at
-from mnc.core.diagnostics import CompileError
-from mnc.core.memory_spaces import assign_memory_spaces
+from mnc.core.memory_spaces import assign_memory_spaces, read_space
 from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 
@@ -48,7 +47,7 @@ class TensorToMemref(Pass):
     def run(self, module: ir.Module) -> None:
         """Raises CompileError when a memory space cannot be read."""
         with module.context, ir.Location.unknown():
-            spaces = [_parse_space(text) for text in (self.memory_space, self.local_space)]
+            spaces = [read_space(text, self.name) for text in (self.memory_space, self.local_space)]
             _check_lowered(module)
             if self.results_to_parameters:
                 _check_results(module)
@@ -86,16 +85,6 @@ def _check_results(module: ir.Module) -> None:
             if isinstance(type_, ir.RankedTensorType) and not type_.has_static_shape:
                 message = f"its result {number} of shape {type_} cannot become a parameter"
                 raise error_at(function, message, "give it static extents, or keep it with results-to-parameters=false")
-
-
-def _parse_space(text: str) -> ir.Attribute | None:
-    if not text:
-        return None
-    try:
-        return ir.Attribute.parse(text)
-    except (ir.MLIRError, ValueError):
-        hint = 'write an attribute such as #mncore.memory<"DRAM"> or an integer'
-        raise CompileError(f"cannot read the memory space '{text}'", hint=hint) from None
 
 
 def _operations(module: ir.Module, name: str) -> list[ir.Operation]:

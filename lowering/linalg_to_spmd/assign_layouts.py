@@ -15,7 +15,7 @@ from mnc.core.bindings import ir
 from mnc.core.both import both, share_out
 from mnc.core.diagnostics import node_name
 from mnc.core.modules import functions_of
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.core.recording import TRACES, current_recording, note, wants_trace
 from mnc.core.static_shapes import check_static
 from mnc.dialects.mncore.attributes import layout_attribute, shape_text
@@ -91,8 +91,8 @@ class AssignLayouts(Pass):
     name = "assign-layouts"
     precision: Precision = "pseudo-single"
     resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
-    whole: int = 0
-    constants: int = FOR_CONSTANTS
+    whole: int = at_least(0, 0)
+    constants: int = at_least(0, FOR_CONSTANTS)
     prefer: tuple[Preference, ...] = ()
 
     def run(self, module: Any) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from mnc.core.bindings import ir, memref
 from mnc.core.modules import functions_of
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.dialects.mncore import Dl, Relayout, Resident
 from mnc.dialects.mncore.attributes import placement_of
 from mnc.dialects.mncore.movement import ENCODING
@@ -214,7 +214,7 @@ class KeepResident(Pass):
 
     name = "keep-resident"
     what: Literal["nothing", "updates", "state", "batch"] = "nothing"
-    percent: int = FOR_CONSTANTS
+    percent: int = at_least(0, FOR_CONSTANTS)
 
     @property
     def keeps_constants(self) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from mnc.core.bindings import func, ir
 from mnc.core.modules import functions_of
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.dialects.mncore.trips import SLICE, TRIPS, slice_attribute
 from mnc.lowering.linalg_to_spmd.demand import whole
 from mnc.lowering.linalg_to_spmd.part_demands import Demand, demand_of, loaded_per_step, needed
@@ -65,7 +65,7 @@ class LoopOverParts(Pass):
     """Make a loop of functions whose program would have more than ``steps`` statements."""
 
     name = "loop-over-parts"
-    steps: int = 80_000
+    steps: int = at_least(1, 80_000)
     resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
 
     def run(self, module: Any) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from mnc.core.bindings import arith, func, ir
 from mnc.core.diagnostics import node_name
 from mnc.core.modules import functions_of
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.dialects.mncore.trips import NODES, TRIPS, WEIGHTS
 from mnc.lowering.linalg_to_spmd.demand import whole
 from mnc.lowering.linalg_to_spmd.homes import KEPT
@@ -35,8 +35,8 @@ class OutlineLayers(Pass):
     """Split functions that would have more than ``steps`` statements, and far fewer if equal layers were one."""
 
     name = "outline-layers"
-    steps: int = 16_000
-    percent: int = 60
+    steps: int = at_least(0, 16_000)
+    percent: int = at_least(0, 60)
 
     def run(self, module: Any) -> None:
         """Rewrite a module of one function whose arguments and results have names, by which the parts find what the

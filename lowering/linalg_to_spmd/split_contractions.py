@@ -18,7 +18,7 @@ import numpy as np
 
 from mnc.core.bindings import arith, ir, tensor
 from mnc.core.modules import functions_of
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.dialects.graph.attributes import to_numpy
 from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
 from mnc.lowering.linalg_to_spmd.factors import factor_of
@@ -173,8 +173,8 @@ class SplitContractions(Pass):
     """
 
     name = "split-contractions"
-    words: int = 0
-    longs: int = 0
+    words: int = at_least(0, 0)
+    longs: int = at_least(0, 0)
 
     def run(self, module: Any) -> None:
         """Rewrite every function of the module."""

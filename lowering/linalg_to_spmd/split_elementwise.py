@@ -13,7 +13,7 @@ from typing import Any
 
 from mnc.core.bindings import ir, tensor
 from mnc.core.modules import functions_of
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
 from mnc.lowering.linalg_to_spmd.rewriting import Building, copy_operation, dims_map, make_generic, read_building
 from mnc.mncore_backend.kernels.vector.emit import register_budget
@@ -34,7 +34,7 @@ class SplitElementwise(Pass):
     """Split element-wise work in which more than `live` values wait for their use; 0: than registers have room for."""
 
     name = "split-elementwise"
-    live: int = 0
+    live: int = at_least(0, 0)
 
     def run(self, module: Any) -> None:
         """Rewrite every function of the module."""

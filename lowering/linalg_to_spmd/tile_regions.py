@@ -15,7 +15,7 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.modules import functions_of
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.lowering.linalg_to_spmd.demand import PARTABLE, needs, whole
 from mnc.lowering.linalg_to_spmd.part_writing import part_of, write_part
 from mnc.lowering.linalg_to_spmd.reading import read_generic, shape_of, splat_value
@@ -48,7 +48,7 @@ class TileRegions(Pass):
     """Cut chains of operations of which one takes more than ``percent`` of local memory."""
 
     name = "tile-regions"
-    percent: int = 36
+    percent: int = at_least(0, 36)
 
     def run(self, module: Any) -> None:
         """Rewrite every function of the module."""

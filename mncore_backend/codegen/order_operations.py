@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from mnc.core.pass_base import at_least
 from mnc.mncore_backend.codegen.ordering.order import ordered_kernels
 from mnc.mncore_backend.codegen.ordering.take_back import with_loads_ahead
 from mnc.mncore_backend.codegen.program_ir import MachinePass, Unit
@@ -29,7 +30,7 @@ class OrderOperations(MachinePass):
 
     name = "order-operations"
     done = "ordered"
-    below: int | None = None
+    below: int | None = at_least(0, None)
 
     def run_on(self, unit: Unit) -> None:
         """Reorder the operations in place; loads that go ahead get staging buffers of their own."""

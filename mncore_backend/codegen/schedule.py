@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from mnc.core.both import both
 from mnc.core.diagnostics import CompileError
+from mnc.core.pass_base import at_least
 from mnc.mncore_backend.codegen.program_ir import MachinePass, Unit
 from mnc.mncore_backend.codegen.scheduling import TooLongError, scheduled_lines
 from mnc.mncore_backend.codegen.scheduling.bound import least_cycles
@@ -25,8 +26,8 @@ class Schedule(MachinePass):
 
     name = "schedule"
     done = "scheduled"
-    most: int | None = None
-    below: int | None = None
+    most: int | None = at_least(0, None)
+    below: int | None = at_least(0, None)
 
     def run_on(self, unit: Unit) -> None:
         """Replace every ``mncore.instruction`` by ``mncore.statement`` operations."""

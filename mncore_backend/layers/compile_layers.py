@@ -18,6 +18,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.core.explanation import explain
 from mnc.core.modules import copy_module, parts_of, put_part, take_over, take_parts
 from mnc.core.nesting_pass import NestingPass, inherited, run_nested
+from mnc.core.pass_base import at_least
 from mnc.core.recording import unrecorded
 from mnc.lowering.linalg_to_spmd.layout_attributes import note_preferences, preferences_of
 from mnc.lowering.linalg_to_spmd.outline_layers import AFTER, BEFORE, LAYER, OutlineLayers
@@ -40,8 +41,8 @@ class CompileLayers(NestingPass):
 
     name: ClassVar[str] = "compile-layers"
     resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
-    steps: int = OutlineLayers.steps
-    percent: int = OutlineLayers.percent
+    steps: int = at_least(0, OutlineLayers.steps)
+    percent: int = at_least(0, OutlineLayers.percent)
 
     def run(self, module: Any) -> None:
         """Replace the module by what the passes inside make of it, or of its parts. Raises CompileError as they do with

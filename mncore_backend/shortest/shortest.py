@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from mnc.core.diagnostics import CompileError
 from mnc.core.modules import take_over
 from mnc.core.nesting_pass import NestingPass, inherited, run_nested
+from mnc.core.pass_base import at_least
 from mnc.core.recording import choose_attempt, compared, unrecorded
 from mnc.lowering.linalg_to_spmd.layout_attributes import note_preferences
 from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
@@ -76,11 +77,11 @@ class Shortest(NestingPass):
     """
 
     name: ClassVar[str] = "shortest"
-    few_statements: int = 3000
-    most_statements: int = 8000
-    most_by_rows: int = 12_000
-    least_cycles: int = 1000
-    busy_cycles: int = 1500
+    few_statements: int = at_least(0, 3000)
+    most_statements: int = at_least(0, 8000)
+    most_by_rows: int = at_least(0, 12_000)
+    least_cycles: int = at_least(0, 1000)
+    busy_cycles: int = at_least(0, 1500)
     regions: tuple[int, ...] = (36, 24, 16)
     rooms: tuple[int, ...] = (100, 88, 75, 62, 50)
     constants: tuple[int, ...] = (60, 35)

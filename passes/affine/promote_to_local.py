@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
-from mnc.core.memory_spaces import map_memory_spaces
+from mnc.core.memory_spaces import map_memory_spaces, read_space
 from mnc.core.pass_base import Pass
 from mnc.passes.affine.upstream import run_upstream
 
@@ -34,12 +34,7 @@ class PromoteToLocal(Pass):
         if self.capacity < 1024:
             raise CompileError(f"pass 'promote-to-local': capacity {self.capacity} is below 1024 bytes")
         with module.context, ir.Location.unknown():
-            try:
-                space = ir.Attribute.parse(self.memory_space)
-            except (ir.MLIRError, ValueError):
-                message = f"pass 'promote-to-local': cannot read the memory space '{self.memory_space}'"
-                hint = 'write an attribute such as #mncore.memory<"LM0"> or an integer'
-                raise CompileError(message, hint=hint) from None
+            space = read_space(self.memory_space, self.name)
             options = (
                 f"fast-mem-space={_PLACEHOLDER} fast-mem-capacity={self.capacity // 1024} "
                 "generate-dma=false skip-non-unit-stride-loops=false"

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from mnc.core.bindings import affine, ir, memref
 from mnc.core.explanation import explain
-from mnc.core.pass_base import Pass
+from mnc.core.memory_spaces import read_space
+from mnc.core.pass_base import Pass, at_least
 from mnc.passes.affine.reading import Loop, index_of, loops_inside, operations_inside, outer_loops
 from mnc.passes.affine.window import Index, Slide, find_slide
 
@@ -29,15 +30,16 @@ class SlidingWindow(Pass):
 
     name: ClassVar[str] = "sliding-window"
     memory_space: str = ""
-    capacity: int = 4096
+    capacity: int = at_least(0, 4096)
 
     def run(self, module: ir.Module) -> None:
-        """Rewrite every load that qualifies; refusals are explained."""
+        """Rewrite every load that qualifies; refusals are explained. Raises CompileError for an unreadable space."""
         with module.context, ir.Location.unknown():
+            space = read_space(self.memory_space, self.name)
             for op in operations_inside(module.operation, "affine.load"):
                 found = self._find(op)
                 if found is not None:
-                    _rewrite(op, *found, ir.Attribute.parse(self.memory_space) if self.memory_space else None)
+                    _rewrite(op, *found, space)
 
     def _find(self, load: ir.Operation) -> tuple[Loop, Slide, list[Index]] | None:
         """The innermost loop outside whose inner loops make a window of this load."""

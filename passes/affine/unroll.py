@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.passes.affine.upstream import run_upstream
 
 
@@ -22,9 +22,9 @@ class Unroll(Pass):
     """
 
     name: ClassVar[str] = "unroll"
-    factor: int = 4
-    full_below: int = 0
-    repeats: int = 1
+    factor: int = at_least(0, 4)
+    full_below: int = at_least(0, 0)
+    repeats: int = at_least(0, 1)
 
     def run(self, module: ir.Module) -> None:
         """Raises CompileError for a factor below 1."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mnc.core.bindings import ir
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.core.rewrite import Pattern, apply_greedily, refuse
 from mnc.dialects import graph
 from mnc.mncore_backend.target import WORD_BYTES
@@ -67,7 +67,7 @@ class FoldConstants(Pass):
     """
 
     name: ClassVar[str] = "fold-constants"
-    limit: int = LIMIT
+    limit: int = at_least(0, LIMIT)
 
     def run(self, module: ir.Module) -> None:
         """Fold until nothing changes; refusals are explained."""

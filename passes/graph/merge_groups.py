@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mnc.core.bindings import ir
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.core.rewrite import Pattern, apply_greedily, attributes_of, refuse
 from mnc.dialects import graph
 from mnc.passes.graph.algebra.scaling import name_after_weight_of
@@ -81,7 +81,7 @@ class MergeGroups(Pass):
     """
 
     name: ClassVar[str] = "merge-groups"
-    lanes: int = 8
+    lanes: int = at_least(1, 8)
     most: float = 1.0
 
     def run(self, module: ir.Module) -> None:

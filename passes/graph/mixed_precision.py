@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError, node_name
 from mnc.core.explanation import explain
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.dialects.graph.contraction import PRECISION
 from mnc.mncore_backend.target import PRECISIONS
 from mnc.passes.graph.classify_fusion import graph_operations
@@ -31,7 +31,7 @@ class MixedPrecision(Pass):
     name: ClassVar[str] = "mixed-precision"
     default: Literal["none", "single", "pseudo-single", "half"] = "none"
     rules: tuple[str, ...] = ()
-    single_up_to: int = 0
+    single_up_to: int = at_least(0, 0)
 
     def run(self, module: ir.Module) -> None:
         """Raises CompileError for a rule that is not ``pattern:precision``."""

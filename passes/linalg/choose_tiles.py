@@ -6,7 +6,7 @@ from typing import ClassVar
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.explanation import explain
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.passes.linalg.iteration import Iteration, generics, read
 from mnc.passes.linalg.tile_choice import DoesNotFit, Nest, TiledOperand, choose_tile
 
@@ -25,9 +25,9 @@ class ChooseTiles(Pass):
     """
 
     name: ClassVar[str] = "choose-tiles"
-    capacity: int = 65536
-    buffers: int = 1
-    multiple: int = 1
+    capacity: int = at_least(0, 65536)
+    buffers: int = at_least(1, 1)
+    multiple: int = at_least(1, 1)
 
     def run(self, module: ir.Module) -> None:
         """Raises CompileError when even the smallest tile does not fit."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.explanation import explain
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.passes.linalg.iteration import body_operations, named
 
 
@@ -22,7 +22,7 @@ class Interchange(Pass):
     """
 
     name: ClassVar[str] = "interchange"
-    order: tuple[int, ...] = ()
+    order: tuple[int, ...] = at_least(0, ())
     kinds: tuple[str, ...] = ("contraction",)
 
     def run(self, module: ir.Module) -> None:

@@ -6,7 +6,7 @@ from typing import ClassVar
 from mnc.core.bindings import ir, submodule
 from mnc.core.context import error_at
 from mnc.core.explanation import explain
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.passes.linalg.iteration import Iteration, find, named
 from mnc.passes.linalg.schedule import remove_tags, schedule, tag, tagged
 
@@ -25,7 +25,7 @@ class Pack(Pass):
     """
 
     name: ClassVar[str] = "pack"
-    sizes: tuple[int, ...] = (8, 8, 8)
+    sizes: tuple[int, ...] = at_least(0, (8, 8, 8))
     kinds: tuple[str, ...] = ("contraction",)
     lower: bool = False
 

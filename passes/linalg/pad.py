@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from mnc.core.bindings import arith, ir, tensor
 from mnc.core.explanation import explain
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.passes.linalg.iteration import Iteration, combining_operation, named, shape_of
 
 
@@ -26,7 +26,7 @@ class Pad(Pass):
     """
 
     name: ClassVar[str] = "pad"
-    multiples: tuple[int, ...] = (8,)
+    multiples: tuple[int, ...] = at_least(0, (8,))
     kinds: tuple[str, ...] = ("contraction",)
 
     def run(self, module: ir.Module) -> None:

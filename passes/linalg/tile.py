@@ -6,7 +6,7 @@ from typing import ClassVar
 from mnc.core.bindings import ir, passmanager, submodule
 from mnc.core.context import error_at
 from mnc.core.explanation import explain
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.passes.linalg.choose_tiles import TILE_SIZES
 from mnc.passes.linalg.iteration import Iteration, generics, read
 from mnc.passes.linalg.schedule import remove_tags, schedule, tag, tagged
@@ -29,7 +29,7 @@ class Tile(Pass):
     """
 
     name: ClassVar[str] = "tile"
-    sizes: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = at_least(0, ())
     kinds: tuple[str, ...] = ("contraction",)
     fuse: bool = False
     peel: bool = True

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Self
 
 from mnc.core import pipeline as core_pipeline
+from mnc.core.diagnostics import CompileError
 from mnc.core.pipeline_text import ROOT
 from mnc.mncore_backend.layers.compile_layers import CompileLayers
 from mnc.mncore_backend.shortest.shortest import Shortest
@@ -97,7 +98,7 @@ class Pipeline(core_pipeline.Pipeline):
     """The pipeline of `mnc.core.pipeline`, with our passes and the default stages at hand."""
 
     @classmethod
-    def default(cls, options: Options | None = None) -> Self:
+    def default(cls, options: Options | Mapping[str, Any] | None = None) -> Self:
         """All stages: from the imported graph to scheduled statements."""
         return cls(default_pipeline(options).entries)
 
@@ -107,7 +108,10 @@ class Pipeline(core_pipeline.Pipeline):
         return super().parse(text, pass_table() if table is None else table)
 
     def _entries(self, new: Iterable[Any]) -> tuple[core_pipeline.Entry, ...]:
-        """Passes may be given as text, such as ``tile{sizes=8,8}``."""
+        """Passes may be given as text, such as ``tile{sizes=8,8}``; raises CompileError where they are no sequence."""
+        if isinstance(new, str) or not isinstance(new, Iterable):  # text is a sequence, too: of letters
+            hint = "write mnc.Pipeline([FoldConstants(), 'cse']), or mnc.parse_pipeline('builtin.module(cse)')"
+            raise CompileError(f"a value of type {type(new).__name__} is no list of passes", hint=hint)
         parsed = [self.parse(f"{ROOT}({one})").entries if isinstance(one, str) else (one,) for one in new]
         return super()._entries(entry for entries in parsed for entry in entries)
 
@@ -150,6 +154,6 @@ def stages_of(options: Options | None = None) -> dict[str, Pipeline]:
     return made
 
 
-def default_pipeline(options: Options | None = None) -> Pipeline:
-    """All stages: from the imported graph to scheduled statements."""
-    return Pipeline(tuple(entry for own in stages_of(options).values() for entry in own.entries))
+def default_pipeline(options: Options | Mapping[str, Any] | None = None) -> Pipeline:
+    """All stages: from the imported graph to scheduled statements. Takes options as `mnc.compile` does."""
+    return Pipeline(tuple(entry for own in stages_of(Options.of(options)).values() for entry in own.entries))

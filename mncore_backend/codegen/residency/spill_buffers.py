@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from mnc.core.bindings import ir, memref
 from mnc.core.diagnostics import node_name
 from mnc.core.modules import functions_of
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.dialects.mncore import Dl, Fetch, Scratch, Spill
 from mnc.dialects.mncore.attributes import memory_attribute, placement_of, shape_text
 from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
@@ -36,7 +36,7 @@ class SpillBuffers(Pass):
     """
 
     name: ClassVar[str] = "spill-buffers"
-    percent: int = 100
+    percent: int = at_least(1, 100)
 
     def run(self, module: ir.Module) -> None:
         """Rewrite every function; raises CapacityError where one operation alone does not fit."""

@@ -92,6 +92,17 @@ def test_what_is_missing_is_named(shell: Shell, name: str, text: str, words: lis
     assert_refused(shell("mnc-opt", f"--{name}", stdin=text), "<stdin>", *words)
 
 
+def test_a_memory_space_that_cannot_be_read_is_named(shell: Shell) -> None:
+    for name in ("sliding-window", "promote-to-local", "tensor-to-memref"):
+        done = shell("mnc-opt", f"--{name}=memory-space=#x<", stdin="func.func @f() { return }")
+        assert_refused(done, f"pass '{name}': cannot read the memory space '#x<'")
+
+
+def test_numbers_that_mlir_does_not_hold_are_refused(shell: Shell) -> None:
+    done = shell("mnc-opt", "--unroll=repeats=999999999999", stdin="func.func @f() { return }")
+    assert_refused(done, "MLIR does not read the pass", "32 bits")
+
+
 def test_arguments_in_local_memory_stay_where_they_are(shell: Shell) -> None:
     text = PLACED + """func.func @f(%x: memref<1x2xf32, #placed>, %y: memref<1x2xf32, #placed>) {
       "mncore.reduce"(%x, %y) {axes = ["MAB"], bits = array<i64: 1>, kind = "sum"}
