@@ -110,7 +110,7 @@ def _cycles_text(node: dict[str, Any]) -> str:
 def print_summary(costs: dict[str, Any], title: str) -> None:
     """The totals and the most expensive nodes, for people."""
     total, console = costs["total"], Console()
-    table = Table("cost", "value", title=title, title_justify="left")
+    table = Table("cost", "value", title=Text(title, "italic"), title_justify="left")
     table.add_row("steps", f"{total['steps']:,} ({total['idle_steps']:,} idle)")
     table.add_row("cycles", f"{total['cycles']:,} = {total['seconds'] * 1e6:.3g} us at the machine's clock")
     table.add_row("MV transfers", f"{total['mv_transfers']:,}")

@@ -1,5 +1,6 @@
 """mnc bisect: the first node of a model that goes wrong."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ def _write(culprit: Any, output: Path) -> Path:
 
 def _reproduction(folder: Path, target: str, precision: str) -> str:
     choices = " --target cpp" if target == "cpp" else f" --precision {precision}"
-    return f"mnc check {folder}{choices}"
+    return f"mnc check {shlex.quote(str(folder))}{choices}"
 
 
 def _print_clean(found: Any, run: Any) -> None:

@@ -12,7 +12,14 @@ from mnc.core.diagnostics import CompileError
 from mnc.input_checks import are_nan
 from mnc.options import Options
 from mnc.tools.commands.shared import model_options, parse_shapes, read_arrays, refuse_resident, resident_option
-from mnc.tools.commands.tables import NUMBERS, comparison_cells, comparison_table, print_table, undecided_line
+from mnc.tools.commands.tables import (
+    NUMBERS,
+    comparison_cells,
+    comparison_table,
+    name_cell,
+    print_table,
+    undecided_line,
+)
 from mnc.tools.json_output import comparison, format_option, print_json
 
 
@@ -92,7 +99,7 @@ def _check_model(
         return passed
     table = comparison_table("tensor")
     for row in rows:
-        table.add_row(row.name, *comparison_cells(row))
+        table.add_row(name_cell(row.name), *comparison_cells(row))
     print_table(table)
     click.echo(summary)
     click.echo(f"judged by {name}")
@@ -123,9 +130,9 @@ def _check_folders(folders: list[Path], output_format: str, options: Options, ta
     table = comparison_table("test", "variable")
     for result in results:
         for row in result.comparisons:
-            table.add_row(result.name, row.name, *comparison_cells(row))
+            table.add_row(name_cell(result.name), name_cell(row.name), *comparison_cells(row))
         if result.failure:
-            table.add_row(result.name, *[""] * len(NUMBERS), "[red]FAIL")
+            table.add_row(name_cell(result.name), *[""] * len(NUMBERS), "[red]FAIL")
     print_table(table)
     for result in results:
         for row in result.comparisons:

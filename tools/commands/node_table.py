@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from mnc.tools.commands.shared import read_arrays
-from mnc.tools.commands.tables import comparison_table, print_table
+from mnc.tools.commands.tables import comparison_table, name_cell, print_table
 from mnc.tools.json_output import comparison, print_json
 
 
@@ -20,7 +20,8 @@ def print_verdicts(verdicts: Sequence[Any]) -> None:
     table = comparison_table("node", "operator", numbers=("alone", "bound", "accumulated", "bound", ""))
     for verdict in verdicts:
         cells = [*_cells(verdict.alone), *_cells(verdict.accumulated)]
-        table.add_row(node_name(verdict), verdict.node.op_type, *cells, "pass" if verdict.passed else "[red]FAIL")
+        names = name_cell(node_name(verdict)), name_cell(verdict.node.op_type)
+        table.add_row(*names, *cells, "pass" if verdict.passed else "[red]FAIL")
     print_table(table)
 
 

@@ -136,7 +136,7 @@ def _problem(source: str, precision: Any, shapes: tuple[str, ...]) -> Any:
 def _print(found: list[Any]) -> None:
     from rich.table import Table
 
-    from mnc.tools.commands.tables import print_table
+    from mnc.tools.commands.tables import name_cell, print_table
 
     table = Table()
     for name in ("node", "kind", "result", "steps by kind"):
@@ -145,5 +145,5 @@ def _print(found: list[Any]) -> None:
     for row in found:
         parts = sorted(row.steps.items(), key=lambda item: -item[1])[:_KINDS]
         steps = ", ".join(f"{kind} {own:,.0f}" for kind, own in parts if own >= 1)
-        table.add_row(row.name, row.kind, row.result, steps, f"{row.price:,.0f}")
+        table.add_row(name_cell(row.name), row.kind, row.result, steps, f"{row.price:,.0f}")
     print_table(table)

@@ -5,9 +5,13 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from mnc.core.diagnostics import printable
 
 NUMBERS = ("shape", "error", "bound", "min", "max", "mean", "")
 _WIDTH_WITHOUT_TERMINAL = 160
+_LONGEST_NAME = 120
 
 
 def comparison_table(*names: str, numbers: tuple[str, ...] = NUMBERS) -> Table:
@@ -18,6 +22,11 @@ def comparison_table(*names: str, numbers: tuple[str, ...] = NUMBERS) -> Table:
     for name in numbers:
         table.add_column(name, no_wrap=True)
     return table
+
+
+def name_cell(name: str) -> Text:
+    """A name of a model as it is: brackets in it are no markup, and of a long one the middle is left out."""
+    return Text(printable(name, _LONGEST_NAME), overflow="fold")
 
 
 def comparison_cells(row: Any) -> list[str]:

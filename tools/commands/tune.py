@@ -1,5 +1,6 @@
 """mnc tune: search for a shorter program within a budget of time."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,8 @@ def command(
     click.echo(f"{outcome.trials} programs tried ({outcome.remembered} remembered){ending}")
     lengths = [f"{trial.cycles:,} cycles, {trial.steps:,} steps" for trial in (before, after)]
     click.echo(f"{' -> '.join(lengths)} ({gain:.1%} less)")
-    click.echo(f"{target}: give it back with mnc compile {model} --schedule {target}")
+    names = [shlex.quote(str(path)) for path in (model, target)]
+    click.echo(f"{target}: give it back with mnc compile {names[0]} --schedule {names[1]}")
 
 
 def _searched(

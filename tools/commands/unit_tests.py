@@ -1,5 +1,6 @@
 """mnc unit-tests: a folder with a test for every distinct node of a model."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -31,4 +32,6 @@ def command(
     folders = write_unit_tests(run, output, cumulative)
     for folder in folders:
         click.echo(folder)
-    click.echo(f"{len(folders)} tests from {len(run.model.graph.node)} nodes; run them with: mnc check {output}/*")
+    tests, nodes = len(folders), len(run.model.graph.node)
+    counted = f"{tests} {'test' if tests == 1 else 'tests'} from {nodes} {'node' if nodes == 1 else 'nodes'}"
+    click.echo(f"{counted}; run them with: mnc check {shlex.quote(str(output))}/*")

@@ -1,6 +1,7 @@
 """What remains, as a folder that shows it again: model, inputs, expectation, IR, assembly and the command."""
 
 import re
+import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -41,9 +42,10 @@ def write_reduced(reduced: Reduced, when: str, directory: Path, options: Options
     folder = _write_model(reduced.model, directory, seed)
     compiled = _write_stages(reduced.model, folder, options)
     precision = f" --precision {options.precision}"
-    command = f"mnc compile {folder / MODEL} -o {folder / 'build'}{precision}"
+    model, build = (shlex.quote(str(folder / name)) for name in (MODEL, "build"))
+    command = f"mnc compile {model} -o {build}{precision}"
     if when in ("wrong", "crash") and compiled and (folder / "test_data_set_0").is_dir():
-        command = f"mnc check {folder}{precision}"
+        command = f"mnc check {shlex.quote(str(folder))}{precision}"
     text = f"{when}: {reduced.seen.message}\n\n{command}\n"
     try:
         (folder / README).write_text(text, encoding="utf-8")
