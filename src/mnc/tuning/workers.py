@@ -21,11 +21,12 @@ def local_workers(number: int | None = None) -> Iterator[tuple[Executor, int]]:
         yield executor, count
     finally:
         started = set(multiprocessing.active_children()) - before
-        executor.shutdown(wait=False, cancel_futures=True)
         for process in started:
             process.terminate()
         for process in started:
             process.join()
+        # Its thread ends because nobody works any more. Without waiting it would free semaphores while Python ends.
+        executor.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager
