@@ -174,6 +174,8 @@ def load(directory: Path | str) -> Executable:
             return _read(source)
     except (*UNREADABLE, MemoryError, RecursionError) as error:
         reason = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+        if isinstance(error, OSError) and error.strerror:
+            reason = f"{Path(error.filename or source).name}: {error.strerror}"
         raise CompileError(f"{source} is no build directory: {reason}", hint=_HINT) from None
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import mnc
 from mnc.core.diagnostics import CompileError
-from mnc.core.pass_base import parse_value, print_value
+from mnc.core.pass_base import at_least, parse_value, print_value
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Example(mnc.Pass):
 
     name = "example"
     names: tuple[str, ...] = ("a", "b")
-    counts: tuple[int, ...] = ()
+    counts: tuple[int, ...] = at_least(0, ())
 
     def run(self, module: object) -> None:
         """Nothing."""
