@@ -339,7 +339,9 @@ class _Selector:
             self.sums[buffers[2]] = left
 
     def nest(self, op: Any) -> None:
-        emit_vector(self.builder, NestReader(op, self.buffers).read(), self.constants)
+        kernel = NestReader(op, self.buffers).read()
+        if kernel.outputs:  # a nest that stores nothing does nothing
+            emit_vector(self.builder, kernel, self.constants)
 
 
 _HANDLERS: dict[str, Callable[[_Selector, Any], None]] = {

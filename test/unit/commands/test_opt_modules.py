@@ -103,6 +103,20 @@ def test_numbers_that_mlir_does_not_hold_are_refused(shell: Shell) -> None:
     assert_refused(done, "MLIR does not read the pass", "32 bits")
 
 
+def test_a_nest_that_stores_nothing_does_nothing(shell: Shell) -> None:
+    text = IN_DRAM + PLACED + """func.func @f(%x: memref<8xf32, #dram> {mncore.role = "input"}) {
+      %a = memref.alloc() : memref<1x2xf32, #placed>
+      "mncore.dl"(%x, %a) : (memref<8xf32, #dram>, memref<1x2xf32, #placed>) -> ()
+      affine.for %i = 0 to 2 {
+        %0 = affine.load %a[0, %i] : memref<1x2xf32, #placed>
+        %1 = arith.addf %0, %0 : f32
+      }
+      return
+    }"""
+    done = shell("mnc-opt", "--select-instructions", stdin=text)
+    assert done.code == 0 and "fvadd" not in done.out, done
+
+
 def test_arguments_in_local_memory_stay_where_they_are(shell: Shell) -> None:
     text = PLACED + """func.func @f(%x: memref<1x2xf32, #placed>, %y: memref<1x2xf32, #placed>) {
       "mncore.reduce"(%x, %y) {axes = ["MAB"], bits = array<i64: 1>, kind = "sum"}
