@@ -1,6 +1,6 @@
 """Attributes whose types no operation declares, checked in IR that somebody may have written by hand."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from mnc.core.bindings import ir
@@ -118,12 +118,13 @@ def check_written_attributes(module: Any) -> None:
             if is_right is not None and not is_right(value):
                 shown = str(value)[:60]
                 raise error_at(op, f"has the attribute {name} = {shown}", hint=f"write {wanted}")
-        _check_names(op)
+        check_names(op, NAMED)
 
 
-def _check_names(op: Any) -> None:
+def check_names(op: Any, attributes: Iterable[str]) -> None:
+    """Raise CompileError for an argument of a function with one of these attributes, and without a name."""
     for number, entry in enumerate(map(ir.DictAttr, op.attributes.get("arg_attrs", []))):
-        needing = next((name for name in NAMED if name in entry), None)
+        needing = next((name for name in attributes if name in entry), None)
         if needing is not None and "onnx.name" not in entry:
             raise error_at(op, f"argument {number} has {needing} and no name", hint='add onnx.name = "NAME" to it')
 

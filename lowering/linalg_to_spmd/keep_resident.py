@@ -20,6 +20,7 @@ from mnc.core.pass_base import Pass, at_least
 from mnc.dialects.mncore import Dl, Relayout, Resident
 from mnc.dialects.mncore.attributes import placement_of
 from mnc.dialects.mncore.movement import ENCODING
+from mnc.dialects.mncore.written_attributes import check_names
 from mnc.lowering.linalg_to_spmd.homes import KEPT
 from mnc.lowering.linalg_to_spmd.in_place import root_of, update_in_place
 from mnc.lowering.linalg_to_spmd.placed import allocate, default_layout, gather_as_loaded
@@ -227,6 +228,7 @@ class KeepResident(Pass):
             return
         with module.context, ir.Location.unknown():
             for op in functions_of(module):
+                check_names(op.operation, (UPDATED,))
                 keeper = _Keeper(op.operation)
                 keeper.updates()
                 if self.keeps_constants:
