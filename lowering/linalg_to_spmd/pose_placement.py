@@ -1,11 +1,13 @@
 """From a function on tensors to the problem of where they live (`mncore_backend/placement/`)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.core.diagnostics import node_name
+from mnc.dialects.graph.shapes import text
 from mnc.dialects.mncore.attributes import layout_in
 from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
 from mnc.lowering.linalg_to_spmd.drop_empty import touches_empty
@@ -42,6 +44,7 @@ from mnc.lowering.linalg_to_spmd.strides import (
     strides_of_result,
 )
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, is_read_through, tiled_operands
+from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.placement.candidates import Contraction, Operand
 from mnc.mncore_backend.placement.problem import (
     Loops,
@@ -145,8 +148,8 @@ class Poser:
             raise error_at(op, message, hint)
         given = zip(generic.inputs, written, strict=True)
         wanted = [(i.value, own) for i, own in given if i.access is not None and not isinstance(own, ir.UnitAttr)]
-        operands = tuple((self._tensors[value], layout_in(own, shape_of(value))) for value, own in wanted)
-        layout = layout_in(op.attributes[RESULT], shape_of(op.results[0]))
+        operands = tuple((self._tensors[value], _written(op, own, shape_of(value))) for value, own in wanted)
+        layout = _written(op, op.attributes[RESULT], shape_of(op.results[0]))
         return Pinned(name, self._tensors[op.results[0]], operands, layout)
 
     def _use(self, generic: Generic, number: int, tiled: dict[int, WindowedOperand]) -> Use:
@@ -235,3 +238,11 @@ class Poser:
         others = [self._numbers[op] for op in found if op != generic.op.operation and RESULT not in op.attributes]
         return replace(use, readers=tuple(others))
 
+
+def _written(op: Any, attribute: Any, shape: Sequence[int]) -> Layout:
+    """A layout that is written on an operation. Raises CompileError where it does not fit the shape."""
+    try:
+        return layout_in(attribute, shape)
+    except ValueError as error:
+        hint = "the digits of each dimension hold as many values as its extent, or more"
+        raise error_at(op, f"the layout {attribute} does not fit {text(shape)}: {error}", hint) from None

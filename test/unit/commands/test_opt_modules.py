@@ -89,6 +89,13 @@ def test_buffers_go_where_the_program_is(shell: Shell) -> None:
              attrs = {mncore.result = #mncore.layout<"((16:1),)">} {
              ^b(%a: f32, %o: f32): linalg.yield %a : f32 } -> tensor<16xf32>
            return %h : tensor<16xf32> }""", ["has a layout for its result, and 0 for its 1 operands"]),
+        ("assign-layouts", """func.func @f(%x: tensor<16xf32>, %e: tensor<16xf32>) -> tensor<16xf32> {
+           %h = linalg.generic
+             {indexing_maps = [affine_map<(m)->(m)>, affine_map<(m)->(m)>], iterator_types=["parallel"]}
+             ins(%x : tensor<16xf32>) outs(%e: tensor<16xf32>)
+             attrs = {mncore.operands = [#mncore.layout<"((8:1),)">], mncore.result = #mncore.layout<"((16:1),)">} {
+             ^b(%a: f32, %o: f32): linalg.yield %a : f32 } -> tensor<16xf32>
+           return %h : tensor<16xf32> }""", ['"((8:1),)"', "does not fit 16: digits of", "hold fewer than 16"]),
     ],
 )  # fmt: skip
 def test_what_is_missing_is_named(shell: Shell, name: str, text: str, words: list[str]) -> None:
