@@ -16,7 +16,7 @@ import onnx.shape_inference
 from mnc.lowering.onnx_to_graph.types_left_out import static_shape, value_types
 
 _OPERATORS = ("Resize", "Upsample")
-_MOST = 2.0**24
+_MOST = 2 / float(np.finfo(np.float32).eps)
 """Elements up to which single floats are exact numbers of them."""
 
 
