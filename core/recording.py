@@ -165,9 +165,11 @@ def kept_by(work: Callable[[], object]) -> list[Attempt]:
 
 
 def keep_also(attempts: Iterable[Attempt]) -> None:
-    """Keep what a copy of this process has kept, beside what is kept here."""
+    """Keep what a copy of this process has kept, beside what is kept here. Where the copy failed, the work was done
+    here, and its attempts are kept already."""
     if (active := _RECORDING.get()) is not None:
-        active.attempts += attempts
+        here = {id(attempt) for attempt in active.attempts}
+        active.attempts += [attempt for attempt in attempts if id(attempt) not in here]
 
 
 def position() -> tuple[int, int]:

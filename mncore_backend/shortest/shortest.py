@@ -9,7 +9,7 @@ that have made the program shorter so far; layouts that were compiled before are
 tiny, one preference is known to be right, and most programs are compiled once.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -233,10 +233,12 @@ def _placed_one_by_one(trials: Trials, best: Compiled) -> Compiled | None:
 
 
 def _shortest_of_two(
-    trials: Trials, best: Compiled, here: Iterable[Collection[Preference]], there: Iterable[Collection[Preference]]
+    trials: Trials, best: Compiled, here: Sequence[Collection[Preference]], there: Sequence[Collection[Preference]]
 ) -> Compiled:
-    """`_shortest` of all these preferences, some of which are tried at the same time as the others."""
-    trials.at_once(lambda: _shortest(trials, best, here), lambda: _shortest(trials, best, there))
+    """`_shortest` of all these preferences, some of which are tried at the same time as the others. Where there are no
+    others, the searches and schedules of these have both processors."""
+    if there:
+        trials.at_once(lambda: _shortest(trials, best, here), lambda: _shortest(trials, best, there))
     return _shortest(trials, best, [*here, *there])
 
 
