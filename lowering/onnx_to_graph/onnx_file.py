@@ -221,5 +221,5 @@ def load_model(
     bind_shapes(model.graph, dict(shapes or {}), weights, name)
     if expand is not None:
         model = expand(model, opset, name)
-    model = with_reachable_scales(model)
+    model = with_reachable_scales(LoadedModel(model, name, opset, weights))
     return LoadedModel(infer_shapes(model, name, opset, weights, strict=True), name, opset, weights)

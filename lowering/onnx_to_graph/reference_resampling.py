@@ -13,7 +13,7 @@ import numpy as np
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops import op_grid_sample, op_resize
 
-from mnc.lowering.onnx_to_graph.resize_scales import reachable
+from mnc.lowering.onnx_to_graph.reachable_scale import reachable
 
 
 def _along(x: np.ndarray, axis: int, scale: float, linear: bool) -> np.ndarray:

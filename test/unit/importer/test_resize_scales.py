@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import mnc
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
-from mnc.lowering.onnx_to_graph.resize_scales import reachable
+from mnc.lowering.onnx_to_graph.reachable_scale import reachable
 
 
 @given(st.integers(1, 4096), st.integers(1, 4096))
@@ -41,3 +41,15 @@ def test_resized_twice(opset: int, operands: str, mode: str) -> None:
     (found,) = mnc.compile(model).run({"x": x}).values()
     (expected,) = evaluator(model).run(None, {"x": x})
     np.testing.assert_allclose(found, np.asarray(expected), atol=1e-5)
+
+
+def test_scales_that_are_computed() -> None:
+    """As some exporters write them: put together from constants."""
+    text = f"""<ir_version: 9, opset_import: ["" : 13]> g (float[1,2,7,3] x) => (float[1,2,9,3] y) {{
+        a = Constant <value = float[2] {{1, 1}}> () b = Constant <value = float[2] {{{np.float32(9 / 7)}, 1}}> ()
+        s = Concat <axis = 0> (a, b) y = Resize <mode = "nearest"> (x, , s) }}"""
+    model = onnx.parser.parse_model(text)
+    x = np.random.default_rng(0).standard_normal((1, 2, 7, 3)).astype(np.float32)
+    (found,) = mnc.compile(model).run({"x": x}).values()
+    (expected,) = evaluator(model).run(None, {"x": x})
+    np.testing.assert_array_equal(found, np.asarray(expected))
