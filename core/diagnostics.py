@@ -13,13 +13,25 @@ _FILE_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(:\d)?')
 _NAME_LOCATION = re.compile(r'loc\("((?:[^"\\]|\\.)*)"(?:\(|\))')
 
+_ESCAPE = re.compile(rb'\\([0-9A-Fa-f]{2}|[\\"nt])')
+_PLAIN_ESCAPES = {b"\\": b"\\", b'"': b'"', b"n": b"\n", b"t": b"\t"}
+
 NODE_SEPARATOR = " + "
+
+
+def unescaped(text: str) -> str:
+    """The string that MLIR prints as `text` between quotes: bytes that are no printable ASCII stand there as two hex
+    digits behind a backslash, so that a letter of another script is several of them."""
+    if "\\" not in text:
+        return text
+    found = _ESCAPE.sub(lambda match: _PLAIN_ESCAPES.get(match[1]) or bytes.fromhex(match[1].decode()), text.encode())
+    return found.decode("utf-8", "replace")
 
 
 def file_position(location: object) -> tuple[str, int, int] | None:
     """First (file, line, column) inside the text of an MLIR location, or None if it has none."""
     match = _FILE_LOCATION.search(str(location))
-    return (match[1], int(match[2]), int(match[3])) if match else None
+    return (unescaped(match[1]), int(match[2]), int(match[3])) if match else None
 
 
 def node_name(location: object) -> str | None:
@@ -33,10 +45,10 @@ def node_name(location: object) -> str | None:
 @lru_cache(1 << 14)
 def _node_name(text: str) -> str | None:
     if text.startswith("loc(fused"):
-        names = [name for name, line in _QUOTED.findall(text) if not line]
+        names = [unescaped(name) for name, line in _QUOTED.findall(text) if not line]
         return NODE_SEPARATOR.join(dict.fromkeys(names)) or None
     match = _NAME_LOCATION.match(text)
-    return match[1] if match else None
+    return unescaped(match[1]) if match else None
 
 
 def location_text(location: object) -> str:
@@ -50,6 +62,7 @@ def location_text(location: object) -> str:
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_BREAK = re.compile("[\t\n\u2028\u2029]")
 _LONGEST_PART = 2000
 _LONGEST_NAME = 200
 
@@ -60,6 +73,11 @@ def printable(text: str, longest: int = _LONGEST_PART) -> str:
     if len(text) > longest:
         text = f"{text[: longest * 3 // 4]}... ({len(text)} characters) ...{text[-(longest // 8) :]}"
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
+
+
+def one_line(text: str, longest: int = _LONGEST_PART) -> str:
+    """As `printable`, for names: line breaks and tabs are escaped, too, also those that only Unicode takes for one."""
+    return _BREAK.sub(lambda found: found[0].encode("unicode_escape").decode(), printable(text, longest))
 
 
 class CompileError(Exception):
@@ -95,9 +113,9 @@ class CompileError(Exception):
     def render(self) -> str:
         """`file:line:col: error: node 'x' (Op): message`, followed by the notes and the hint on lines of their own."""
         where = location_text(self.location) if self.location is not None else ""
-        subject = f"node '{printable(self.node, _LONGEST_NAME)}'" if self.node else ""
+        subject = f"node '{one_line(self.node, _LONGEST_NAME)}'" if self.node else ""
         if self.op_type:
-            op_type = printable(self.op_type, _LONGEST_NAME)
+            op_type = one_line(self.op_type, _LONGEST_NAME)
             subject = f"{subject} ({op_type})" if subject else f"operator {op_type}"
         parts = [printable(where), "error", subject, printable(self.message)]
         lines = [": ".join(part for part in parts if part), *map(printable, self.notes)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mnc.core.bindings import ir
-from mnc.core.diagnostics import CompileError
+from mnc.core.diagnostics import CompileError, unescaped
 from mnc.core.files import replace_file
 from mnc.core.state_directory import state_directory
 
@@ -22,8 +22,6 @@ IGNORED = f"ignoring unknown external resources for '{KEY}'"
 
 _PIPELINE = re.compile(r'\bpipeline\s*:\s*"((?:[^"\\]|\\.)*)"')
 _VERIFY = re.compile(r"\bverify_each\s*:\s*(true|false)")
-_ESCAPE = re.compile(r'\\([0-9A-Fa-f]{2}|[\\"nt])')
-_PLAIN_ESCAPES = {"\\": "\\", '"': '"', "n": "\n", "t": "\t"}
 
 
 @dataclass(frozen=True)
@@ -84,8 +82,4 @@ def read_reproducer(text: str, file_name: str) -> Reproducer:
         hint = "leave --run-reproducer out and give the passes, or take a file that a failing pass left"
         raise CompileError("the file holds no pipeline", location=file_name, hint=hint)
     verify = _VERIFY.search(section)
-    return Reproducer(_ESCAPE.sub(_unescaped, pipeline[1]), verify is None or verify[1] == "true")
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    return _PLAIN_ESCAPES.get(match[1]) or chr(int(match[1], 16))
+    return Reproducer(unescaped(pipeline[1]), verify is None or verify[1] == "true")

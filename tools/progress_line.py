@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, TextColumn
 
+from mnc.core.diagnostics import one_line
 from mnc.core.events import BAR, Event
 
 _ORDER = ("case", "stage", "pass", "node")
@@ -63,7 +64,7 @@ class ProgressLine:
             self._task = self._progress.add_task("", total=None, elapsed="")
             self._progress.start()
         elapsed = str(timedelta(seconds=int(time.perf_counter() - self._begin)))  # of the command, not of this line
-        self._progress.update(self._task, description=escape(self.text), elapsed=elapsed, refresh=True)
+        self._progress.update(self._task, description=escape(one_line(self.text)), elapsed=elapsed, refresh=True)
 
     def stop(self) -> None:
         """Remove the line; the next event brings it back."""

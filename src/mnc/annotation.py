@@ -4,6 +4,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from mnc.core.diagnostics import one_line
 from mnc.core.files import replace_file
 from mnc.executable import Executable
 from mnc.explanation.program import kernel_title
@@ -21,7 +22,7 @@ def annotated(executable: Executable, record: dict[str, Any]) -> str:
         names = [titles.get(owner, str(owner)) for owner in owners]
         if len(names) > _MOST:
             names[_MOST:] = [f"{len(names) - _MOST} more"]
-        note = "; ".join(names).replace("\n", " ")
+        note = "; ".join(map(one_line, names))
         lines.append(f"{text!s:<{_COLUMN}} # {note}" if note else str(text))
     return "".join(f"{line}\n" for line in lines)
 

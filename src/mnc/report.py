@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mnc.core.diagnostics import NODE_SEPARATOR
+from mnc.core.diagnostics import NODE_SEPARATOR, one_line
 from mnc.executable import Executable
 from mnc.mncore_backend.codegen.report.ideal import Ideal
 from mnc.mncore_backend.target import LONG_BYTES, named, use
@@ -139,6 +139,7 @@ def _parts(node: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 def _shortened(name: str) -> str:
+    name = one_line(name, len(name))
     return name if len(name) <= LONGEST_NAME else f"...{name[3 - LONGEST_NAME :]}"
 
 
@@ -151,5 +152,5 @@ def report_text(costs: dict[str, Any]) -> str:
         f"of the ideal: {_ideal_text(costs)}",
     ]
     for node in costs["nodes"]:
-        lines.append(f"{node['cycles']:10.1f} cycles  {node['node']}: {_cycles_text(node)}")
+        lines.append(f"{node['cycles']:10.1f} cycles  {one_line(node['node'])}: {_cycles_text(node)}")
     return "\n".join(lines)

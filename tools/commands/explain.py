@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mnc.core.diagnostics import CompileError
+from mnc.core.diagnostics import CompileError, one_line
 
 
 def _names(of: Callable[[dict[str, Any]], list[str]]) -> Any:
@@ -92,4 +92,5 @@ def command(
         lines += reasons.why_not_fused(record, *why_not_fused)
     if loops:
         lines += explain_loops(record)
-    click.echo("\n".join(lines))
+    for line in lines:
+        click.echo(one_line(line, len(line)))

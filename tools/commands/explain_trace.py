@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mnc.core.diagnostics import CompileError
+from mnc.core.diagnostics import CompileError, one_line
 
 
 def explain_trace(path: Path, node: str | None) -> None:
@@ -37,7 +37,8 @@ def _print_all(trace: dict[str, Any]) -> None:
 def _print_one(trace: dict[str, Any], op: dict[str, Any]) -> None:
     from mnc.explanation import placement
 
-    click.echo("\n".join(placement.title(trace, op)))
+    for line in placement.title(trace, op):
+        click.echo(one_line(line, len(line)))
     if rows := list(placement.costs(trace, op)):
         _table(("kind", "unit"), ("steps", "weight", "price"), rows)
     else:
@@ -59,5 +60,5 @@ def _table(texts: tuple[str, ...], numbers: tuple[str, ...], rows: Iterable[tupl
     if last:
         table.add_column(last, overflow="fold")
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*(escape(one_line(text, len(text))) for text in row))
     print_table(table)

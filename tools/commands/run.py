@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from mnc.core.diagnostics import CompileError
+from mnc.core.diagnostics import CompileError, one_line
 from mnc.core.files import whole_file
 from mnc.tools.commands.machine_option import machine_option, use_machine_of, use_machine_of_file
 from mnc.tools.commands.shared import read_arrays, require_inputs
@@ -95,7 +95,8 @@ def _run_build(program: Path, inputs: tuple[str, ...], output: Path | None, mode
     if output is not None:
         _save(result.outputs, output)
     for name, value in result.outputs.items():
-        click.echo(f"{name}: {value.dtype}{list(value.shape)} {np.array2string(value.reshape(-1)[:6], precision=6)}")
+        first = np.array2string(value.reshape(-1)[:6], precision=6)
+        click.echo(f"{one_line(name)}: {value.dtype}{list(value.shape)} {first}")
     click.echo(statistics_line(result.statistics))
 
 

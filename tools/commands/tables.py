@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mnc.core.diagnostics import printable
+from mnc.core.diagnostics import one_line
 
 NUMBERS = ("shape", "error", "bound", "min", "max", "mean", "")
 _WIDTH_WITHOUT_TERMINAL = 160
@@ -26,7 +26,7 @@ def comparison_table(*names: str, numbers: tuple[str, ...] = NUMBERS) -> Table:
 
 def name_cell(name: str) -> Text:
     """A name of a model as it is: brackets in it are no markup, and of a long one the middle is left out."""
-    return Text(printable(name, _LONGEST_NAME), overflow="fold")
+    return Text(one_line(name, _LONGEST_NAME), overflow="fold")
 
 
 def comparison_cells(row: Any) -> list[str]:

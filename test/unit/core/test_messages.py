@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from mnc.core.bindings import ir
 from mnc.core.command_line import errors_to_exit_codes
-from mnc.core.diagnostics import CompileError, InternalError, printable
+from mnc.core.context import make_context
+from mnc.core.diagnostics import CompileError, InternalError, file_position, node_name, one_line, printable
 
 
 @pytest.mark.parametrize("text", ["\x1b[31mred", "a\rb", "a\x07b", "\x9b2J", "\u202egnp", "\udcff"])
@@ -29,6 +31,24 @@ def test_long_names_are_cut() -> None:
     shown = CompileError("b" * 100_000, node="a" * 100_000, op_type="c" * 100_000, hint="d" * 100_000).render()
     assert len(shown) < 6000
     assert "100000 characters" in shown and "aaa'" in shown
+
+
+NAMES = ["Gr\u00f6\u00dfe \u65e5\u672c", 'a"b', "a\\b", "a\\C3", "a\nb\t", "\x1b[31m", "(\u00e9)", "\U0001f600"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_nodes_are_those_of_the_model(name: str) -> None:
+    """MLIR writes them with escapes."""
+    with make_context():
+        place = ir.Location.file(name, 2, 3)
+        assert file_position(place) == (name, 2, 3)
+        assert node_name(ir.Location.name(name, place)) == name
+        assert node_name(ir.Location.fused([ir.Location.name(name, place), ir.Location.name("b")])) == f"{name} + b"
+
+
+def test_names_take_one_line() -> None:
+    assert one_line("a\nb\tc\u2028d\re\x85f") == "a\\nb\\tc\\u2028d\\re\\x85f"
+    assert "\n" not in CompileError("wrong", node="a\nb", op_type="c\nd").render()
 
 
 def _run(script: str, directory: Path) -> subprocess.CompletedProcess[str]:
