@@ -19,6 +19,8 @@ enough. Every L2B reads all weights, and no sums are exchanged between them.
 ``second``, ``third``: with ``together``, not the cheapest of the solutions that were compared but the next ones. Prices
 are not exact, schedules are.
 """
+SHORTEST, PLAIN = "shortest", "plain"
+"""Written in the place of names: several sets are tried, and the shortest program is kept; none at all."""
 BY_ROWS: Preference = "data-parallel"
 TOGETHER: Preference = "together"
 NEXT: tuple[Preference, ...] = "second", "third"

@@ -10,12 +10,12 @@ import numpy as np
 
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import path_hint
+from mnc.mncore_backend.placement.preferences import PLAIN, SHORTEST
 from mnc.mncore_backend.target import PRECISIONS
 from mnc.options import Preference, Resident
 from mnc.tools.commands.machine_option import machine_option
 
 NO_CACHE = "MNC_NO_CACHE"
-SHORTEST, PLAIN = "shortest", "plain"
 PREFERENCES: tuple[Preference, ...] = get_args(Preference)
 SHAPE_HELP = "Shape of an open input, or one open extent by its name."
 

@@ -5,13 +5,13 @@ counts is `choice`. Decisions that are left out are taken by the compiler.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 from mnc.core.diagnostics import CompileError
-from mnc.mncore_backend.placement.candidates.policy import Preference
+from mnc.mncore_backend.placement.preferences import PLAIN, SHORTEST, Preference
 from mnc.options import Options
 from mnc.tuning.trial import Trial
 
@@ -49,30 +49,60 @@ def read_schedule(path: Path | str, options: Options | None = None) -> Options:
 
     try:
         return apply(json.loads(read_text(str(path))), options or Options())
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = f"there is no {error}" if isinstance(error, KeyError) else str(error)
-        raise CompileError(f"{path} is no schedule file: {reason}", hint=_HINT) from None
+    except RecursionError:
+        raise CompileError(f"{path} is no schedule file: it is nested too deeply", hint=_HINT) from None
+    except ValueError as error:
+        raise CompileError(f"{path} is no schedule file: {error}", hint=_HINT) from None
 
 
-def apply(content: Mapping[str, Any], options: Options) -> Options:
-    """Options with the decisions of a schedule. Raises KeyError, TypeError or ValueError for what is none."""
-    if content["format"] != FORMAT:
-        raise ValueError(f"it has format {content['format']}, this version reads {FORMAT}")
+def apply(content: object, options: Options) -> Options:
+    """Options with the decisions of a schedule. Raises ValueError for what is none."""
     decisions: dict[str, dict[str, str]] = {}
-    for entry in content["decisions"]:
-        decision, node, choice = (entry[name] for name in ("decision", "node", "choice"))
-        if not all(isinstance(text, str) for text in (decision, node, choice)):
-            raise ValueError("a decision, its node and its choice are texts")
+    prefer: tuple[Preference, ...] | None = options.prefer
+    for decision, node, choice in _decided(content):
+        own = decisions.setdefault(decision, {})
+        if node in own:
+            raise ValueError(f"'{decision}' of '{node}' is decided twice")
+        own[node] = choice
         if decision == PREFERENCES:
-            options = replace(options, prefer=_preferences(choice))
-        else:
-            decisions.setdefault(decision, {})[node] = choice
-    return replace(options, decisions=decisions)
+            if node:
+                raise ValueError(f"'{PREFERENCES}' are those of the whole program, and not of '{node}': its node is ''")
+            prefer = _preferences(choice)
+    decisions.pop(PREFERENCES, None)
+    return replace(options, prefer=prefer, decisions=decisions)
 
 
-def _preferences(text: str) -> tuple[Preference, ...]:
+def _decided(content: object) -> Iterator[tuple[str, str, str]]:
+    """Decision, node and choice of every entry."""
+    if not isinstance(content, Mapping):
+        raise ValueError("it is no object with 'format' and 'decisions'")
+    number, decisions = (_field(content, name) for name in ("format", "decisions"))
+    if type(number) is not int or number != FORMAT:
+        raise ValueError(f"it has format {number!r}, this version reads {FORMAT}")
+    if not isinstance(decisions, list):
+        raise ValueError("'decisions' is no list")
+    for place, entry in enumerate(decisions, 1):
+        if not isinstance(entry, Mapping):
+            raise ValueError(f"decision {place} is no object with 'decision', 'node' and 'choice'")
+        texts = tuple(_field(entry, name) for name in ("decision", "node", "choice"))
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError(f"decision {place}: a decision, its node and its choice are texts")
+        yield texts  # pyright: ignore[reportReturnType]
+
+
+def _field(entry: Mapping[Any, Any], name: str) -> Any:
+    if name not in entry:
+        raise ValueError(f"there is no '{name}'")
+    return entry[name]
+
+
+def _preferences(text: str) -> tuple[Preference, ...] | None:
+    """What `mnc compile --layouts` takes, and nothing, which is no rule as well."""
+    if text in (SHORTEST, PLAIN):
+        return None if text == SHORTEST else ()
     named = [name.strip() for name in text.split(",") if name.strip()]
     for name in named:
         if name not in get_args(Preference):
-            raise ValueError(f"there is no preference '{name}', but {', '.join(get_args(Preference))}")
+            known = ", ".join((SHORTEST, PLAIN, *get_args(Preference)))
+            raise ValueError(f"there is no preference '{name}', but {known}")
     return tuple(name for name in get_args(Preference) if name in named)

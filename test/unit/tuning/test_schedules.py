@@ -79,18 +79,47 @@ def test_files_come_back_and_fit_the_schema(trial: Any, tmp_path: Path) -> None:
     "text, message",
     [
         ("", "no schedule file"),
-        ("[]", "no schedule file"),
+        ("[]", "is no object with 'format'"),
+        ("null", "is no object with 'format'"),
+        ("[" * 99999, "nested too deeply"),
         ("{}", "there is no 'format'"),
         ('{"format": 2, "decisions": []}', "format 2"),
+        ('{"format": "1", "decisions": []}', "format '1'"),
+        ('{"format": true, "decisions": []}', "format True"),
+        ('{"format": 1, "decisions": {"a": 1}}', "'decisions' is no list"),
+        ('{"format": 1, "decisions": [[]]}', "decision 1 is no object"),
         ('{"format": 1, "decisions": [{}]}', "there is no 'decision'"),
         ('{"format": 1, "decisions": [{"decision": "layout", "node": "a", "choice": 3}]}', "are texts"),
         ('{"format": 1, "decisions": [{"decision": "preferences", "node": "", "choice": "x"}]}', "no preference 'x'"),
     ],
 )
-def test_files_that_are_none(tmp_path: Path, text: str, message: str) -> None:
+def test_files_that_are_no_schedule(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "s.json").write_text(text)
     with pytest.raises(CompileError, match=message):
         read_schedule(tmp_path / "s.json")
+
+
+def _with(tmp_path: Path, *entries: tuple[str, str, str]) -> Path:
+    decisions = [dict(zip(("decision", "node", "choice"), entry, strict=True)) for entry in entries]
+    (tmp_path / "s.json").write_text(json.dumps({"format": 1, "decisions": decisions}))
+    return tmp_path / "s.json"
+
+
+def test_what_is_written_by_hand_counts_once_and_for_the_right_node(tmp_path: Path) -> None:
+    for entries, message in {
+        (("layout", "a", "x"), ("layout", "a", "y")): "'layout' of 'a' is decided twice",
+        (("preferences", "", "alike"), ("preferences", "", "still")): "'preferences' of '' is decided twice",
+        (("preferences", "product", "still"),): "those of the whole program, and not of 'product'",
+    }.items():
+        with pytest.raises(CompileError, match=message):
+            read_schedule(_with(tmp_path, *entries))
+
+
+@pytest.mark.parametrize(
+    "choice, prefer", [("", ()), ("plain", ()), ("shortest", None), ("alike,still", ("alike", "still"))]
+)
+def test_rules_are_written_as_for_compile(tmp_path: Path, choice: str, prefer: object) -> None:
+    assert read_schedule(_with(tmp_path, ("preferences", "", choice))).prefer == prefer
 
 
 def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
