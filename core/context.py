@@ -79,6 +79,7 @@ def available_dialects() -> list[str]:
 
 def onnx_location(node: str, file_name: str, context: ir.Context | None = None) -> ir.Location:
     """Location naming an ONNX node and its file; ONNX files have no lines, so both numbers are 0."""
+    file_name = file_name.encode(errors="backslashreplace").decode()  # MLIR takes text, names of files may be none
     return ir.Location.name(node, ir.Location.file(file_name, 0, 0, context=context), context=context)
 
 

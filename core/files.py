@@ -120,12 +120,14 @@ def whole_file(path: Path | str, hint: str | None = None) -> Iterator[BinaryIO]:
 
 
 def replace_file(path: Path | str, content: str | bytes, hint: str | None = None) -> None:
-    """Make a file of this content, text as UTF-8, as `whole_file` does. A device or a pipe takes it as it is.
+    """Make a file of this content, text as UTF-8, as `whole_file` does. A device or a pipe takes it as it is. Names of
+    files in a text that are no text themselves are escaped, as they are in messages.
 
     Raises:
         CompileError: the file cannot be written; names it.
     """
-    data, target = content.encode() if isinstance(content, str) else content, Path(path)
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
+    target = Path(path)
     if target.exists() and not target.is_file():
         try:
             target.write_bytes(data)

@@ -25,6 +25,7 @@ import numpy as np
 from mnc import checksums
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import PROGRAM, partial_directory
+from mnc.core.json_text import parsed_json
 from mnc.executable import Executable, HostTensor
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.report.ideal import Ideal
@@ -135,7 +136,7 @@ def load_report(directory: Path, executable: Executable) -> dict[str, Any]:
     from mnc.report import FORMAT, report
 
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        found = json.loads((directory / REPORT).read_text())
+        found = parsed_json((directory / REPORT).read_text())
         if found["format"] == FORMAT:
             return found
     return report(executable)
@@ -180,7 +181,7 @@ def load(directory: Path | str) -> Executable:
 
 
 def _read(source: Path) -> Executable:
-    described = json.loads((source / MEMORY_MAP).read_text())
+    described = parsed_json((source / MEMORY_MAP).read_text())
     found = described["format"] if isinstance(described, dict) else "none"
     if found != FORMAT:
         message = f"{source} has format {found}, this version reads {FORMAT}"
@@ -211,7 +212,7 @@ def machine_of_directory(directory: Path) -> str | None:
     """The name of the machine for which a build directory holds a program; None where it does not say, or is damaged,
     which `load` complains about."""
     try:
-        described = json.loads((directory / MEMORY_MAP).read_text(encoding="utf-8"))
+        described = parsed_json((directory / MEMORY_MAP).read_text(encoding="utf-8"))
         return named(described["machine"]).name
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

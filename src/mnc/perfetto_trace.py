@@ -29,9 +29,11 @@ def _nanoseconds(step: int) -> int:
     return round(step * CYCLES_PER_STEP * 1e9 / chip().clock_hz)
 
 
-def tracks(text: str, record: dict[str, Any] | None, most: int = MOST) -> list[tuple[str, list[Slice]]]:
+def tracks(
+    text: str, record: dict[str, Any] | None, most: int = MOST, source: str = "<program>"
+) -> list[tuple[str, list[Slice]]]:
     """Names of units and paths with their slices, at most `most` together."""
-    statements = parse_program(text)
+    statements = parse_program(text, source)
     lines = record["lines"] if record else [[] for _ in statements]
     kernels = {kernel["number"]: " + ".join(kernel["nodes"]) for kernel in record["kernels"]} if record else {}
     drawn = timeline(replay(statements), lines, join=False)
@@ -68,11 +70,13 @@ def _joined(slices: Sequence[Slice], width: int) -> Iterator[Slice]:
         yield current
 
 
-def write_trace(path: Path, text: str, record: dict[str, Any] | None, most: int = MOST) -> None:
+def write_trace(
+    path: Path, text: str, record: dict[str, Any] | None, most: int = MOST, source: str = "<program>"
+) -> None:
     """Write a trace of a program; `record` names nodes and fills the counters. Raises CompileError."""
     builder = trace_builder()
     with whole_file(path, "choose another file") as file:
-        _Writer(file, builder).write(tracks(text, record, most), record)
+        _Writer(file, builder).write(tracks(text, record, most, source), record)
 
 
 def trace_builder() -> Any:

@@ -61,7 +61,7 @@ def report(executable: Executable) -> dict[str, Any]:
 
     nodes = [set(names.split(NODE_SEPARATOR)) for names in executable.line_nodes]
     with use(named(executable.machine)):
-        cost = cost_of(parse_program(executable.text), nodes or None)
+        cost = cost_of(parse_program(executable.text, executable.source), nodes or None)
         return _report(executable, cost)
 
 

@@ -113,6 +113,7 @@ def _proof(proven: dict[str, Any]) -> str:
 
 def _problem(source: str, precision: Any, shapes: tuple[str, ...]) -> Any:
     from mnc.core.diagnostics import CompileError
+    from mnc.core.json_text import parsed_json
     from mnc.mncore_backend.placement.problem import Problem
     from mnc.mncore_backend.placement.problem.saved import from_json
     from mnc.options import Options
@@ -121,7 +122,7 @@ def _problem(source: str, precision: Any, shapes: tuple[str, ...]) -> Any:
     if not source.endswith(".json"):
         return problem_of_model(source, Options(precision=precision), parse_shapes(shapes))
     try:
-        data = json.loads(Path(source).read_text(encoding="utf-8"))
+        data = parsed_json(Path(source).read_text(encoding="utf-8"))
         name = data.pop("machine", None) if isinstance(data, dict) else None
         if isinstance(name, str):
             use_machine_of(name, source)

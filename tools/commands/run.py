@@ -78,10 +78,11 @@ def _write_trace(program: Path, trace: Path) -> None:
     from mnc.record.storage import RECORD, load_record
 
     if not program.is_dir():
-        write_trace(trace, read_text(str(program)), None)
+        write_trace(trace, read_text(str(program)), None, source=str(program))
         return
     record = load_record(program) if (program / RECORD).is_file() else None
-    write_trace(trace, read_text(str(program / PROGRAM)), record)
+    source = str(program / PROGRAM)
+    write_trace(trace, read_text(source), record, source=source)
 
 
 def _run_build(program: Path, inputs: tuple[str, ...], output: Path | None, mode: str, dirty: int | None) -> None:

@@ -1,11 +1,11 @@
 """What a trace of decisions about layouts says about a node, in words: `placement/trace/trace_json.py`."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from mnc.core.diagnostics import NODE_SEPARATOR, CompileError
+from mnc.core.json_text import parsed_json
 from mnc.explanation.program import unknown
 from mnc.mncore_backend.placement.trace.trace_json import FORMAT, VERSION
 
@@ -25,7 +25,7 @@ _WAITS = "waits until its result is wanted somewhere"
 def read_trace(path: Path) -> Trace:
     """A trace from a file; raises CompileError where this is none, or one of another version."""
     try:
-        trace = json.loads(path.read_text(encoding="utf-8"))
+        trace = parsed_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CompileError(f"cannot read {path}: {error.strerror}", hint=_HINT) from None
     except ValueError as error:

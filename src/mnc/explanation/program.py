@@ -88,7 +88,7 @@ def _layout_lines(layout: dict[str, Any]) -> list[str]:
 
 def explain_step(executable: Executable, record: dict[str, Any], step: int) -> list[str]:
     """What is issued in a step, for whom, what stops it, and which transfers run meanwhile."""
-    times = replay(parse_program(executable.text))
+    times = replay(parse_program(executable.text, executable.source))
     if not 0 <= step <= times.end:
         raise CompileError(f"there is no step {step}", hint=f"the program takes steps 0 to {times.end}")
     program = executable.text.splitlines()

@@ -9,6 +9,7 @@ from typing import Any
 
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import replace_file
+from mnc.core.json_text import parsed_json
 
 RECORD = "record.json.gz"
 FORMAT = 1
@@ -25,7 +26,7 @@ class PackedRecord:
 
     def unpacked(self) -> dict[str, Any]:
         """The record as plain values."""
-        return json.loads(gzip.decompress(self.content))
+        return parsed_json(gzip.decompress(self.content))
 
 
 def pack(record: dict[str, Any], complete: bool) -> PackedRecord:
@@ -54,7 +55,7 @@ def load_record(directory: Path) -> dict[str, Any]:
             raise CompileError(f"'{directory}' is no build directory", hint=_NO_DIRECTORY)
         raise CompileError(f"'{directory}' has no {RECORD}", hint=_HINT)
     try:
-        record = json.loads(gzip.decompress(path.read_bytes()))
+        record = parsed_json(gzip.decompress(path.read_bytes()))
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise CompileError(f"cannot read {path}: {error}", hint=_HINT) from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:

@@ -10,13 +10,14 @@ import onnx
 
 from mnc.case_folders import Case, write_case
 from mnc.core.diagnostics import CompileError
-from mnc.core.files import PROGRAM
+from mnc.core.files import PROGRAM, replace_file
 from mnc.core.state_directory import recording_in
 from mnc.options import Options
 from mnc.reduction.reduce import Reduced
 
 MODEL = "model.onnx"
 README = "README.txt"
+_HINT = "choose another directory with -o"
 _MADE_BY_US = re.compile(r"(wrong|crash|refused|cycles).*\n\nmnc (compile|check) ", re.DOTALL)
 
 
@@ -39,6 +40,14 @@ def write_reduced(reduced: Reduced, when: str, directory: Path, options: Options
     directory that holds something else."""
     check_replaceable(directory)
     shutil.rmtree(directory, ignore_errors=True)
+    try:
+        return _write(reduced, when, directory, options, seed)
+    except BaseException:  # half of a folder would be taken for something else the next time
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def _write(reduced: Reduced, when: str, directory: Path, options: Options, seed: int) -> tuple[Path, str]:
     folder = _write_model(reduced.model, directory, seed)
     compiled = _write_stages(reduced.model, folder, options)
     precision = f" --precision {options.precision}"
@@ -46,12 +55,7 @@ def write_reduced(reduced: Reduced, when: str, directory: Path, options: Options
     command = f"mnc compile {model} -o {build}{precision}"
     if when in ("wrong", "crash") and compiled and (folder / "test_data_set_0").is_dir():
         command = f"mnc check {shlex.quote(str(folder))}{precision}"
-    text = f"{when}: {reduced.seen.message}\n\n{command}\n"
-    try:
-        (folder / README).write_text(text, encoding="utf-8")
-    except OSError as error:
-        message = f"cannot write {folder}: {error.strerror}"
-        raise CompileError(message, hint="choose another directory with -o") from None
+    replace_file(folder / README, f"{when}: {reduced.seen.message}\n\n{command}\n", _HINT)
     return folder, command
 
 
@@ -73,7 +77,7 @@ def _write_model(model: onnx.ModelProto, directory: Path, seed: int) -> Path:
         onnx.save(model, directory / MODEL)
     except OSError as error:
         message = f"cannot write {directory}: {error.strerror}"
-        raise CompileError(message, hint="choose another directory with -o") from None
+        raise CompileError(message, hint=_HINT) from None
     return directory
 
 
@@ -87,5 +91,5 @@ def _write_stages(model: onnx.ModelProto, folder: Path, options: Options) -> boo
             executable = compile(model, replace(options, dump_dir=folder / "ir"))
     except Exception:  # the refusal or crash that is looked for
         return False
-    (folder / PROGRAM).write_text(executable.text, encoding="utf-8")
+    replace_file(folder / PROGRAM, executable.text, _HINT)
     return True

@@ -10,6 +10,7 @@ import numpy as np
 from mnc import checksums
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import cannot_write, whole_file
+from mnc.core.json_text import parsed_json
 from mnc.npz import UNREADABLE, open_npz
 
 FORMAT = 2
@@ -70,7 +71,7 @@ def load_checkpoint(
     """
     try:
         with open_npz(path) as file:
-            header = json.loads(str(file["header"]))
+            header = parsed_json(str(file["header"]))
             arrays = {key.removeprefix(_PREFIX): file[key] for key in file.files if key.startswith(_PREFIX)}
         version = header["format"] if isinstance(header, dict) else None
         if version == FORMAT:

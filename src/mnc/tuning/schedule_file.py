@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.json_text import parsed_json
 from mnc.mncore_backend.placement.preferences import PLAIN, SHORTEST, Preference
 from mnc.options import Options
 from mnc.tuning.trial import Trial
@@ -48,9 +49,7 @@ def read_schedule(path: Path | str, options: Options | None = None) -> Options:
     from mnc.core.command_line import read_text
 
     try:
-        return apply(json.loads(read_text(str(path))), options or Options())
-    except RecursionError:
-        raise CompileError(f"{path} is no schedule file: it is nested too deeply", hint=_HINT) from None
+        return apply(parsed_json(read_text(str(path))), options or Options())
     except ValueError as error:
         raise CompileError(f"{path} is no schedule file: {error}", hint=_HINT) from None
 

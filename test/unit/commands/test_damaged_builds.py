@@ -76,6 +76,10 @@ def test_another_program_is_noticed(built: Path, tmp_path: Path, shell: Shell) -
         np.save(tmp_path / f"{name}.npy", value)
     given = [part for name in inputs for part in ("--input", f"{name}={name}.npy")]
     assert shell("mnc", "run", "out", *given).err == ""
+    (tmp_path / "out" / PROGRAM).write_text("nop\nnonsense\n")
+    with pytest.warns(UserWarning, match="is not the program"):
+        assert f"out/{PROGRAM}:2:1: error: " in shell("mnc", "run", "out", *given).err
+    assert f"out/{PROGRAM}:2:1: error: " in shell("mnc", "run", "out", *given, "--trace", "t.pftrace").err
     (tmp_path / "out" / PROGRAM).write_text("nop\n")
     with pytest.warns(UserWarning, match=r"out/program.vsm is not the program that was compiled into this directory"):
         assert shell("mnc", "run", "out", *given, "--mode", "vendor").code == 0

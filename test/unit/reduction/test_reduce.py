@@ -118,6 +118,20 @@ def test_a_slow_model_from_the_command_line(tmp_path, monkeypatch: pytest.Monkey
     assert extents(small) == []
 
 
+def test_half_of_a_folder_does_not_stay(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while its stages are compiled: what is left would be taken for something of the user's."""
+    monkeypatch.chdir(tmp_path)
+    onnx.save(chain(["Relu"]), "model.onnx")
+
+    def interrupted(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mnc.reduction.folder._write_stages", interrupted)
+    command = ["reduce", "model.onnx", "--when", "cycles>0", "-o", "small"]
+    assert CliRunner().invoke(cli, command).exit_code != 0
+    assert not (tmp_path / "small").exists()
+
+
 def test_a_refused_model_from_the_command_line(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     onnx.save(chain(["Relu", "RandomNormalLike", "Exp"]), "model.onnx")
