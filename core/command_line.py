@@ -32,6 +32,7 @@ def errors_to_exit_codes() -> Iterator[None]:
 
     With the environment variable MNC_TRACEBACK set, the traceback of our own mistakes is shown.
     """
+    _open_closed_streams()
     _print_any_text()
     shown = warnings.formatwarning
     warnings.formatwarning = _one_line
@@ -104,6 +105,14 @@ def _leave_with_our_mistake(error: Exception) -> NoReturn:
     _show_traceback()
     print(InternalError(f"{type(error).__name__}: {error}").render(), file=sys.stderr)
     sys.exit(InternalError.exit_code)
+
+
+def _open_closed_streams() -> None:
+    """Where the shell has closed a standard stream, as some services do, Python has None in its place, and the next
+    file that is opened gets its number: whatever native code prints would go there."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
 
 
 def _print_any_text() -> None:

@@ -1,5 +1,6 @@
 """Messages for people: whatever a model calls its nodes, and whenever Ctrl-C comes."""
 
+import shlex
 import signal
 import subprocess
 import sys
@@ -121,13 +122,19 @@ run_and_leave(main)
     assert done.stderr == ("no\n" if status == 1 else "")
 
 
-def test_standard_output_may_be_closed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
+def test_standard_streams_may_be_closed(tmp_path: Path, closed: str) -> None:
+    """Services start commands like this. A file that is opened does not take the place of a stream."""
     script = """
 import sys
-sys.stdout = None
 from mnc.core.command_line import errors_to_exit_codes
 with errors_to_exit_codes():
-    pass
+    opened = open("file", "w")
+    for stream in (sys.stdout, sys.stderr):
+        stream.write("text")
+        stream.isatty()
+    assert opened.fileno() > 2 and not (sys.stdin is None)
 """
-    done = _run(script, tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    command = f"{shlex.quote(sys.executable)} -c {shlex.quote(script)} {closed}"
+    assert subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True).returncode == 0
+    assert (tmp_path / "file").read_text() == ""
