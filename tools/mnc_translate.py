@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mnc.core.command_line import errors_to_exit_codes, read_text, write_text
+from mnc.core.command_line import STANDARD_STREAM, errors_to_exit_codes, read_text, write_text
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.tools.commands.machine_option import machine_option
 from mnc.tools.commands.shared import parse_shapes, parse_updates
@@ -12,6 +12,7 @@ from mnc.tools.interruptible import Interruptible
 
 PROGRAMS = ("main", "initialise", "read_back")
 """What a scheduled module may hold."""
+_STANDARD_INPUT = "/dev/stdin"
 
 
 def _import_onnx(
@@ -22,7 +23,8 @@ def _import_onnx(
     from mnc.lowering.onnx_to_graph import import_model
     from mnc.mncore_backend.target import chip
 
-    module = import_model(path, make_context(), shapes, updates=updates)
+    source, name = (_STANDARD_INPUT, "<stdin>") if path == STANDARD_STREAM else (path, None)
+    module = import_model(source, make_context(), shapes, name, updates=updates)
     name_machine(module, chip())
     text: Any = module.operation.get_asm(
         large_elements_limit=limit, large_resource_limit=limit, enable_debug_info=debug_info
@@ -46,13 +48,14 @@ def _emit_vsm(path: str, program: str) -> str:
 
 def _emit_cpp(path: str) -> str:
     from mnc.core.context import make_context
-    from mnc.core.opt_driver import parse_module
+    from mnc.core.opt_driver import errors_in, parse_module
     from mnc.lowering.cpp import print_cpp
 
     context = make_context()
     module = parse_module(read_text(path), context, path)
     try:
-        return print_cpp(module, "model").files["model.cpp"]
+        with errors_in(path):
+            return print_cpp(module, "model").files["model.cpp"]
     except (InternalError, ValueError) as error:  # ValueError: a type that is no memref
         hint = "lower it first: graph-to-linalg,order-loops,tensor-to-memref,linalg-to-affine"
         message = f"C++ is printed from loops on buffers: {getattr(error, 'message', error)}"
@@ -61,9 +64,9 @@ def _emit_cpp(path: str) -> str:
 
 @click.command(cls=Interruptible, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("input_file", default="-")
-@click.option("--import-onnx", "action", flag_value="import", help="Read an ONNX model, print the graph dialect.")
-@click.option("--emit-vsm", "action", flag_value="emit", help="Read scheduled mncore IR, print assembly.")
-@click.option("--emit-cpp", "action", flag_value="cpp", help="Read loops on buffers, print model.cpp.")
+@click.option("--import-onnx", is_flag=True, help="Read an ONNX model, print the graph dialect.")
+@click.option("--emit-vsm", is_flag=True, help="Read scheduled mncore IR, print assembly.")
+@click.option("--emit-cpp", is_flag=True, help="Read loops on buffers, print model.cpp.")
 @click.option("-o", "output", default="-", help="Output file; default standard output.")
 @click.option("--shape", "shapes", multiple=True, help="Shape of a model input: x=1,64. May be repeated.")
 @click.option("--update", "updates", multiple=True, metavar="INPUT=OUTPUT",
@@ -75,7 +78,9 @@ def _emit_cpp(path: str) -> str:
 @machine_option
 def command(
     input_file: str,
-    action: str | None,
+    import_onnx: bool,
+    emit_vsm: bool,
+    emit_cpp: bool,
     output: str,
     shapes: tuple[str, ...],
     updates: tuple[str, ...],
@@ -84,15 +89,16 @@ def command(
     debug_info: bool,
 ) -> None:
     """Translate INPUT_FILE between formats; exactly one direction must be chosen."""
-    if action == "import":
+    if import_onnx + emit_vsm + emit_cpp != 1:
+        message = "several directions at once" if import_onnx or emit_vsm or emit_cpp else "nothing to do"
+        raise CompileError(message, hint="choose one of --import-onnx, --emit-vsm and --emit-cpp")
+    if import_onnx:
         noted = parse_updates(updates)
         text = _import_onnx(input_file, parse_shapes(shapes), noted, large_elements_limit, debug_info)
-    elif action == "emit":
+    elif emit_vsm:
         text = _emit_vsm(input_file, program)
-    elif action == "cpp":
-        text = _emit_cpp(input_file)
     else:
-        raise CompileError("nothing to do", hint="choose --import-onnx, --emit-vsm or --emit-cpp")
+        text = _emit_cpp(input_file)
     write_text(output, text)
 
 

@@ -74,6 +74,8 @@ class BodyPrinter:
                 self._buffers[op.results[0]] = buffer_of(self._buffers[op.operands[0]].pointer, op.results[0].type)
             elif op.name in self._statements:
                 self._statements[op.name](op)
+            elif len(op.results) != 1:
+                raise InternalError(f"the C++ printer has no statement for {op.name}")
             else:
                 self._define(op.results[0], Scalar(op, self._number, self._value, self.helpers.add).expression())
 

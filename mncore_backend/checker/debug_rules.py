@@ -26,7 +26,7 @@ def debug_reports(statement: DebugGet | DebugSet | DramPreset) -> list[Report]:
         ]
     operand = statement.operand
     name = print_debug_operand(operand)
-    found = _address(operand, name)
+    found = address_reports(operand)
     if isinstance(statement, DebugGet):
         if operand.memory in _BANKS and not statement.dtype:
             found.append(
@@ -43,8 +43,9 @@ def debug_reports(statement: DebugGet | DebugSet | DramPreset) -> list[Report]:
     return found
 
 
-def _address(operand: DebugOperand, name: str) -> list[Report]:
-    machine = chip()
+def address_reports(operand: DebugOperand) -> list[Report]:
+    """What is wrong with a place: memory that there is not, or half of an element."""
+    machine, name = chip(), print_debug_operand(operand)
     counts = machine.groups, machine.l2bs_per_group, machine.l1bs_per_l2b, machine.mabs_per_l1b, PES_PER_MAB
     for letter, unit, count in zip("ncbmp", operand.scope, counts, strict=True):
         if unit is not None and unit >= count:

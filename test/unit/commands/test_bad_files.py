@@ -1,6 +1,8 @@
 """Malformed MLIR, pipelines, assembly, build directories and arrays: one message with the place, exit code 2."""
 
 import json
+import subprocess
+import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -103,6 +105,26 @@ def test_a_module_of_an_earlier_stage_is_no_program(shell: Shell, action: str, s
     assert shell("mnc-translate", "--import-onnx", "tiny.onnx", "-o", "tiny.mlir").code == 0
     assert shell("mnc-opt", "tiny.mlir", f"--pass-pipeline=builtin.module({stages})", "-o", "in.mlir").code == 0
     assert_refused(shell("mnc-translate", action, "in.mlir", "-o", "out"), "in.mlir", "hint")
+
+
+@pytest.mark.parametrize("actions", [[], ["--import-onnx", "--emit-vsm"], ["--emit-vsm", "--emit-cpp"]])
+def test_one_direction_is_chosen(shell: Shell, actions: list[str]) -> None:
+    done = shell("mnc-translate", *actions, "tiny.onnx")
+    assert_refused(done, "several directions" if actions else "nothing to do", "hint: choose one of")
+
+
+def test_a_model_comes_from_standard_input(tmp_path: Path) -> None:
+    data = tiny().SerializeToString()
+    command = [sys.executable, "-m", "mnc.tools.mnc_translate", "--import-onnx"]
+    done = subprocess.run(command, input=data, capture_output=True, cwd=tmp_path)
+    assert done.returncode == 0 and b"graph." in done.stdout, done
+
+
+def test_a_later_stage_is_no_cpp(shell: Shell) -> None:
+    onnx.save(tiny(), shell.directory / "tiny.onnx")
+    assert shell("mnc", "compile", "tiny.onnx", "--dump-dir", "ir", "--no-cache").code == 0
+    for stage in (shell.directory / "ir").iterdir():
+        assert_refused(shell("mnc-translate", "--emit-cpp", stage), stage.name)
 
 
 @pytest.mark.parametrize("end", ["graph-to-linalg", "drop-empty", "distribute", "select-instructions"])

@@ -15,10 +15,12 @@ from mnc.core.diagnostics import CompileError
 from mnc.debugger.memory import through_layout
 from mnc.debugger.prompt import Prompt
 from mnc.debugger.session import Session
+from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator import Machine
 from mnc.mncore_backend.layout.layout import Axis
 from mnc.mncore_backend.layout.placement import locate
 from mnc.mncore_backend.layout.text import parse
+from mnc.mncore_backend.target import chip
 
 from .running import Shell
 
@@ -86,6 +88,33 @@ def test_memory() -> None:
         "GREG0(n0c0b0m0p0,0):(1, 2) (0x3f800000, 0x40000000)",
         "GREG0(n0c0b0m0p0,2):(3, 4) (0x40400000, 0x40800000)",
     ]
+
+
+L2BM = chip().memories[Memory.L2BM].addresses
+
+
+@pytest.mark.parametrize(
+    "asked, message",
+    [
+        ("mem $lr600n0c0b0m0p0", "$lr600n0c0b0m0p0 is beyond GRF0"),
+        ("mem $lr510n0c0b0m0p0 2", "$lr512n0c0b0m0p0 is beyond GRF0"),
+        ("mem $lr1n0c0b0m0p0", "$lr1n0c0b0m0p0 is misaligned"),
+        (f"mem $lc{L2BM - 1}n0c0 2", f"$lc{L2BM}n0c0 is beyond L2BM"),
+        ("break $lm99998n0c0b0m0p0", "$lm99998n0c0b0m0p0 is beyond LM0"),
+        ("layout ((257:1),) $lr0", "the tensor does not end inside of GRF0"),
+        ("layout ((4:1),) $lr506", "the tensor does not end inside of GRF0"),
+        ("layout ((99999999999:1),) $lr0", "the tensor does not end inside of GRF0"),
+    ],
+)
+def test_memory_that_there_is_not(asked: str, message: str) -> None:
+    """Addresses came round: what was shown was that of elsewhere."""
+    shown = answers(f"{asked}\n")
+    assert shown[0].startswith(f"error: {message}") and shown[1].startswith("  hint: "), shown
+
+
+def test_memory_up_to_its_end() -> None:
+    assert len(answers("mem $lr508n0c0b0m0p0 2\n")) == 2
+    assert answers("layout ((2:1),) $lr508\n") == ["[0. 0.]"]
 
 
 def test_memory_through_a_layout() -> None:
