@@ -5,20 +5,21 @@ from typing import Any
 
 
 def drawn_graph(graph: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Places and edges of nodes. A node stands one layer below the lowest of those that it reads."""
-    maker = {name: node["name"] for node in graph for name in node["outputs"]}
-    layer: dict[str, int] = {}
-    column: dict[str, float] = {}
+    """Places of nodes, and edges between their numbers: several nodes may have one name. A node stands one layer below
+    the lowest of those that it reads."""
+    maker = {name: number for number, node in enumerate(graph) for name in node["outputs"]}
+    rows: list[int] = []
+    columns: list[float] = []
     taken: dict[int, list[float]] = {}
     edges = []
-    for node in graph:
+    for number, node in enumerate(graph):
         sources = [maker[name] for name in node["inputs"] if name in maker]
-        edges += [[source, node["name"]] for source in dict.fromkeys(sources)]
-        known = [source for source in sources if source in layer]
-        row = layer[node["name"]] = 1 + max((layer[source] for source in known), default=-1)
-        wish = sum(column[source] for source in known) / len(known) if known else 0.0
-        column[node["name"]] = _free(wish, taken.setdefault(row, []))
-    places = [{"name": n["name"], "x": column[n["name"]], "y": layer[n["name"]]} for n in graph]
+        edges += [[source, number] for source in dict.fromkeys(sources)]
+        known = [source for source in sources if source < number]
+        rows.append(1 + max((rows[source] for source in known), default=-1))
+        wish = sum(columns[source] for source in known) / len(known) if known else 0.0
+        columns.append(_free(wish, taken.setdefault(rows[number], [])))
+    places = [{"name": node["name"], "x": x, "y": y} for node, x, y in zip(graph, columns, rows, strict=True)]
     return {"nodes": places, "edges": edges}
 
 

@@ -84,8 +84,10 @@ def test_nodes_stand_below_what_they_read_and_apart_from_each_other() -> None:
         {"name": name, "inputs": inputs, "outputs": [name]}
         for name, inputs in {"a": ["x"], "b": ["a"], "c": ["a"], "d": ["b", "c"], "e": ["a", "d"]}.items()
     ]
-    drawing = drawn_graph(graph)
-    places = {node["name"]: (node["x"], node["y"]) for node in drawing["nodes"]}
-    assert all(places[source][1] < places[target][1] for source, target in drawing["edges"])
-    assert len(set(places.values())) == len(places)
-    assert ["a", "e"] in drawing["edges"]
+    for named in (graph, [{**node, "name": "same"} for node in graph]):
+        drawing = drawn_graph(named)
+        assert [node["name"] for node in drawing["nodes"]] == [node["name"] for node in named]
+        places = [(node["x"], node["y"]) for node in drawing["nodes"]]
+        assert all(places[source][1] < places[target][1] for source, target in drawing["edges"])
+        assert len(set(places)) == len(places)
+        assert drawing["edges"] == [[0, 1], [0, 2], [1, 3], [2, 3], [0, 4], [3, 4]]

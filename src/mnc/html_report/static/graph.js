@@ -19,12 +19,12 @@ function showGraph(data, place) {
   place.append(box, about);
   const most = Math.max(1, ...data.record.nodes.map((node) => node.cycles));
   const types = new Map(data.record.graph.map((node) => [node.name, node.type]));
-  const drawn = nodes.map(({ name, x, y }) => {
+  const drawn = nodes.map(({ name, x, y }, number) => {
     const cost = data.nodes.get(name);
     const stalled = cost ? cost.stall_cycles / Math.max(1, cost.cycles) : 0;
     const own = group.get(name);
     return {
-      name, x: 220 * x, y: 60 * y, symbol: "circle",
+      id: String(number), name, x: 220 * x, y: 60 * y, symbol: "circle",
       symbolSize: cost ? 8 + 24 * Math.sqrt(cost.cycles / most) : 6,
       itemStyle: { color: cost ? mixed(stalled) : "#c8ccd4", borderColor: own === undefined ? "#fff" : COLOURS[own % COLOURS.length], borderWidth: own === undefined ? 1 : 3 },
     };
@@ -33,7 +33,7 @@ function showGraph(data, place) {
   const made = chart(box, Math.max(320, Math.min(HIGHEST, 90 + 40 * (depth + 1))));
   made.setOption({
     animation: false,
-    tooltip: { confine: true, formatter: (p) => (p.dataType === "node" ? nodeText(data, p.name, types) : escaped(`${p.data.source} to ${p.data.target}`)) },
+    tooltip: { confine: true, formatter: (p) => (p.dataType === "node" ? nodeText(data, p.name, types) : escaped(`${nodes[p.data.source].name} to ${nodes[p.data.target].name}`)) },
     series: [{
       type: "graph", layout: "none", top: 40, bottom: 40, roam: depth < 20 || "move", data: drawn, edgeSymbol: ["none", "arrow"], edgeSymbolSize: 6,
       links: edges.map(([source, target]) => ({ source, target })),
