@@ -94,6 +94,14 @@ class _Export:
             results = tree_leaves(module(*converted(data, dtype)))
         return dict(zip(traced.outputs, map(array_of, results), strict=True)), spotter.found
 
+    def _is_defined(self, data: Sequence[torch.Tensor]) -> bool:
+        """Whether torch gives numbers."""
+        try:
+            with torch.no_grad():
+                return samples.are_numbers(tree_leaves(copy.deepcopy(self.module)(*converted(data, torch.float32))))
+        except Exception:  # whatever torch and the user's code raise
+            return False
+
     def prove(self, model: onnx.ModelProto, exact_model: onnx.ModelProto, traced: Traced) -> proof.Proof:
         """Both forms of the graph against torch on the sample and on random data; raises InternalError."""
         runners = proof.Runner(model), proof.Runner(exact_model)
@@ -101,7 +109,7 @@ class _Export:
         single: list[proof.Deviation] = []
         for step in range(_DRAWS):
             generator = torch.Generator().manual_seed(step)
-            data = self.data if step == 0 else [samples.drawn_like(value, generator) for value in self.data]
+            data = self.data if step == 0 else samples.drawn(self.data, generator, self._is_defined)
             feeds: dict[str, np.ndarray] = dict(zip(traced.inputs, map(array_of, data), strict=False))
             exact, mixed = self._torch(data, torch.float64, traced)
             rounded, _ = self._torch(data, torch.float32, traced)

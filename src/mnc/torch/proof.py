@@ -47,7 +47,7 @@ class Deviation:
 
     @property
     def passed(self) -> bool:
-        """False for NaN, too."""
+        """False for NaN, too, which is the difference between a number and none."""
         return self.error <= self.bound
 
 
@@ -117,7 +117,8 @@ def _difference(a: np.ndarray, b: np.ndarray) -> float:
         return float("inf")
     with np.errstate(invalid="ignore"):
         wide = np.abs(a.astype(np.float64) - b.astype(np.float64))
-    return float(np.where(a == b, 0.0, wide).max(initial=0.0))  # equal infinities differ by NaN
+    same = (a == b) | ((a != a) & (b != b))  # equal infinities differ by NaN, as what is none in both does
+    return float(np.where(same, 0.0, wide).max(initial=0.0))
 
 
 def _scales(values: Arrays) -> tuple[dict[str, float], dict[str, float]]:

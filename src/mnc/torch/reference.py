@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.func import functional_call
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
+from mnc.core.diagnostics import CompileError
+
 Arrays = dict[str, np.ndarray]
+
+_NEARBY = "the proof disturbs parameters and takes three steps: clamp what must stay in a range"
 
 
 class SingleSpotter(TorchDispatchMode):
@@ -114,12 +119,27 @@ class StepReference:
         with default_type(self.dtype):
             return self.module(*converted(inputs, self.dtype))
 
+    def gives_a_number(self, inputs: Sequence[torch.Tensor], labels: Sequence[torch.Tensor]) -> bool:
+        """Whether the loss is one. Buffers stay as they are."""
+        buffers = {name: value.clone() for name, value in self.module.named_buffers()}
+        try:
+            with default_type(self.dtype):
+                output = functional_call(self.module, buffers, converted(inputs, self.dtype))
+                loss = self.loss(output, *converted(labels, self.dtype))
+        except Exception:  # whatever torch and the user's code raise
+            return False
+        return bool(torch.isfinite(loss))
+
     def differentiate(self, inputs: Sequence[torch.Tensor], labels: Sequence[torch.Tensor], name: str) -> Arrays:
         """The loss as `name` and gradients, as in the exported graph, until the update; buffers change."""
         self.forget()
-        with SingleSpotter() as spotter, default_type(self.dtype):
-            loss = self.loss(self.module(*converted(inputs, self.dtype)), *converted(labels, self.dtype))
-            loss.backward()
+        try:
+            with SingleSpotter() as spotter, default_type(self.dtype):
+                loss = self.loss(self.module(*converted(inputs, self.dtype)), *converted(labels, self.dtype))
+                loss.backward()
+        except Exception as error:  # whatever torch and the user's code raise
+            message = f"module or loss fails when parameters differ a little: {type(error).__name__}: {error}"
+            raise CompileError(message, hint=_NEARBY) from error
         self.mixes_precision |= spotter.found
         gradients = {f"{label}.gradient": _view(value.grad) for label, value in self._differentiated()}
         return {name: _view(loss), **gradients}

@@ -55,6 +55,37 @@ def free_names(names: Sequence[str], taken: set[str]) -> list[str]:
     return result
 
 
+def drawn(
+    values: Sequence[torch.Tensor], generator: torch.Generator, is_defined: Callable[[Sequence[torch.Tensor]], bool],
+    in_range: Callable[[], Sequence[torch.Tensor]] | None = None,
+) -> list[torch.Tensor]:
+    """Random data like `values` for which `is_defined` says that torch gives numbers.
+
+    In the range of each tensor first, by `in_range` if that is given; the elements of each in other places where
+    torch cannot do with that, as with probabilities whose sample tells no range; the values themselves where it can
+    do with nothing else.
+    """
+    ways = (
+        in_range or (lambda: [drawn_like(value, generator) for value in values]),
+        lambda: [_elements_of(value, generator) for value in values],
+    )
+    for way in ways:
+        found = list(way())
+        if is_defined(found):
+            return found
+    return list(values)
+
+
+def _elements_of(value: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    flat = value.reshape(-1)
+    return flat[torch.randint(len(flat), (len(flat),), generator=generator)].reshape(value.shape)
+
+
+def are_numbers(values: Sequence[torch.Tensor]) -> bool:
+    """Whether no element is NaN."""
+    return not any(value.is_floating_point() and bool(torch.isnan(value).any()) for value in values)
+
+
 def drawn_like(
     value: torch.Tensor, generator: torch.Generator, scores: Sequence[int] | None = None
 ) -> torch.Tensor:

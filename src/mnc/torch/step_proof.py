@@ -127,6 +127,8 @@ class _Side:
         self._traced = traced
         self.reference = traced.reference.copied(torch.float32)
         self.reference.disturb(torch.Generator().manual_seed(seed))
+        if not self.reference.gives_a_number(traced.sample_data, traced.sample_labels):
+            self.reference = traced.reference.copied(torch.float32)
         self.reference.convert(dtype)
 
     def graph(self, runner: Runner, batch: Batch) -> Arrays:

@@ -41,9 +41,18 @@ class StepTrace:
     scores: list[int] | None
 
     def drawn(self, generator: torch.Generator) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Random data and labels like the sample's."""
-        data = [samples.drawn_like(value, generator) for value in self.sample_data]
-        return data, [samples.drawn_like(value, generator, self.scores) for value in self.sample_labels]
+        """Random data and labels like the sample's, whose loss is a number."""
+        count = len(self.sample_data)
+
+        def in_range() -> list[torch.Tensor]:
+            data = [samples.drawn_like(value, generator) for value in self.sample_data]
+            return data + [samples.drawn_like(value, generator, self.scores) for value in self.sample_labels]
+
+        def is_defined(values: Sequence[torch.Tensor]) -> bool:
+            return self.reference.gives_a_number(values[:count], values[count:])
+
+        found = samples.drawn((*self.sample_data, *self.sample_labels), generator, is_defined, in_range)
+        return found[:count], found[count:]
 
 
 def trace_step(
