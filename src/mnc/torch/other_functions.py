@@ -1,6 +1,8 @@
-"""Functions of torch in another form: one that looks at no values, or whose gradient needs no factorization."""
+"""Functions of torch in another form: one that looks at no values, writes into no part of a tensor, or whose gradient
+needs no factorization."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -25,6 +27,36 @@ def _one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
     return (tensor.unsqueeze(-1) == torch.arange(num_classes)).to(torch.int64)
 
 
+def _pad(
+    input: torch.Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> torch.Tensor:
+    """Circular padding, which torch copies piece by piece, as a concatenation. A negative amount cuts."""
+    if mode != "circular":
+        return torch.nn.functional.pad(input, pad, mode, value)
+    torch.nn.functional.pad(input.detach(), pad, mode)  # refuses what torch refuses
+    for i in range(len(pad) // 2):
+        dim, (low, high) = input.dim() - 1 - i, pad[2 * i : 2 * i + 2]
+        inner = input.narrow(dim, max(-low, 0), input.shape[dim] + min(low, 0) + min(high, 0))
+        extent = inner.shape[dim]
+        before, behind = inner.narrow(dim, extent - max(low, 0), max(low, 0)), inner.narrow(dim, 0, max(high, 0))
+        input = torch.cat([part for part in (before, inner, behind) if part.shape[dim]], dim)
+    return input
+
+
+def _gaussian_nll_loss(
+    input: torch.Tensor, target: torch.Tensor, var: torch.Tensor | float, full: bool = False, eps: float = 1e-6,
+    reduction: str = "mean",
+) -> torch.Tensor:
+    """As torch's, which looks whether a variance is negative; that is taken for `eps` here. The gradient passes."""
+    if isinstance(var, float):
+        var = var * torch.ones_like(input)
+    if var.shape == input.shape[:-1]:
+        var = var.unsqueeze(-1)
+    var = var + (var.clamp(min=eps) - var).detach()
+    loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var) + (0.5 * math.log(2 * math.pi) if full else 0.0)
+    return {"none": lambda: loss, "mean": loss.mean, "sum": loss.sum}[reduction]()
+
+
 def _determinant(*args: Any, **kwargs: Any) -> torch.Tensor:
     """Of [..., n, n], written out where n is small: torch's gradient takes singular values."""
     matrix = next(iter((*args, *kwargs.values())), None)
@@ -44,5 +76,7 @@ def _by_first_row(matrix: torch.Tensor) -> torch.Tensor:
 
 _OTHERS: Mapping[Any, Callable[..., Any]] = {
     torch.nn.functional.one_hot: _one_hot,
+    torch.nn.functional.pad: _pad,
+    torch.nn.functional.gaussian_nll_loss: _gaussian_nll_loss,
     **dict.fromkeys((torch.det, torch.linalg.det, torch.Tensor.det), _determinant),
 }

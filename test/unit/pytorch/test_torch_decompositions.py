@@ -314,3 +314,50 @@ def test_slice_and_select_backward(start: int, end: int, step: int) -> None:
         g = _rand(*shape).select(dim, index)
         found = _module("shape").select_backward(g, shape, dim, index)
         _same([found], [torch.ops.aten.select_backward(g, shape, dim, index)])
+
+
+BORDERS = [[2, 1], [0, 3], [-1, 2], [1, -2], [1, 2, 0, 1], [2, -1, -1, 3], [1, 0, 2, 1, 0, 3]]
+
+
+@pytest.mark.parametrize("padding", BORDERS)
+@pytest.mark.parametrize("extent", [1, 2, 5])
+def test_padding_by_the_border(extent: int, padding: list[int]) -> None:
+    rank = len(padding) // 2
+    if extent + min(padding) <= 0:
+        pytest.skip("nothing is left")
+    x = _rand(2, 3, *[extent] * rank)
+    name = f"replication_pad{rank}d"
+    g = _rand(*getattr(torch.ops.aten, name)(x, padding).shape, seed=1)
+    found = _module("padding").replication_pad_backward(g, x, padding)
+    _same([found], [getattr(torch.ops.aten, f"{name}_backward")(g, x, padding)])
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("p", "margin"), [(1, 1.0), (2, 0.3)])
+@pytest.mark.parametrize("batch", [(), (6,)])
+def test_multi_margin_loss(batch: tuple[int, ...], p: int, margin: float, weighted: bool, reduction: int) -> None:
+    scores, labels = _rand(*batch, 4), torch.arange(6).remainder(4)[: 6 if batch else 1].reshape(batch)
+    weight = _rand(4).exp() if weighted else None
+    g = _rand(*torch.ops.aten.multi_margin_loss(scores, labels, p, margin, weight, reduction).shape, seed=1)
+    arguments = (g, scores, labels, p, margin, weight, reduction)
+    found = _module("margin").multi_margin_loss_backward(*arguments)
+    _same([found], [torch.ops.aten.multi_margin_loss_backward(*arguments)])
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize("labels", [[[2, 0, -1, 1], [-1, 3, 3, 3], [1, 3, 0, 2], [1, 1, -1, 0]], [3, 1, -1, 0]])
+def test_multilabel_margin_loss(labels: Any, reduction: int) -> None:
+    target = torch.tensor(labels)
+    scores = _rand(*target.shape)
+    loss, is_target = torch.ops.aten.multilabel_margin_loss_forward(scores, target, reduction)
+    arguments = (_rand(*loss.shape, seed=1), scores, target, reduction, is_target)
+    found = _module("margin").multilabel_margin_loss_backward(*arguments)
+    _same([found], [torch.ops.aten.multilabel_margin_loss_backward(*arguments)])
+
+
+@pytest.mark.parametrize("pad", [[2, 1], [0, 3], [-1, 2], [1, -2], [-1, -1], [1, 2, 0, 3], [2, -1, -1, 3]])
+def test_circular_padding(pad: list[int]) -> None:
+    x = _rand(2, 3, *[4] * (len(pad) // 2))
+    found = importlib.import_module("mnc.torch.other_functions")._pad(x, pad, mode="circular")
+    _same([found], [torch.nn.functional.pad(x, pad, mode="circular")])

@@ -162,6 +162,7 @@ def test_gradients_are_per_sample_means() -> None:
 LOSSES = {
     "weighted": nn.CrossEntropyLoss(weight=torch.tensor([1.0, 2.0, 0.5]), ignore_index=1),
     "smoothed": nn.CrossEntropyLoss(label_smoothing=0.1, reduction="sum"),
+    "margins": nn.MultiMarginLoss(p=2, margin=0.5),
     "likelihood": lambda scores, y: nn.functional.nll_loss(scores.log_softmax(1), y),
 }
 
@@ -172,7 +173,15 @@ def test_losses(name: str) -> None:
     _check(module, torch.optim.SGD(module.parameters(), lr=0.1), sample, LOSSES[name])
 
 
-@pytest.mark.parametrize("loss", [nn.MSELoss(), nn.SmoothL1Loss(), nn.BCEWithLogitsLoss(), nn.L1Loss(), nn.HuberLoss()])
+def _gaussian(y: Any, wanted: Any) -> Any:
+    """Half of the variances lie below the least that counts."""
+    return nn.functional.gaussian_nll_loss(y, wanted, y.square(), full=True, eps=0.1)
+
+
+REGRESSIONS = [nn.MSELoss(), nn.SmoothL1Loss(), nn.BCEWithLogitsLoss(), nn.L1Loss(), nn.HuberLoss(), _gaussian]
+
+
+@pytest.mark.parametrize("loss", REGRESSIONS)
 def test_regression(loss: Any) -> None:
     module, sample = _perceptron(6, 5, 3, 8)
     _check(module, torch.optim.SGD(module.parameters(), lr=0.1), (sample[0], torch.rand(8, 3)), loss)

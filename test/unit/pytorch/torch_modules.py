@@ -97,6 +97,8 @@ MODULES = {
     "responses": (lambda: _image(nn.LocalResponseNorm(2)), (2, 1, 3, 4)),
     "tracked": (lambda: _image(nn.InstanceNorm2d(2, track_running_stats=True)), (3, 1, 3, 4)),
     "mirrored": (lambda: _image(nn.Conv2d(2, 2, 3, padding=1, padding_mode="reflect")), (2, 1, 3, 4)),
+    "bordered": (lambda: _image(nn.Conv2d(2, 2, 3, padding=1, padding_mode="replicate")), (2, 1, 3, 4)),
+    "around": (lambda: _image(nn.CircularPad2d((1, 2, 0, 1))), (2, 1, 3, 4)),
     "patches": (lambda: _image(nn.Unfold(2)), (2, 1, 3, 4)),
     "shrinking": (lambda: nn.Sequential(nn.Linear(4, 6), nn.Hardshrink(0.1), nn.Softshrink(0.1)), (3, 4)),
     "epsilon of its own": (lambda: nn.Sequential(nn.Linear(4, 6), nn.Tanhshrink(), nn.RMSNorm(6)), (3, 4)),
