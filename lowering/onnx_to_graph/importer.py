@@ -23,6 +23,7 @@ from mnc.lowering.onnx_to_graph.support import (
     find_operator,
     operator_version,
 )
+from mnc.lowering.onnx_to_graph.type_checks import check_types
 from mnc.lowering.onnx_to_graph.unsupported_hints import STRINGS, unsupported_hint
 from mnc.lowering.onnx_to_graph.updates import note_updates
 
@@ -176,7 +177,9 @@ class GraphImporter:
         operator = find_operator(node.proto)
         if operator is None or node.version not in operator.versions:
             return self._evaluated(node)
-        check_node(node)
+        if node.proto.domain in ("", "ai.onnx"):
+            check_types(node)
+            check_node(node)
         try:
             results = operator.handler(node)
         except (ValueError, TypeError) as error:

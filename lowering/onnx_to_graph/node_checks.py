@@ -174,7 +174,6 @@ CHECKS: dict[str, tuple[Rule, ...]] = {
 
 
 def check_node(node: Node) -> None:
-    """Raise CompileError unless the node is a possible operation."""
-    if node.proto.domain in ("", "ai.onnx"):
-        for rule in CHECKS.get(node.op_type, ()):
-            rule(node)
+    """Raise CompileError unless the node, of the standard domain, is a possible operation."""
+    for rule in CHECKS.get(node.op_type, ()):
+        rule(node)
