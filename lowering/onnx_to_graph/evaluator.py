@@ -5,8 +5,9 @@
 - LogSoftmax: the reference takes the logarithm of what has become 0.
 - ConvTranspose with groups: the reference drops most channels of a group.
 - LRN: the reference normalizes as many channels as the batch has images, and takes four dimensions only.
-- MaxPool, AveragePool, LpPool, GlobalMaxPool: see `reference_pooling`.
+- MaxPool, AveragePool, LpPool, GlobalMaxPool, GlobalLpPool: see `reference_pooling`.
 - LpNormalization: the reference forgets the absolute value for p=1, and divides by 0.
+- CumSum: the reference wants an axis of rank 0; PyTorch exports one of rank 1.
 - Mean: the reference adds in place, which a first operand that is broadcast does not allow.
 - OneHot: the reference raises for a depth that is a tensor of one element, as PyTorch exports it.
 - DequantizeLinear before operator set 19, Scatter: see `reference_early_versions`.
@@ -32,6 +33,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_batch_normalization import _batchnorm_test_mode
 from onnx.reference.ops.op_conv_transpose import ConvTranspose
+from onnx.reference.ops.op_cum_sum import CumSum
 from onnx.reference.ops.op_hardmax import Hardmax
 from onnx.reference.ops.op_log_softmax import LogSoftmax
 from onnx.reference.ops.op_one_hot import OneHot
@@ -41,7 +43,13 @@ from mnc.lowering.onnx_to_graph.local_functions import without_functions
 from mnc.lowering.onnx_to_graph.reference_early_versions import DequantizeLinear, Scatter
 from mnc.lowering.onnx_to_graph.reference_loop import Loop
 from mnc.lowering.onnx_to_graph.reference_ml import CORRECTED_ML
-from mnc.lowering.onnx_to_graph.reference_pooling import AveragePool, GlobalMaxPool, LpPool, MaxPool
+from mnc.lowering.onnx_to_graph.reference_pooling import (
+    AveragePool,
+    GlobalLpPool,
+    GlobalMaxPool,
+    LpPool,
+    MaxPool,
+)
 from mnc.lowering.onnx_to_graph.reference_recurrent import GRU, LSTM, RNN
 from mnc.lowering.onnx_to_graph.reference_resampling import FirstResize, GridSample, Resize, Upsample
 from mnc.lowering.onnx_to_graph.reference_scan import Scan
@@ -152,6 +160,13 @@ class RowwiseMatMulInteger(OpRun):
         return (left @ (right if b_zero is None else right - b_zero),)
 
 
+class ScalarCumSum(CumSum):
+    """Running sums along an axis that is a scalar or a tensor of one element."""
+
+    def _run(self, x: np.ndarray, axis: np.ndarray, exclusive: int | None = None, reverse: int | None = None) -> Any:
+        return super()._run(x, np.asarray(axis).reshape(()), exclusive=exclusive, reverse=reverse)
+
+
 class FlatOneHot(OneHot):
     """One-hot vectors whose length is a scalar or a tensor of one element."""
 
@@ -200,14 +215,15 @@ AbsoluteLpNormalization.__name__ = "LpNormalization"
 BroadcastMean.__name__ = "Mean"
 DirectRange.__name__ = "Range"
 FlatOneHot.__name__ = "OneHot"
+ScalarCumSum.__name__ = "CumSum"
 RowwiseMatMulInteger.__name__ = "MatMulInteger"
 CuttingPad.__name__ = "Pad"
 FirstResize.__name__ = "Resize"
 
 _CORRECTED: list[type[OpRun]] = [
     GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax, AbsoluteLpNormalization,
-    BroadcastMean, FlatOneHot, Loop, MaxPool, AveragePool, LpPool, GlobalMaxPool, RNN, GRU, LSTM, Upsample, GridSample,
-    Scatter, DirectRange, RowwiseMatMulInteger, *CORRECTED_ML,
+    BroadcastMean, FlatOneHot, Loop, MaxPool, AveragePool, LpPool, GlobalMaxPool, GlobalLpPool, RNN, GRU, LSTM,
+    Upsample, GridSample, Scatter, DirectRange, RowwiseMatMulInteger, ScalarCumSum, *CORRECTED_ML,
 ]  # fmt: skip
 
 

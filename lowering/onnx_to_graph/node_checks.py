@@ -136,6 +136,7 @@ CHECKS: dict[str, tuple[Rule, ...]] = {
     "GatherElements": (rank_between(0, 1), is_integer(1), same_rank(0, 1), fits_inside(1), indices_inside(1)),
     "GatherND": (rank_between(0, 1), rank_between(1, 1), is_integer(1), tuples_inside(1, _batches)),
     "GlobalAveragePool": (rank_between(0, 2),),
+    "GlobalLpPool": (rank_between(0, 2), attribute_at_least(1, "p")),
     "GlobalMaxPool": (rank_between(0, 2),),
     "GridSample": (rank_between(0, 3), same_rank(0, 1)),
     "GroupNormalization": (

@@ -119,3 +119,11 @@ class GlobalMaxPool(OpRun):
 
     def _run(self, x: np.ndarray, **_: Any) -> Any:
         return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+
+class GlobalLpPool(OpRun):
+    """The p-norm of every channel."""
+
+    def _run(self, x: np.ndarray, p: int = 2) -> Any:
+        powers = (np.abs(x) ** p).sum(axis=tuple(range(2, x.ndim)), keepdims=True)
+        return ((powers ** (1 / p)).astype(x.dtype),)

@@ -112,6 +112,7 @@ OPERATORS: dict[str, Operator] = {
     "Gelu": Operator(elementwise.gelu, (20,)),
     "Gemm": Operator(contraction.gemm, (7, 9, 11, 13)),
     "GlobalAveragePool": Operator(global_pool("mean"), (1, 22)),
+    "GlobalLpPool": Operator(pooling.global_norm, (2, 22)),
     "GlobalMaxPool": Operator(global_pool("max"), (1, 22)),
     "Greater": Operator(binary(graph.Greater), (7, 9, 13)),
     "GreaterOrEqual": Operator(binary(graph.GreaterOrEqual), (12, 16)),

@@ -36,6 +36,23 @@ def pool(kind: str) -> Callable[[Node], Any]:
     return handler
 
 
+def global_norm(node: Node) -> Any:
+    """GlobalLpPool: the p-norm of every channel; for other p than 1 and 2 it is that of one window."""
+    x, p = node.operand(0), node.attribute("p", 2)
+    extents = shape_of(x)[2:]
+    if p in _NORMS or not extents:
+        kind, axes = _NORMS.get(p, "l1"), list(range(2, len(extents) + 2))
+        return graph.Reduce.build(x, kind=kind, axes=axes, keepdims=True).result
+    ones = [1] * len(extents)
+    return graph.Pool.build(
+        x, kind="lp", kernel=extents, strides=ones, pads=[0] * (2 * len(extents)), dilations=ones, ceil_mode=False,
+        count_include_pad=False, p=p,
+    ).result  # fmt: skip
+
+
+_NORMS = {1: "l1", 2: "l2"}
+
+
 def _places_of_maxima(x: Any, extents: list[int], kernel: list[int], window: dict[str, list[int]], order: int) -> Any:
     """Flat index into the whole of `x` of the first largest element of every window.
 

@@ -85,3 +85,16 @@ def test_elements_of_a_range_are_multiples(start: float, limit: float, delta: fl
     model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 20]> g {text}')
     (reference,) = evaluator(model).run(None, {})
     np.testing.assert_array_equal(np.asarray(reference), expected)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (1, 2, 7), (2, 3)])
+def test_norm_of_a_channel(shape: tuple[int, ...], p: int) -> None:
+    x = np.random.default_rng(p).standard_normal(shape).astype(np.float32)
+    expected = (np.abs(x.astype(np.float64)) ** p).sum(axis=tuple(range(2, len(shape))), keepdims=True) ** (1 / p)
+    results = ",".join(map(str, expected.shape))
+    text = f"(float[{','.join(map(str, shape))}] x) => (float[{results}] y) {{ y = GlobalLpPool <p = {p}> (x) }}"
+    np.testing.assert_allclose(_run(text, x=x), expected, rtol=1e-5)
+    model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 20]> g {text}')
+    (reference,) = evaluator(model).run(None, {"x": x})
+    np.testing.assert_allclose(np.asarray(reference), expected, rtol=1e-5)

@@ -91,6 +91,26 @@ def test_the_first_resize_has_scales_only(mode: str, row: list[float]) -> None:
     np.testing.assert_allclose(found[0, 0], 2 * np.arange(3).reshape(3, 1) + np.array(row))
 
 
+@pytest.mark.parametrize("shape", [(), (1,)])
+@pytest.mark.parametrize("flags", [{}, {"exclusive": 1}, {"reverse": 1}, {"exclusive": 1, "reverse": 1}])
+def test_running_sums_along_an_axis_that_is_a_vector(flags: dict[str, Any], shape: tuple[int, ...]) -> None:
+    """As PyTorch exports the diagonal of a matrix."""
+    inputs = {"x": X, "a": np.array(0, np.int64).reshape(shape)}
+    (found,) = run(model([helper.make_node("CumSum", ["x", "a"], ["y"], **flags)], inputs), inputs)
+    ahead = X[::-1] if "reverse" in flags else X
+    sums = np.cumsum(ahead, axis=0) - (ahead if "exclusive" in flags else 0)
+    np.testing.assert_array_equal(found, sums[::-1] if "reverse" in flags else sums)
+
+
+@pytest.mark.parametrize("by", ["sizes", "scales"])
+def test_resize_with_operands_that_are_empty(by: str) -> None:
+    inputs = {"x": X, "r": np.zeros(0, np.float32), "s": np.zeros(0, np.float32), "n": np.array([3, 4], np.int64)}
+    if by == "scales":
+        inputs |= {"s": np.array([1, 2], np.float32), "n": np.zeros(0, np.int64)}
+    (found,) = run(model([helper.make_node("Resize", list(inputs), ["y"])], inputs), inputs)
+    np.testing.assert_array_equal(found, np.repeat(X, 2, axis=1))
+
+
 def test_faults_of_the_reference_are_not_those_of_the_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = {"x": X, "i": np.array([7], np.int64)}
     outside = model([helper.make_node("Gather", ["x", "i"], ["y"])], inputs)
