@@ -11,6 +11,7 @@ import onnx
 import onnx.inliner
 
 from mnc.lowering.onnx_to_graph.onnx_file import infer_shapes
+from mnc.lowering.onnx_to_graph.type_checks import check_types
 from mnc.lowering.onnx_to_graph.types_left_out import value_types
 
 _DOMAIN = "mnc.bodies"
@@ -70,6 +71,10 @@ def _in_older_operators(
     return function
 
 
+def _element_types(types: dict[str, onnx.TypeProto]) -> Callable[[str], int]:
+    return lambda name: types[name].tensor_type.elem_type if name in types else onnx.TensorProto.UNDEFINED
+
+
 def expand_bodies(
     model: onnx.ModelProto, opset: int, file_name: str,
     schema_of: Callable[[onnx.NodeProto], onnx.defs.OpSchema | None],
@@ -86,6 +91,8 @@ def expand_bodies(
         schema = schema_of(node)
         if schema is None:
             continue
+        if schema.domain == "":
+            check_types(node, schema.since_version, _element_types(types), file_name, node.name or node.op_type)
         full = _with_defaults(node, schema)
         function = _body(full, schema, versions.get(schema.domain, 1), types)
         if function is None:

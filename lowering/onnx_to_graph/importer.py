@@ -178,7 +178,7 @@ class GraphImporter:
         if operator is None or node.version not in operator.versions:
             return self._evaluated(node)
         if node.proto.domain in ("", "ai.onnx"):
-            check_types(node)
+            check_types(node.proto, node.version, self._onnx_type, node.file_name, node.name)
             check_node(node)
         try:
             results = operator.handler(node)

@@ -5,10 +5,11 @@ they translate takes integers. Factors such as 1/9 of a mean would become intege
 """
 
 import functools
+from collections.abc import Callable
 
 import onnx
 
-from mnc.lowering.onnx_to_graph.node import Node
+from mnc.core.diagnostics import CompileError
 
 _T = onnx.TensorProto
 _INTEGERS = frozenset([_T.INT8, _T.INT16, _T.INT32, _T.INT64, _T.UINT8, _T.UINT16, _T.UINT32, _T.UINT64])
@@ -26,18 +27,26 @@ EXACT = {
 """Operators that are taken all the same: those of integers choose, add and multiply, those of booleans choose."""
 
 
-def check_types(node: Node) -> None:
-    """Raise CompileError where an operand holds integers or booleans of which ONNX has no definition, nor we."""
-    for index, name in enumerate(node.proto.input):
-        found = node.onnx_type(index) if name else _T.UNDEFINED
+def check_types(node: onnx.NodeProto, version: int, type_of: Callable[[str], int], file_name: str, name: str) -> None:
+    """Raise CompileError where an operand holds integers or booleans of which ONNX has no definition, nor we.
+
+    Args:
+        node: of the standard domain.
+        version: of its operator.
+        type_of: gives the ONNX element type of a value, UNDEFINED where nobody knows it.
+        name: what the node is called in messages.
+    """
+    for index, operand in enumerate(node.input):
+        found = type_of(operand) if operand else _T.UNDEFINED
         kind = "integers" if found in _INTEGERS else "booleans" if found == _T.BOOL else ""
         if not kind or node.op_type in EXACT[kind]:
             continue
-        allowed = _allowed(node.op_type, node.version, index)
+        allowed = _allowed(node.op_type, version, index)
         if allowed and kind not in allowed:
             element = _T.DataType.Name(found).lower()
-            message = f"input {index} ('{name}') holds {element}, which {node.op_type} is not defined for"
-            raise node.error(message, hint="cast it to float in front of the node, and the result back")
+            message = f"input {index} ('{operand}') holds {element}, which {node.op_type} is not defined for"
+            hint = "cast it to float in front of the node, and the result back"
+            raise CompileError(message, name, node.op_type, hint, file_name)
 
 
 @functools.cache

@@ -18,6 +18,8 @@ INTEGERS: dict[str, tuple[list[int], dict[str, Any], dict[str, Any]]] = {
     "LpPool": (IMAGE, {}, {"kernel_shape": [2, 2]}),
     "LRN": (IMAGE, {}, {"size": 3}),
     "GlobalAveragePool": (IMAGE, {}, {}),
+    "AffineGrid": ([1, 2, 3], {"size": np.array([1, 1, 2, 2], np.int64)}, {}),
+    "MeanVarianceNormalization": (IMAGE, {}, {}),
     "Det": (SQUARE, {}, {}),
     "DFT": (SIGNAL, {}, {}),
     "STFT": (SIGNAL, FRAME, {}),
