@@ -147,9 +147,12 @@ def compare_single(exact: Arrays, single: Arrays, found: Arrays, step: int) -> l
     own, kinds = _scales({name: exact[name] for name in found})
     result = []
     for name, value in found.items():
+        decided = np.isnan(exact[name]) == np.isnan(single[name])  # else rounding decides whether it is a number
+        true, rounded = exact[name][decided], single[name][decided]
         floor = SINGLE_FLOOR * (own[name] + NOISE_FLOOR * kinds[_kind(name)])
-        bound = SINGLE_RATIO * _difference(exact[name], single[name]) + floor
-        result.append(Deviation(name, step, _difference(exact[name], value), bound, own[name]))
+        bound = SINGLE_RATIO * _difference(true, rounded) + floor
+        error = _difference(true, value[decided]) if value.shape == decided.shape else float("inf")
+        result.append(Deviation(name, step, error, bound, own[name]))
     return result
 
 

@@ -3,6 +3,7 @@
 import importlib
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch: Any = pytest.importorskip("torch", minversion="2.13", reason="PyTorch is not installed (extra 'torch')")
@@ -60,3 +61,15 @@ def test_results_that_are_no_numbers_in_torch_are_none_in_the_graph() -> None:
             return x.sqrt()
 
     assert export_inference(Root(), torch.tensor([-1.0, 4.0])).graph.node[0].op_type == "Sqrt"
+
+
+@pytest.mark.parametrize(("exact", "single", "found", "passed"), [
+    (np.nan, np.nan, np.nan, True), (np.nan, np.nan, 1.0, False), (1.0, 1.0, np.nan, False), (1.0, np.nan, 2.0, True),
+    (np.nan, 1.0, np.nan, True),
+])  # fmt: skip
+def test_rounding_may_decide_whether_it_is_a_number(exact: float, single: float, found: float, passed: bool) -> None:
+    """A logarithm near 0, for instance: where torch's precisions disagree, the graph may do as it likes."""
+    proof = importlib.import_module("mnc.torch.proof")
+    given = [{"loss": np.array(value)} for value in (exact, single, found)]
+    (deviation,) = proof.compare_single(*given, 0)
+    assert deviation.passed == passed
