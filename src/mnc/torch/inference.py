@@ -85,6 +85,9 @@ class _Export:
             raise CompileError(f"the module fails on the sample: {type(error).__name__}: {error}") from error
         if not results or not all(isinstance(value, torch.Tensor) for value in results):
             raise CompileError("the module must return tensors", hint="return a tensor, or a tuple or dict of tensors")
+        if any(value.numel() and bool(torch.isnan(value).all()) for value in results):
+            message = "the module gives nothing but NaN for the sample, which proves nothing"
+            raise CompileError(message, hint="give a sample for which the module is defined")
         return results
 
     def _torch(self, data: Sequence[torch.Tensor], dtype: torch.dtype, traced: Traced) -> tuple[dict[str, Any], bool]:

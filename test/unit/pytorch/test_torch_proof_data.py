@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mnc.core.diagnostics import CompileError
+
 torch: Any = pytest.importorskip("torch", minversion="2.13", reason="PyTorch is not installed (extra 'torch')")
 nn: Any = torch.nn
 export_inference: Any = importlib.import_module("mnc.torch.inference").export_inference
@@ -61,6 +63,8 @@ def test_results_that_are_no_numbers_in_torch_are_none_in_the_graph() -> None:
             return x.sqrt()
 
     assert export_inference(Root(), torch.tensor([-1.0, 4.0])).graph.node[0].op_type == "Sqrt"
+    with pytest.raises(CompileError, match="nothing but NaN"):
+        export_inference(Root(), torch.tensor([-1.0, -4.0]))
 
 
 @pytest.mark.parametrize(("exact", "single", "found", "passed"), [
