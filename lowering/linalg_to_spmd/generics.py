@@ -19,13 +19,14 @@ from mnc.lowering.linalg_to_spmd.products import access_of, digits_of, emit_join
 from mnc.lowering.linalg_to_spmd.reading import HARDWARE_COMBINERS, Generic, Input, combines_across_pes, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import window_map
 from mnc.lowering.linalg_to_spmd.streaming import contracted_first, streamed_factor
-from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, tiled_operands
-from mnc.lowering.linalg_to_spmd.window_copies import comes_arranged
+from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, copied_windows, tiled_operands
+from mnc.lowering.linalg_to_spmd.window_copies import cheapest_source, comes_arranged
 from mnc.lowering.linalg_to_spmd.words import word_attribute, word_bits, word_type
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.candidates import (
     Access,
     Digits,
+    copied_layout,
     project,
     same_places,
     source_layout,
@@ -67,11 +68,18 @@ class GenericWriter:
 
     def window(self, operand: Input, generic: Generic, layout: Layout) -> Local:
         """The window view of an operand: every iteration point gets its own copy of the element it reads. From DRAM the
-        copies come as the host arranges them, unless it takes less to bring the tensor and to make them here."""
-        index_map = window_map(operand, generic.extents)
-        if self.values.is_in_dram(operand.value) and comes_arranged(shape_of(operand.value), layout, index_map):
-            return self.values.load_elements(operand.value, layout, index_map)
-        source = self.values.anywhere(operand.value)
+        copies come as the host arranges them, unless it takes less to bring the tensor to where they are, and to make
+        them there."""
+        index_map, shape = window_map(operand, generic.extents), shape_of(operand.value)
+        if not self.values.is_in_dram(operand.value):
+            source = self.values.anywhere(operand.value)
+        else:
+            windows = copied_windows(operand, generic.parallel)
+            near = None if windows is None else copied_layout(windows, operand.dims, layout, shape)
+            place = cheapest_source((default_layout(shape), near), layout, index_map)
+            if comes_arranged(place, layout, index_map):
+                return self.values.load_elements(operand.value, layout, index_map)
+            source = self.values.bring(operand.value, place)
         target = make_local(layout, source.buffer.type.element_type)
         gather(source, target, index_map)
         return target
@@ -114,7 +122,9 @@ class GenericWriter:
             return state
         if want is None:
             return self._tiles(tiled_operands(generic)[number], generic, digits)  # only such operands have no layout
-        return self.window(operand, generic, want) if operand.access is None else self.values.bring(operand.value, want)
+        if operand.access is None:
+            return self.window(operand, generic, want)
+        return self.values.bring(operand.value, want)
 
     def _tiles(self, operand: WindowedOperand, generic: Generic, digits: Sequence[Digits]) -> Local:
         shape = shape_of(operand.source)

@@ -43,7 +43,7 @@ from mnc.lowering.linalg_to_spmd.strides import (
     sliced_of_result,
     strides_of_result,
 )
-from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, is_read_through, tiled_operands
+from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, copied_windows, is_read_through, tiled_operands
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.placement.candidates import Contraction, Operand
 from mnc.mncore_backend.placement.problem import (
@@ -154,15 +154,16 @@ class Poser:
 
     def _use(self, generic: Generic, number: int, tiled: dict[int, WindowedOperand]) -> Use:
         operand = generic.inputs[number]
-        windowed = tiled.get(number)
+        windowed, is_direct = tiled.get(number), operand.access is not None
         return Use(
             self._tensors[operand.value],
             iteration_access(operand),
             operand_shape(operand, generic.extents),
-            is_direct=operand.access is not None,
+            is_direct=is_direct,
             windows=None if windowed is None else windowed.windows,
+            copied=None if is_direct or windowed is not None else copied_windows(operand, generic.parallel),
             source=None if windowed is None else self._tensors[windowed.source],
-            in_parts=windowed is None and operand.access is not None and self._may_come_in_parts(operand.value),
+            in_parts=windowed is None and is_direct and self._may_come_in_parts(operand.value),
         )
 
     def _may_come_in_parts(self, value: Any) -> bool:

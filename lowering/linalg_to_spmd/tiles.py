@@ -63,6 +63,13 @@ def _windowed(operand: Input, parallel: tuple[bool, ...]) -> WindowedOperand | N
     return WindowedOperand(pad.operands[0], found, word_bits(padding_of(pad)))
 
 
+def copied_windows(operand: Input, parallel: tuple[bool, ...]) -> Windows | None:
+    """The windows of which a copy is made for every point of the iteration space; None for other forms."""
+    windows = [_window(e, 0, parallel) for e in operand.map.results]
+    found = tuple(w for w in windows if w is not None)
+    return found if len(found) == len(windows) else None
+
+
 def tiled_operands(generic: Generic) -> dict[int, WindowedOperand]:
     """Inputs of an operation that come as tiles with halos, by number.
 

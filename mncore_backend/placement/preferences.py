@@ -3,7 +3,8 @@
 from typing import Literal
 
 Preference = Literal[
-    "alike", "tensor-parallel", "data-parallel", "cyclic", "foresight", "still", "together", "second", "third"
+    "alike", "tensor-parallel", "data-parallel", "whole-axes", "cyclic", "foresight", "still", "together", "second",
+    "third",
 ]
 """What a choice among layouts favours, beyond its price.
 
@@ -12,6 +13,8 @@ Preference = Literal[
 weights of its own.
 ``data-parallel``: contractions are split over the L2Bs by the rows of their first factor or by batches, where there are
 enough. Every L2B reads all weights, and no sums are exchanged between them.
+``whole-axes``: contractions may leave an axis of the chip to one dimension where two would share it, as the images of a
+batch and their rows do. Some places stay empty then, or one dimension is spread less, but parts meet more evenly.
 ``cyclic``: elements are dealt out to the places in turn, not in blocks, where blocks would not be powers of two.
 ``foresight``: a layout is chosen for what it saves in later operations, even where that estimate is uncertain.
 ``still``: tensors keep their layouts, as long as the matrix unit loses less time than a transfer takes.
@@ -22,6 +25,7 @@ are not exact, schedules are.
 SHORTEST, PLAIN = "shortest", "plain"
 """Written in the place of names: several sets are tried, and the shortest program is kept; none at all."""
 BY_ROWS: Preference = "data-parallel"
+WHOLE_AXES: Preference = "whole-axes"
 TOGETHER: Preference = "together"
 NEXT: tuple[Preference, ...] = "second", "third"
 """Preferences for a solution of the search that is not the cheapest, in their order."""

@@ -23,9 +23,10 @@ from mnc.core.recording import choose_attempt, compared, unrecorded
 from mnc.lowering.linalg_to_spmd.layout_attributes import note_preferences
 from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
 from mnc.mncore_backend.codegen.scheduling import TooLongError
-from mnc.mncore_backend.placement.preferences import BY_ROWS, NEXT, TOGETHER, Preference
+from mnc.mncore_backend.placement.preferences import BY_ROWS, NEXT, TOGETHER, WHOLE_AXES, Preference
 from mnc.mncore_backend.shortest.activations import multiplies_activations
 from mnc.mncore_backend.shortest.largest_tensor import largest_tensor
+from mnc.mncore_backend.shortest.shared_axes import contracts_several
 from mnc.mncore_backend.shortest.trials import (
     DECISION,
     PREFERENCES,
@@ -66,7 +67,8 @@ class Shortest(NestingPass):
     once: they load, work and store, and hardly wait otherwise. Programs of small tensors that take ``busy_cycles`` do
     not only wait: they are compiled with all operations placed together, too. Where activations are multiplied with
     each other, as in attention, contractions of programs of up to ``most_by_rows`` statements are also divided by rows,
-    which stay where they are from one to the next.
+    which stay where they are from one to the next. Where products contract several dimensions, which may share axes,
+    as images and their rows, programs of up to ``most_by_axes`` statements are also compiled with axes left to one.
 
     ``regions``: percent of all local memory that an operation may take before its chain is done part by part; less than
     `tile-regions` says is tried where one operation, as it is laid out, finds no room in a PE. ``rooms``: percent of
@@ -80,6 +82,7 @@ class Shortest(NestingPass):
     few_statements: int = at_least(0, 3000)
     most_statements: int = at_least(0, 8000)
     most_by_rows: int = at_least(0, 12_000)
+    most_by_axes: int = at_least(0, 20_000)
     least_cycles: int = at_least(0, 1000)
     busy_cycles: int = at_least(0, 1500)
     regions: tuple[int, ...] = (36, 24, 16)
@@ -112,8 +115,13 @@ class Shortest(NestingPass):
         else:
             if best.text.count("\n") <= self.most_by_rows and multiplies_activations(module):
                 best = _shorter(trials, best, {TOGETHER, BY_ROWS})
+            whole: list[Collection[Preference]] = []
+            if best.text.count("\n") <= self.most_by_axes and contracts_several(module):
+                whole.append((TOGETHER, WHOLE_AXES))
             if best.text.count("\n") <= self.most_statements:
-                best = self._together(trials, best, settled)
+                best = self._together(trials, best, settled, whole)
+            else:
+                best = _shortest(trials, best, whole)
         choose_attempt(", ".join(best.preferences))
         return best
 
@@ -130,18 +138,24 @@ class Shortest(NestingPass):
                 best = _shortest_of_two(trials, best, [(TOGETHER, NEXT[0])], [(TOGETHER, other) for other in NEXT[1:]])
         return best
 
-    def _together(self, trials: Trials, best: Compiled, settled: Collection[Preference]) -> Compiled:
-        """The best program where the first places all operations together."""
+    def _together(
+        self,
+        trials: Trials,
+        best: Compiled,
+        settled: Collection[Preference],
+        whole: Sequence[Collection[Preference]],
+    ) -> Compiled:
+        """The best program where the first places all operations together; `whole` are other ways to do so."""
         alike: list[Collection[Preference]] = []
         if best.text.count("\n") <= self.few_statements:
             alike.append((TOGETHER, ALIKE))
         others: list[Collection[Preference]] = [(TOGETHER, other) for other in NEXT]  # found by the search of the first
         first = best
         trials.at_once(
-            lambda: _shortest(trials, first, others),
+            lambda: _shortest(trials, first, [*whole, *others]),
             lambda: _placed_one_by_one(trials, _shortest(trials, first, alike)),
         )
-        best = _shortest(trials, best, [*alike, *others])
+        best = _shortest(trials, best, [*alike, *whole, *others])
         one_by_one = _placed_one_by_one(trials, best)
         if one_by_one is None or one_by_one.length[0] > CLOSE * best.length[0]:
             return best
@@ -152,7 +166,7 @@ class Shortest(NestingPass):
         if best.text.count("\n") > self.few_statements or best.length[0] < self.least_cycles:
             return best
         for preference in PREFERENCES:
-            if preference not in (*settled, TOGETHER, *NEXT, BY_ROWS):
+            if preference not in (*settled, TOGETHER, *NEXT, BY_ROWS, WHOLE_AXES):
                 best = _shorter(trials, best, {*best.preferences, preference})
         return best
 

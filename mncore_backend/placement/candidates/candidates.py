@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
+from typing import Literal
 
 from mnc.mncore_backend.layout import Axis, Digit, Layout
 from mnc.mncore_backend.placement.candidates.halves import of_halves, packed_share
@@ -26,6 +27,11 @@ from mnc.mncore_backend.placement.candidates.tiles import aligned_digits, follow
 from mnc.mncore_backend.placement.candidates.windows import along_kernels, tiled_layout
 from mnc.mncore_backend.target import cached_per_machine
 
+Torn = Literal["shared", "next", "alone"]
+TORN: tuple[Torn, ...] = "shared", "next", "alone"
+"""Who gets an axis of which the first dimension of a role, as the images of a batch, needs a part only: both it and the
+next dimensions, these alone, or it alone, so that some places stay empty."""
+
 
 def _lane_dim(extents: Sequence[int], dims: Sequence[int]) -> int | None:
     """The dimension of a role that carries the lanes: the best filled, then the last."""
@@ -33,10 +39,20 @@ def _lane_dim(extents: Sequence[int], dims: Sequence[int]) -> int | None:
 
 
 def _role_digits(
-    problem: Contraction, dims: Sequence[int], bits: Bits, lane_dim: int | None, whole: frozenset[int] = frozenset()
+    problem: Contraction,
+    dims: Sequence[int],
+    bits: Bits,
+    lane_dim: int | None,
+    whole: frozenset[int] = frozenset(),
+    torn: Torn = "shared",
 ) -> tuple[dict[int, Digits], Bits]:
     """Digits of the dimensions of one role, and the coordinate bits that it has no use for. Dimensions in `whole` take
     none."""
+    if torn != "shared" and (first := _first_apart(problem, dims, bits, lane_dim, torn)) is not None:
+        dim, taken, others = first
+        digits, rest = _role_digits(problem, [d for d in dims if d != dim], others, lane_dim, whole)
+        own, unused = _role_digits(problem, [dim], taken, lane_dim, whole)
+        return {**own, **digits}, [*unused, *rest]
     extents, windows = problem.extents, problem.left.windows
     if windows is not None and (problem.sliding - problem.inner) & set(dims):
         inner = {d: with_addresses(extents[d], ()) for d in dims if d in problem.inner}
@@ -55,6 +71,24 @@ def _role_digits(
         for d, hw in zip(dims, hardware, strict=True)
     }
     return digits, rest
+
+
+def _first_apart(
+    problem: Contraction, dims: Sequence[int], bits: Bits, lane_dim: int | None, torn: Torn
+) -> tuple[int, Bits, Bits] | None:
+    """The first of several dimensions, its bits, and those of the others, where it would share an axis with the next;
+    None where it does not."""
+    wide = [d for d in dims if problem.extents[d] > 1]
+    if len([d for d in wide if d not in problem.inner]) < 2 or wide[0] in problem.sliding | problem.inner:
+        return None
+    blocks = -(-problem.extents[wide[0]] // (LANE_COUNT if wide[0] == lane_dim else 1))
+    taken = min((blocks - 1).bit_length(), len(bits))
+    if not 0 < taken < len(bits) or bits[taken][0] is not (axis := bits[taken - 1][0]):
+        return None
+    start = next(i for i, bit in enumerate(bits) if bit[0] is axis)
+    if torn == "next":
+        return wide[0], bits[:start], bits[start:]
+    return wide[0], bits[:taken], [bit for bit in bits[taken:] if bit[0] is not axis]
 
 
 def _lanes_to_addresses(digits: Digits) -> Digits:
@@ -84,7 +118,7 @@ def general_plans(problem: Contraction) -> list[Candidate]:
     left, right = problem.left, problem.right
     held = [operand.layout for operand in (left, right) if operand.layout is not None]
     factors = replace(left, layout=None), replace(right, layout=None)
-    policy = replace(PLAIN, cyclic=problem.policy.cyclic)
+    policy = replace(PLAIN, cyclic=problem.policy.cyclic, whole_axes=problem.policy.whole_axes)
     space = replace(problem, left=factors[0], right=factors[1], home=None, policy=policy)
     axes = problem.policy.contraction_axes
     found = list(_split_plans(space, _units(axes)))
@@ -150,14 +184,20 @@ def _split_plans(problem: Contraction, units: Units, roles: str = "bmnk") -> tup
     """All assignments of `units` to these roles, wherever the factors are; remembered, because the same is asked for
     every place from which they may come."""
     by_role = dims_by_role(problem)
+    torn = TORN if problem.policy.whole_axes else TORN[:1]
     choices = [role for role in roles if prod(problem.extents[d] for d in by_role[role]) > 1] or ["m"]
     found = []
     for assignment in product(choices, repeat=len(units)):
         taken = list(zip(units, assignment, strict=True))
         own = {role: [bit for unit, r in taken if r == role for bit in unit] for role in "bmnk"}
         sides = (False, True) if problem.left.windows is None else (False,)
-        for way, swapped, whole in product(_orientations(problem), sides, _undivided(problem, by_role)):
-            digits = _digits(way, by_role, own, swapped, whole)
+        ways = product(_orientations(problem), sides, _undivided(problem, by_role), torn)
+        seen: list[tuple[dict[int, Digits], bool]] = []
+        for way, swapped, whole, whose in ways:
+            digits = _digits(way, by_role, own, swapped, whole, whose)
+            if (digits, swapped) in seen:
+                continue
+            seen.append((digits, swapped))
             found.append(_assemble(problem, by_role, digits, swapped))
             aligned = aligned_digits(digits, {d: every for d, (_, every) in problem.strides.items()})
             if aligned != digits:
@@ -212,6 +252,7 @@ def _digits(
     bits: dict[str, Bits],
     swapped: bool,
     whole: frozenset[int] = frozenset(),
+    torn: Torn = "shared",
 ) -> dict[int, Digits]:
     """Digits of all iteration dimensions where the roles take the given coordinate bits; those that stay `whole` take
     none."""
@@ -220,13 +261,13 @@ def _digits(
     bits = dict(bits)
     spare = "m" if column == "n" else "n"
     for role in "bnmk":  # MABs that one role leaves over go to the rows; higher levels hold replicas, which is cheaper
-        rest = _role_digits(problem, by_role[role], bits[role], lane_dim[role], whole)[1]
+        rest = _role_digits(problem, by_role[role], bits[role], lane_dim[role], whole, torn)[1]
         if role != spare and rest and all(axis is Axis.MAB for axis, _ in rest):
             bits[role] = bits[role][: len(bits[role]) - len(rest)]
             bits[spare] = bits[spare] + rest
     digits: dict[int, Digits] = {}
     for role in "bmnk":
-        digits.update(_role_digits(problem, by_role[role], bits[role], lane_dim[role], whole)[0])
+        digits.update(_role_digits(problem, by_role[role], bits[role], lane_dim[role], whole, torn)[0])
     return digits
 
 

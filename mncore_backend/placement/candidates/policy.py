@@ -24,6 +24,7 @@ class Policy:
             for each, but nothing has to be exchanged between them.
         contraction_axes: over which contractions are split.
         by_rows: whether contractions are split over the L2Bs by their rows or batches only.
+        whole_axes: whether contractions may leave an axis to one dimension where two would share it.
         cyclic: whether elements are dealt out in turn instead of in blocks where blocks would not be powers of two.
         foresight: part of the price of this and what follows to which it has to fall for a plan that is not the
             cheapest itself.
@@ -33,6 +34,7 @@ class Policy:
     axes: tuple[Axis, ...] = SPLIT_AXES
     contraction_axes: tuple[Axis, ...] = SPLIT_AXES
     by_rows: bool = False
+    whole_axes: bool = False
     cyclic: bool = False
     foresight: float = CLEARLY
     work: float = 1.0
@@ -43,7 +45,12 @@ PLAIN = Policy()
 
 def of_contractions(policy: Policy) -> Policy:
     """The part of a policy that the plans of a product depend on. Policies that agree in it share those plans."""
-    return Policy(contraction_axes=policy.contraction_axes, by_rows=policy.by_rows, cyclic=policy.cyclic)
+    return Policy(
+        contraction_axes=policy.contraction_axes,
+        by_rows=policy.by_rows,
+        whole_axes=policy.whole_axes,
+        cyclic=policy.cyclic,
+    )
 
 
 _WORK = 0.3
@@ -56,6 +63,7 @@ def policy_of(preferences: Collection[Preference]) -> Policy:
         axes=inside if {"alike", "tensor-parallel"} & set(preferences) else SPLIT_AXES,
         contraction_axes=inside if "alike" in preferences else SPLIT_AXES,
         by_rows="data-parallel" in preferences,
+        whole_axes="whole-axes" in preferences,
         cyclic="cyclic" in preferences,
         foresight=1.0 if "foresight" in preferences else CLEARLY,
         work=_WORK if "still" in preferences else 1.0,
@@ -68,6 +76,7 @@ def preferences_of(policy: Policy) -> tuple[Preference, ...]:
         "alike": Axis.L2B not in policy.contraction_axes,
         "tensor-parallel": Axis.L2B not in policy.axes and Axis.L2B in policy.contraction_axes,
         "data-parallel": policy.by_rows,
+        "whole-axes": policy.whole_axes,
         "cyclic": policy.cyclic,
         "foresight": policy.foresight == 1.0,
         "still": policy.work == _WORK,

@@ -196,8 +196,22 @@ def tile(windows: Windows, extents: Sequence[int], digits: Sequence[Digits], sou
 def source_layout(windows: Windows, digits: Sequence[Digits], source: Sequence[int]) -> Layout | None:
     """The layout of the whole operand whose places agree with the tiles, halos aside; None if there is none, or if it
     takes more than half of a local memory: then tiles are fetched from where the operand is."""
+    return _places_of(oriented(windows, digits), digits, source)
+
+
+def copied_layout(windows: Windows, access: Access, copies: Layout, source: Sequence[int]) -> Layout | None:
+    """The layout of the whole operand whose places agree with those of copies for every point of the iteration space,
+    as far as that goes; None as for `source_layout`. Kernels may be spread beside the windows, and say where the
+    operand is only along dimensions where these are not."""
+    known = {d: own for d, own in zip(access, copies.dims, strict=True) if d is not None}
+    digits = [known.get(d, ()) for d in range(1 + max(known, default=0))]
+    along = tuple(w if w.out is not None and _places(digits[w.out])[0] else oriented((w,), digits)[0] for w in windows)
+    return _places_of(along, digits, source)
+
+
+def _places_of(windows: Windows, digits: Sequence[Digits], source: Sequence[int]) -> Layout | None:
     own: list[Digits] = []
-    for window, extent in zip(oriented(windows, digits), source, strict=True):
+    for window, extent in zip(windows, source, strict=True):
         held: Digits = () if window.out is None else digits[window.out]
         if window.stride == 1 and window.kernel is None and not window.low:
             own.append(held)

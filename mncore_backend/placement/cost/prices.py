@@ -6,7 +6,7 @@ from math import inf
 from mnc.mncore_backend.layout import Axis, Layout, canonical
 from mnc.mncore_backend.movement.relayout import DEAR, find_chain
 from mnc.mncore_backend.movement.transfers import CYCLES
-from mnc.mncore_backend.placement.candidates import Digits, same_places
+from mnc.mncore_backend.placement.candidates import Access, Digits, Windows, kernel_dims, same_places
 from mnc.mncore_backend.placement.candidates.costs import relayout_steps
 from mnc.mncore_backend.placement.candidates.policy import SPLIT_AXES
 from mnc.mncore_backend.pricing import reduction
@@ -98,3 +98,16 @@ def exchange_steps(result: Layout, axes: Collection[Axis]) -> float:
         Axis.PE: result.local_size,
     }
     return sum(prices[axis] for axis in prices if axis in axes)
+
+
+COPIED, COPIED_APART = 3.0, 5.5
+"""Steps to make a long word of copies of a tensor, whose kernels are inside of the PEs of a MAB, or spread over MABs.
+The planner takes so many for kernels of 5 x 5 in tiles of 140 to 1,120 long words."""
+
+
+def copying_steps(windows: Windows, access: Access, copies: Layout) -> float:
+    """Steps to make `copies`, one for every point of an iteration space, of what is near."""
+    kernels = kernel_dims(windows)
+    spread = [digit for d, own in zip(access, copies.dims, strict=True) if d in kernels for digit in own]
+    apart = any(digit.size > 1 and digit.axis in SPLIT_AXES for digit in spread)
+    return (COPIED_APART if apart else COPIED) * copies.local_size

@@ -39,6 +39,7 @@ class Use:
         shape: of the operand, or of that copy.
         is_direct: the operand itself is read. Otherwise it is indexed in a way that needs a copy, or by `windows`.
         windows: it is read through windows: tiles of `source`, which is what lies behind paddings.
+        copied: a copy is made of what its windows show, if they are such; without a `source`.
         in_parts: a constant that nobody else reads: it may come in parts.
         readers: numbers of other products that read or replace this tensor.
     """
@@ -49,6 +50,7 @@ class Use:
     _: KW_ONLY
     is_direct: bool = True
     windows: Windows | None = None
+    copied: Windows | None = None
     source: int | None = None
     in_parts: bool = False
     readers: tuple[int, ...] = ()

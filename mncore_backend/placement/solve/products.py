@@ -81,7 +81,9 @@ class Products:
         for i, (use, layout) in enumerate(((op.left, plan.left), (op.right, plan.right))):
             if use.is_direct:
                 self.rules.settle(state, use.tensor, layout, plan.arriving(i))
-            elif use.source is not None and use.source not in state.layouts:
+            elif use.source is None:
+                self.rules.pay_copies(state, use, layout, plan.arriving(i))
+            elif use.source not in state.layouts:
                 self._settle_behind(state, op, i, use.source, plan)
             if (problem.left, problem.right)[i].in_parts and layout.local_size > whole:
                 parts = i, max(1, whole // 2)

@@ -14,6 +14,7 @@ from mnc.mncore_backend.placement.candidates import (
     Window,
     Windows,
     choose_iteration,
+    copied_layout,
     default_digits,
     place_of_box,
     project,
@@ -29,6 +30,7 @@ from mnc.mncore_backend.placement.candidates.tiles import possible_tiles
 from mnc.mncore_backend.placement.candidates.windows import source_layout, tiled_layout
 from mnc.mncore_backend.placement.cost.movements import Movement, Movements
 from mnc.mncore_backend.placement.cost.prices import (
+    copying_steps,
     loop_steps,
     movement_steps,
     rearrangement_steps,
@@ -41,6 +43,7 @@ from mnc.mncore_backend.placement.problem import (
     Rearrangement,
     Reshape,
     Transposition,
+    Use,
 )
 from mnc.mncore_backend.placement.solve.state import Placed, State
 from mnc.mncore_backend.pricing import arrival, store
@@ -103,6 +106,25 @@ class Rules:
         assert self.movements is not None
         movement = Movement(source, tiled_layout(windows, extents, digits), windows, extents, tuple(digits))
         state.pay("halos", self.movements.steps(movement), movement)
+
+    def pay_copies(self, state: State, use: Use, layout: Layout, share: float = 1.0) -> None:
+        """Pay for a copy of what every point of an iteration space reads of a tensor, or for a share of the copies.
+        What is on the chip comes to where they are made, and what is in DRAM arrives there, or as copies."""
+        if not self.complete:
+            return
+        shape = self.shape(use.tensor)
+        places = None if use.copied is None else copied_layout(use.copied, use.access, layout, shape)
+        held, made = state.layouts.get(use.tensor), copying_steps(use.copied or (), use.access, layout) * share
+        first = self.behind(state, use.tensor)
+        comes = held is None and self.problem.tensors[first].made_by is None
+        if comes and (places is None or made + arrival(places).bound >= arrival(layout).bound * share):
+            self.pay_arrival(state, first, layout, share)
+            return
+        if places is not None and held is None:
+            self.settle(state, use.tensor, places)
+        elif places is not None and held is not None:
+            self.pay_move(state, held, places)
+        state.pay("moves", made)
 
     def pay_box(self, state: State, source: Layout, result: Layout, box: Box | None) -> None:
         """Pay for what a result takes of a source: for a `box` of a join what plans of such take. What is no box, and
@@ -239,6 +261,8 @@ class Rules:
         for use, layout in sorted(arriving, key=lambda pair: pair[0].tensor in state.waiting and pair[0].is_scalar):
             if use.is_direct:
                 self.settle(state, use.tensor, layout)
+            else:
+                self.pay_copies(state, use, layout)
         result = project(self.shape(op.result), digits, op.access)
         worked = _work_steps(op, digits, layouts)
         if self.complete:

@@ -16,6 +16,7 @@ from mnc.mncore_backend.placement.cost.movements import Movement, Movements
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS
 from mnc.mncore_backend.placement.problem import (
     Loops,
+    Operation,
     Pinned,
     Problem,
     Product,
@@ -125,6 +126,27 @@ def test_copies_for_windows_of_what_is_in_dram_have_to_arrive(behind: list[int])
     number = len(operations) - 1
     left, right = (arrival(own) for own in state.placed[number].operands if own is not None)
     assert state.bill[number]["fetched"] == pytest.approx(left.mv + right.mv)
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_copies_of_what_lies_on_the_chip_are_paid_for(padded: bool) -> None:
+    """12 outputs of 5 taps of a line, of which the work before has made the values, or of an input: then the line
+    arrives once, or its copies do."""
+    line, weight, result = 1, 2, 3
+    tensors = [Tensor((16,)), Tensor((16,), 0), Tensor((5, 8)), Tensor((12, 8), 1)]
+    first = Loops("relu", line, (Use(0, (0,), (16,)),), (0,), (16,), (True,))
+    operations: list[Operation] = [Rearrangement("pad", line, (0,), (None,), 0) if padded else first]
+    contraction = Contraction((12, 8, 5), Operand(ROWS), Operand(MIDDLE), COLUMNS)
+    copies = Use(line, ROWS, (12, 5), is_direct=False, copied=(Window(0, kernel=2),))
+    operations.append(Product("conv", result, copies, Use(weight, MIDDLE, (5, 8)), contraction))
+    state = Search(Problem(tuple(tensors), tuple(operations), 1024, (result,)), [PLAIN], Movements()).run()
+    left, right = (arrival(own) for own in state.placed[1].operands if own is not None)
+    paid = state.bill[1]
+    if padded:
+        assert paid["fetched"] == pytest.approx(left.mv + right.mv)
+    else:
+        assert paid["fetched"] < left.mv + right.mv + 1
+        assert paid["moves"] > 0
 
 
 @pytest.mark.parametrize("order", [None, (1, 0, 2)])
