@@ -133,6 +133,9 @@ class Pipeline:
             InternalError: a pass failed otherwise, or left invalid IR; a reproducer was written,
                 see `reproducer`. What was raised is its ``__cause__``.
         """
+        if not isinstance(module, ir.Module):
+            hint = "give a module, as mnc.import_model(model) and ir.Module.parse(text) make them"
+            raise CompileError(f"a value of type {type(module).__name__} is no module", hint=hint)
         observers = (*instrumentation, *(DumpAfter(name, path) for name, path in self.dumps))
         hooks = (*recording_hooks(), *observers)
         # Attributes are shared inside a context, so the copy costs operations, not weights.

@@ -4,8 +4,7 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
-
-_HINT = "give the shapes of the inputs when the model is imported: --shape NAME=N,N"
+from mnc.core.spelling import spelled
 
 
 def check_static(function: Any) -> None:
@@ -13,11 +12,16 @@ def check_static(function: Any) -> None:
     block = function.regions[0].blocks[0]
     for argument in block.arguments:
         if _is_open(argument.type):
-            raise error_at(function, f"its argument {argument.arg_number} has the open shape {argument.type}", _HINT)
+            raise error_at(function, f"its argument {argument.arg_number} has the open shape {argument.type}", _hint())
     for view in block.operations:
         for result in view.operation.results:
             if _is_open(result.type):
-                raise error_at(view.operation, f"its result has the open shape {result.type}", _HINT)
+                raise error_at(view.operation, f"its result has the open shape {result.type}", _hint())
+
+
+def _hint() -> str:
+    given = spelled("--shape NAME=N,N", 'shapes={"NAME": (N, N)}')
+    return f"give the shapes of the inputs when the model is imported: {given}"
 
 
 def _is_open(type_: Any) -> bool:

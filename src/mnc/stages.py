@@ -117,12 +117,15 @@ class Pipeline(core_pipeline.Pipeline):
 
 
 def stage_text(name: str, options: Options) -> str:
-    """The passes of one stage of `STAGES` as pipeline text, with commas between them."""
+    """The passes of one stage of `STAGES` as pipeline text, with commas between them. Raises CompileError for another
+    name."""
+    if name not in STAGES:
+        raise CompileError(f"there is no stage {name!r}", hint=f"it is one of: {', '.join(STAGES)}")
     return ",".join(STAGES[name]).format(**{**asdict(options), "prefer": ",".join(options.prefer or ())})
 
 
 def stage_pipeline(name: str, options: Options) -> Pipeline:
-    """The passes of one stage of `STAGES`."""
+    """The passes of one stage of `STAGES`. Raises CompileError for another name."""
     return _parsed(stage_text(name, options))
 
 

@@ -20,7 +20,9 @@ from mnc.core.nesting_pass import NestingPass, run_nested
 from mnc.core.pass_base import Pass
 from mnc.core.pipeline import Pipeline
 from mnc.core.rewrite import Pattern, apply_greedily, refuse
+from mnc.options import Options
 from mnc.registry import merge_tables, pass_class, pass_table
+from mnc.stages import stage_pipeline
 
 
 class DoubleNegation(Pattern):
@@ -222,6 +224,17 @@ def test_refusals_are_explained_once() -> None:
         Pipeline((Probe(), Probe())).run(_input())
     (line,) = explanation.lines
     assert line.endswith("DoubleNegation refused 'graph.neg': the operand is not a negation")
+
+
+@pytest.mark.parametrize("what", [None, "builtin.module"])
+def test_only_modules_run(what: object) -> None:
+    with pytest.raises(CompileError, match="is no module"):
+        Pipeline().run(what)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_stage_has_a_name_of_the_table() -> None:
+    with pytest.raises(CompileError, match="no stage 'nope'"):
+        stage_pipeline("nope", Options())
 
 
 def test_failure_leaves_a_reproducer_of_the_original_input(tmp_path: Path) -> None:
