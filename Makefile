@@ -43,7 +43,7 @@ lit: setup ## IR tests through mnc-opt and FileCheck
 	$(BIN)/lit -q test/lit
 
 unit: setup ## pytest: plain algorithms, numbers, commands
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --durations=40 --durations-min=10
 
 onnx-ci: setup ## a fixed third of the ONNX backend tests through the chip
 	$(BIN)/python -m pytest test/onnx_suite
