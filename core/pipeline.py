@@ -133,13 +133,10 @@ class Pipeline:
             InternalError: a pass failed otherwise, or left invalid IR; a reproducer was written,
                 see `reproducer`. What was raised is its ``__cause__``.
         """
-        if not isinstance(module, ir.Module):
-            hint = "give a module, as mnc.import_model(model) and ir.Module.parse(text) make them"
-            raise CompileError(f"a value of type {type(module).__name__} is no module", hint=hint)
         observers = (*instrumentation, *(DumpAfter(name, path) for name, path in self.dumps))
         hooks = (*recording_hooks(), *observers)
         # Attributes are shared inside a context, so the copy costs operations, not weights.
-        original = module.operation.clone()
+        original = _copied(module)
         for hook in hooks:
             if hook not in inherited().observers:  # which were told before
                 hook.start(module)
@@ -203,3 +200,11 @@ def _spliced(
     assert isinstance(outer, NestingPass)  # or there is no such place
     inner = replace(outer, passes=_spliced(outer.passes, tuple(rest), start, stop, new))
     return (*entries[:first], inner, *entries[first + 1 :])
+
+
+def _copied(module: Any) -> Any:
+    """A copy of a module; raises CompileError for anything else."""
+    if not isinstance(module, ir.Module):
+        hint = "give a module, as mnc.import_model(model) and ir.Module.parse(text) make them"
+        raise CompileError(f"a value of type {type(module).__name__} is no module", hint=hint)
+    return module.operation.clone()
