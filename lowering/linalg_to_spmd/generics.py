@@ -20,7 +20,7 @@ from mnc.lowering.linalg_to_spmd.reading import HARDWARE_COMBINERS, Generic, Inp
 from mnc.lowering.linalg_to_spmd.rearranging import window_map
 from mnc.lowering.linalg_to_spmd.streaming import contracted_first, streamed_factor
 from mnc.lowering.linalg_to_spmd.tiles import WindowedOperand, copied_windows, tiled_operands
-from mnc.lowering.linalg_to_spmd.window_copies import cheapest_source, comes_arranged
+from mnc.lowering.linalg_to_spmd.window_copies import copied_from
 from mnc.lowering.linalg_to_spmd.words import word_attribute, word_bits, word_type
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.candidates import (
@@ -71,15 +71,15 @@ class GenericWriter:
         copies come as the host arranges them, unless it takes less to bring the tensor to where they are, and to make
         them there."""
         index_map, shape = window_map(operand, generic.extents), shape_of(operand.value)
-        if not self.values.is_in_dram(operand.value):
-            source = self.values.anywhere(operand.value)
-        else:
+        if self.values.is_in_dram(operand.value):
             windows = copied_windows(operand, generic.parallel)
             near = None if windows is None else copied_layout(windows, operand.dims, layout, shape)
-            place = cheapest_source((default_layout(shape), near), layout, index_map)
-            if comes_arranged(place, layout, index_map):
+            place = copied_from([own for own in (default_layout(shape), near) if own is not None], layout, index_map)
+            if place is None:
                 return self.values.load_elements(operand.value, layout, index_map)
             source = self.values.bring(operand.value, place)
+        else:
+            source = self.values.anywhere(operand.value)
         target = make_local(layout, source.buffer.type.element_type)
         gather(source, target, index_map)
         return target

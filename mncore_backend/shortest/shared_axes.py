@@ -2,27 +2,20 @@
 
 from typing import Any
 
-from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic
+from mnc.lowering.linalg_to_spmd.reading import Generic
 from mnc.lowering.linalg_to_spmd.tiles import tiled_operands
 from mnc.mncore_backend.placement.candidates import Windows, along_kernels, kernel_dims
+from mnc.mncore_backend.shortest.contractions import contractions_of
 
 
 def contracts_several(module: Any) -> bool:
     """Whether some contraction sums over several dimensions that are divided, as gradients of weights do over images
     and their rows. These are rows of other products, and how they share the axes of the chip decides what moves between
     the two."""
-    return any(
-        op.operation.name == "linalg.generic" and _contracts_several(read_generic(op))
-        for function in module.body.operations
-        for region in function.operation.regions
-        for block in region.blocks
-        for op in block.operations
-    )
+    return any(_contracts_several(own) for own in contractions_of(module))
 
 
 def _contracts_several(generic: Generic) -> bool:
-    if generic.kind != "contraction":
-        return False
     contracted = [d for d, extent in enumerate(generic.extents) if extent > 1 and d not in generic.result]
     tiled = tiled_operands(generic)
     windows: Windows = tiled[0].windows if 0 in tiled else ()

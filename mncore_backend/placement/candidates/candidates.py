@@ -48,7 +48,8 @@ def _role_digits(
 ) -> tuple[dict[int, Digits], Bits]:
     """Digits of the dimensions of one role, and the coordinate bits that it has no use for. Dimensions in `whole` take
     none."""
-    if torn != "shared" and (first := _first_apart(problem, dims, bits, lane_dim, torn)) is not None:
+    divided = [d for d in dims if d not in whole]
+    if torn != "shared" and (first := _first_apart(problem, divided, bits, lane_dim, torn)) is not None:
         dim, taken, others = first
         digits, rest = _role_digits(problem, [d for d in dims if d != dim], others, lane_dim, whole)
         own, unused = _role_digits(problem, [dim], taken, lane_dim, whole)
