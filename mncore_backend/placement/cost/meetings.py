@@ -4,9 +4,9 @@ The larger one stays where it is, and the other has to come there. Of tensors of
 element-wise work in between leave a tensor where it is. What other operations do is looked at elsewhere (`ahead.py`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 
 from mnc.mncore_backend.layout import Layout
@@ -40,18 +40,18 @@ class Meetings:
     def _readers(self) -> dict[int, list[int]]:
         return readers(self.problem)
 
-    def price(self, tensor: int, layout: Layout, after: int, layouts: Mapping[int, Layout]) -> float:
-        """Weighted steps to bring a tensor to where those are that it meets after an operation, of which the places
-        are in `layouts`."""
-        total = 0.0
+    def after(self, tensor: int, number: int) -> Iterator[tuple[int, Callable[[Layout, Layout], float]]]:
+        """What a tensor meets after an operation, and the weighted steps to bring it to there: by the layout of the
+        tensor, and that of the other."""
         for meeting in self._meetings_of(tensor):
-            there = layouts.get(meeting.other.tensor)
-            if there is not None and (meeting.passed or (meeting.number,))[0] > after:
-                key = tensor, meeting.number, layout, there
-                if key not in self._known:
-                    self._known[key] = self.weight * self._steps(tensor, meeting, layout, there)
-                total += self._known[key]
-        return total
+            if (meeting.passed or (meeting.number,))[0] > number:
+                yield meeting.other.tensor, partial(self._price, tensor, meeting)
+
+    def _price(self, tensor: int, meeting: _Meeting, layout: Layout, there: Layout) -> float:
+        key = tensor, meeting.number, layout, there
+        if key not in self._known:
+            self._known[key] = self.weight * self._steps(tensor, meeting, layout, there)
+        return self._known[key]
 
     def beside(self, tensor: int) -> frozenset[int]:
         """Tensors that meet this one, which is not smaller."""

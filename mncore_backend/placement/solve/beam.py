@@ -6,10 +6,11 @@ operation does there (`transitions.py`), and what of it matters later (`borders.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from mnc.mncore_backend.placement.problem import Problem
-from mnc.mncore_backend.placement.solve.borders import Borders, Key, Places
+from mnc.mncore_backend.placement.solve.borders import NOWHERE, Borders, Key, Later, Places
 from mnc.mncore_backend.placement.solve.guide import Guide
 from mnc.mncore_backend.placement.solve.state import Entry, State
 from mnc.mncore_backend.placement.solve.trail import Trail
@@ -33,7 +34,8 @@ class _New(NamedTuple):
 
 @dataclass
 class Beam:
-    """Steps of a beam through a problem. `dropped` counts the states that were given up."""
+    """Steps of a beam through a problem. `dropped` counts the states that were given up; `places` are those of the
+    states that were kept last, of tensors that were read later then."""
 
     problem: Problem
     borders: Borders
@@ -41,6 +43,7 @@ class Beam:
     guide: Guide | None = None
     lasts: Callable[[Iterable[Entry]], float] | None = None
     dropped: int = 0
+    places: list[Places] = field(default_factory=lambda: [NOWHERE])
 
     def step(self, states: Sequence[State], number: int, width: int, trail: Trail | None) -> list[State]:
         """Of the states that an operation leads to, those that promise most: of those that differ in nothing that
@@ -66,6 +69,7 @@ class Beam:
                 trail.rank(ranks, max(ranks[i] for i in kept))
         if trail is not None:
             trail.keep(kept)
+        self.places = [around.kept[found[i].position] | found[i].places for i in kept]
         return [found[i].transition.of(states[found[i].position], number) for i in kept]
 
 
@@ -76,10 +80,14 @@ class _Around:
     beam: Beam
     states: Sequence[State]
     number: int
-    _kept: list[Places] = field(default_factory=list)
+    kept: list[Places] = field(default_factory=list)
     _later: dict[int, float] = field(default_factory=dict)
     _transitions: dict[Seen, list[tuple[Transition, Places]]] = field(default_factory=dict)
     _own: dict[int, float] = field(default_factory=dict)
+
+    @cached_property
+    def _paid(self) -> Later:
+        return self.beam.borders.after(self.number)
 
     def all(self, trail: Trail | None) -> Iterator[tuple[Key, _New]]:
         """New states, and what matters later of them."""
@@ -87,8 +95,8 @@ class _Around:
         for position, state in enumerate(self.states):
             if trail is not None:
                 trail.leave(position)
-            kept = borders.places(state.layouts.items(), number)
-            self._kept.append(kept)
+            kept = borders.still(self.beam.places[position], number)
+            self.kept.append(kept)
             for transition, places in self._from(state):
                 waiting = transition.left_waiting(state)
                 late = borders.late(state, transition.layouts, waiting, number)
@@ -109,12 +117,12 @@ class _Around:
     def later(self, new: _New) -> float:
         """What is paid later for where tensors are. What is the same in all that come from one state, or in all that
         the same transition leads to, is added up once."""
-        borders, number, state = self.beam.borders, self.number, self.states[new.position]
+        kept, layouts = self.kept[new.position], self.states[new.position].layouts
         if new.position not in self._later:
-            self._later[new.position] = borders.later(self._kept[new.position], number, state.layouts)
+            self._later[new.position] = self._paid.price(kept, layouts)
         added = dict(new.transition.layouts)
         if id(new.transition) not in self._own:
-            self._own[id(new.transition)] = borders.later(new.places, number, added)
-        met = borders.beside(self._kept[new.position], added)
-        across = borders.met(new.places, number, state.layouts) + borders.met(met, number, added)
+            self._own[id(new.transition)] = self._paid.price(new.places, added)
+        met = self.beam.borders.beside(kept, added)
+        across = self._paid.met(new.places, layouts) + self._paid.met(met, added)
         return self._later[new.position] + self._own[id(new.transition)] + across

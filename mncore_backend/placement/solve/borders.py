@@ -6,7 +6,7 @@ have numbers, since sets of numbers are compared much faster than sets of layout
 added up once and not again in every state.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.placement.cost.ahead import Ahead
@@ -28,6 +28,7 @@ class Borders:
         self._operations, self._tensors = problem.operations, problem.tensors
         self.ahead, self._meetings = ahead, meetings
         self._last = last_reads(problem)
+        self._ends = set(self._last)
         self._numbers: dict[tuple[int, Layout], int] = {}
         self._places: list[tuple[int, Layout]] = []
         self._reads: dict[int, tuple[int, ...]] = {}
@@ -57,18 +58,15 @@ class Borders:
         reads = {t for tensor in waiting for t in self._read_for(tensor) if self._last[t] <= number}
         return frozenset(self._number((t, layouts[t])) for t in reads if t in layouts)
 
-    def later(self, places: Iterable[int], number: int, layouts: Mapping[int, Layout]) -> float:
-        """What is paid after an operation for these places, where other tensors have these layouts."""
-        total = 0.0
-        for place in places:
-            tensor, layout = self._places[place]
-            total += self.ahead.price(tensor, layout, number)
-            total += self._meetings.price(tensor, layout, number, layouts)
-        return total
+    def still(self, places: Places, number: int) -> Places:
+        """Those of these places whose tensors are read after an operation."""
+        if number not in self._ends:
+            return places
+        return frozenset(place for place in places if self._last[self._places[place][0]] > number)
 
-    def met(self, places: Iterable[int], number: int, layouts: Mapping[int, Layout]) -> float:
-        """What is paid after an operation because these places meet tensors with these layouts."""
-        return sum(self._meetings.price(*self._places[place], number, layouts) for place in places)
+    def after(self, number: int) -> "Later":
+        """What is paid after an operation for where tensors are."""
+        return Later(self._places, self.ahead, self._meetings, number)
 
     def beside(self, places: Places, tensors: Iterable[int]) -> list[int]:
         """Those of the places whose tensors meet others of these."""
@@ -88,3 +86,45 @@ class Borders:
             maker = self._tensors[tensor].made_by
             self._reads[tensor] = () if maker is None else tuple(read_by(self._operations[maker]))
         return self._reads[tensor]
+
+
+class Later:
+    """What is paid after one operation for where tensors are. Many states have the same places: each is looked at
+    once."""
+
+    def __init__(
+        self, places: Sequence[tuple[int, Layout]], ahead: Ahead, meetings: Meetings, number: int
+    ) -> None:
+        self._places, self._ahead, self._meetings, self._number = places, ahead, meetings, number
+        self._prices: dict[int, float] = {}
+        self._met: dict[int, list[tuple[int, dict[Layout, float], Callable[[Layout, Layout], float]]]] = {}
+
+    def price(self, places: Iterable[int], layouts: Mapping[int, Layout]) -> float:
+        """What is paid for these places, where other tensors have these layouts."""
+        total, prices = 0.0, self._prices
+        for place in places:
+            price = prices.get(place)
+            if price is None:
+                price = prices[place] = self._ahead.price(*self._places[place], self._number)
+            total += price
+            total += self._of_meetings(place, layouts)
+        return total
+
+    def met(self, places: Iterable[int], layouts: Mapping[int, Layout]) -> float:
+        """What is paid because these places meet tensors with these layouts."""
+        return sum(self._of_meetings(place, layouts) for place in places)
+
+    def _of_meetings(self, place: int, layouts: Mapping[int, Layout]) -> float:
+        meetings = self._met.get(place)
+        tensor, layout = self._places[place]
+        if meetings is None:
+            meetings = self._met[place] = [(*own[:1], {}, own[1]) for own in self._meetings.after(tensor, self._number)]
+        total = 0.0
+        for other, known, priced in meetings:
+            there = layouts.get(other)
+            if there is not None:
+                price = known.get(there)
+                if price is None:
+                    price = known[there] = priced(layout, there)
+                total += price
+        return total

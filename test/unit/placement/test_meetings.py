@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnc.mncore_backend.layout import Axis, parse
+from mnc.mncore_backend.layout import Axis, Layout, parse
 from mnc.mncore_backend.placement.candidates import Contraction, Operand, policy_of
 from mnc.mncore_backend.placement.cost.meetings import Meetings
 from mnc.mncore_backend.placement.cost.movements import Movements
@@ -44,11 +44,16 @@ def network() -> Problem:
     return Problem(tensors, operations, 1024, (SCALED,))
 
 
+def paid(problem: Problem, tensor: int, layout: Layout, after: int, layouts: dict[int, Layout]) -> float:
+    """What a tensor in a layout pays after an operation to meet others in theirs."""
+    met = Meetings(problem, Movements(), 1.0).after(tensor, after)
+    return sum(steps(layout, layouts[other]) for other, steps in met if other in layouts)
+
+
 def price(tensor: int, after: int, *, with_image: bool = True) -> dict[str, float]:
-    meetings = Meetings(network(), Movements(), 1.0)
     layouts = {FLAT: PIXELS_APART} if with_image else {}
     places = {"everywhere": EVERYWHERE, "divided": DIVIDED}
-    return {name: meetings.price(tensor, layout, after, layouts) for name, layout in places.items()}
+    return {name: paid(network(), tensor, layout, after, layouts) for name, layout in places.items()}
 
 
 def test_the_smaller_comes_to_the_larger_through_views_and_element_wise_work() -> None:
@@ -70,22 +75,22 @@ def test_ways_that_part_and_meet_again_are_followed_once() -> None:
             Loops("sum", total, uses, (0, 1), square, (True, True)),
         ]
         here = total
-    meetings = Meetings(Problem(tuple(tensors), tuple(operations), 1024, (here,)), Movements(), 1.0)
-    assert meetings.price(0, parse("((8:8), (8:1))", square), -1, {}) == 0.0
+    problem = Problem(tuple(tensors), tuple(operations), 1024, (here,))
+    assert paid(problem, 0, parse("((8:8), (8:1))", square), -1, {}) == 0.0
 
 
 def test_nothing_is_paid_for_what_is_nowhere_yet_or_has_met_already() -> None:
     assert set(price(SCALES, 1, with_image=False).values()) == {0.0}
     assert set(price(SCALES, 4).values()) == {0.0}
-    meetings = Meetings(network(), Movements(), 1.0)
-    assert meetings.price(FLAT, PIXELS_APART, 3, {WHOLE: parse("((4:1, 8_L1B:1, 4_PE:1, 2_W:1), ())", (96, 1))}) == 0.0
+    scales = {WHOLE: parse("((4:1, 8_L1B:1, 4_PE:1, 2_W:1), ())", (96, 1))}
+    assert paid(network(), FLAT, PIXELS_APART, 3, scales) == 0.0
 
 
 def test_a_narrow_search_that_thinks_of_meetings_finds_something_cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scales are computed in all L2Bs, instead of coming from one to the other."""
     monkeypatch.setattr(search, "WIDTH", 1)
     met = Search(network(), [PLAIN], Movements()).run().price
-    monkeypatch.setattr(Meetings, "price", lambda *_: 0.0)
+    monkeypatch.setattr(Meetings, "after", lambda *_: iter(()))
     assert met < Search(network(), [PLAIN], Movements()).run().price
 
 
