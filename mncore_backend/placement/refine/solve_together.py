@@ -102,10 +102,11 @@ def _in_rounds(
     own: Searches, known: Sequence[State], movements: Movements, law: Law, plan: Plan, both: Both
 ) -> list[State]:
     """What is found with planned movements: of short programs near what is `known`, of others from the front, at prices
-    and with what `known` solutions say of what is wanted where."""
+    and with what `known` solutions say of what is wanted where. Operations choose among policies: what all of them
+    lead to that follow one is `known`, and planned prices of movements have hardly ever led to anything better."""
 
     def near(found: Sequence[State]) -> list[State]:
-        states = [] if found else own.narrow(movements)
+        states = [] if found else [own.narrow(movements)]
         return states + own.nearby(movements, [*known, *found, *states], law, both)
 
     if law is SHORT:
@@ -113,7 +114,7 @@ def _in_rounds(
     wanted = own.wanted(known)
 
     def wide(found: Sequence[State]) -> list[State]:
-        return [*chain(*both(lambda: own.narrow(movements), lambda: _wide(own, wanted, movements)))]
+        return [*chain(*both(lambda: [own.narrow(movements)], lambda: _wide(own, wanted, movements)))]
 
     return with_planned(wide, State.price_at, movements, plan, own.traces)
 

@@ -22,6 +22,10 @@ SHARE = 0.5
 """Part of the states that are kept because a known solution is not far."""
 
 
+Known = dict[tuple[int, Seen], list[tuple[Transition, Places]]]
+"""What operations do where what they see is somewhere, and the places of what they put somewhere that is read later."""
+
+
 class _New(NamedTuple):
     """A state that is not made yet: its price, the position of the one it comes from, how, and the places of what gets
     one that is read later."""
@@ -35,7 +39,8 @@ class _New(NamedTuple):
 @dataclass
 class Beam:
     """Steps of a beam through a problem. `dropped` counts the states that were given up; `places` are those of the
-    states that were kept last, of tensors that were read later then."""
+    states that were kept last, of tensors that were read later then. `known` transitions may be those of another beam
+    that differs in no more than its guide."""
 
     problem: Problem
     borders: Borders
@@ -43,6 +48,7 @@ class Beam:
     guide: Guide | None = None
     lasts: Callable[[Iterable[Entry]], float] | None = None
     dropped: int = 0
+    known: Known = field(default_factory=dict)
     places: list[Places] = field(default_factory=lambda: [NOWHERE])
 
     def step(self, states: Sequence[State], number: int, width: int, trail: Trail | None) -> list[State]:
@@ -82,7 +88,6 @@ class _Around:
     number: int
     kept: list[Places] = field(default_factory=list)
     _later: dict[int, float] = field(default_factory=dict)
-    _transitions: dict[Seen, list[tuple[Transition, Places]]] = field(default_factory=dict)
     _own: dict[int, float] = field(default_factory=dict)
 
     @cached_property
@@ -105,14 +110,16 @@ class _Around:
 
     def _from(self, state: State) -> list[tuple[Transition, Places]]:
         """What the operation does in a state, and the places of what it puts somewhere that is read later."""
-        looks = seen(self.beam.problem, state, self.number)
-        if looks not in self._transitions:
+        looks, known = seen(self.beam.problem, state, self.number), self.beam.known
+        found = known.get((self.number, looks))
+        if found is None:
             before = with_nothing_else(self.beam.problem, looks, state)
             made = [Transition.between(before, after) for after in self.beam.followers(before, self.number)]
             if (lasts := self.beam.lasts) is not None:
                 made = [replace(own, price=lasts(own.paid)) for own in made]
-            self._transitions[looks] = [(own, self.beam.borders.places(own.layouts, self.number)) for own in made]
-        return self._transitions[looks]
+            found = [(own, self.beam.borders.places(own.layouts, self.number)) for own in made]
+            known[self.number, looks] = found
+        return found
 
     def later(self, new: _New) -> float:
         """What is paid later for where tensors are. What is the same in all that come from one state, or in all that

@@ -22,7 +22,7 @@ from mnc.mncore_backend.placement.cost.product_prices import Counted, ProductPri
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Weights
 from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Rearrangement
 from mnc.mncore_backend.placement.problem.reads import readers
-from mnc.mncore_backend.placement.solve.beam import Beam
+from mnc.mncore_backend.placement.solve.beam import Beam, Known
 from mnc.mncore_backend.placement.solve.borders import Borders
 from mnc.mncore_backend.placement.solve.duration import Law, duration, lasts
 from mnc.mncore_backend.placement.solve.guide import Guide
@@ -84,6 +84,8 @@ class Search:
         self._wanted = NOWHERE
         self._at_wanted: dict[int, list[list[Digits]]] = {}
         self._plans = Plans(self._prices, self.pinned)
+        self._known: Known = {}
+        self._known_like: object = None
 
     def run(
         self,
@@ -107,7 +109,7 @@ class Search:
         self.law = law
         guide = None if near is None else Guide(near, self.borders, self.movements, self.weights["moves"])
         time = None if law is None else partial(lasts, resources=self.movements.resources, law=law)
-        steps = Beam(self.problem, self.borders, self._followers, guide, time)
+        steps = Beam(self.problem, self.borders, self._followers, guide, time, known=self._transitions())
         beam = [State(weights=self.weights)]
         for number in range(len(self.problem.operations)):
             beam = steps.step(beam, number, self.width, trail)
@@ -118,6 +120,14 @@ class Search:
         if trail is not None and self.tracer is not None:
             self.tracer.searched(self, trail, beam, best)
         return best
+
+    def _transitions(self) -> Known:
+        """What operations do, as far as searches know that differed in no more than what they were near to."""
+        policies = tuple(own.rules.policy for own in self.followed)
+        like = policies, self.borders.ahead.policy, self.law, id(self._wanted), len(self.movements.exact)
+        if self._known_like != like:
+            self._known, self._known_like = {}, like
+        return self._known
 
     def duration(self, state: State, law: Law) -> float:
         """Steps of a solution, as far as prices of movements are known."""
