@@ -44,16 +44,14 @@ class Searches:
         """The same where room on the chip costs as much as it takes for constants to find it."""
 
         def narrow(price: float) -> State:
-            return replace(self, traces=None, made={}, weights=with_price_of_room(WEIGHTS, price)).narrow(movements)
+            own = replace(self, traces=None, made={})
+            return own._search(movements, with_price_of_room(WEIGHTS, price)).run(self.mixed, NARROW)
 
         return replace(self, made={}, weights=with_price_of_room(WEIGHTS, price_of_room(self.problem, narrow)))
 
-    def narrow(self, movements: Movements) -> State:
-        """The solution of a search that keeps few states, in which operations choose among the mixed policies."""
-        return self._search(movements, self.weights).run(self.mixed, NARROW)
-
-    def by_policies(self, movements: Movements, weights: Weights | None = None) -> list[State]:
-        """Solutions of such a search, and of those in which all operations follow one policy; the cheapest first."""
+    def narrow(self, movements: Movements, weights: Weights | None = None) -> list[State]:
+        """Solutions of a search in which operations choose among the mixed policies, and of such in which all follow
+        one; the cheapest first."""
         own = self._search(movements, weights or self.weights)
         return self._in_order(own.run(policies, NARROW) for policies in (self.mixed, *([one] for one in self.pure)))
 
@@ -69,8 +67,7 @@ class Searches:
         """Solutions by these weights, and by others that find something else."""
         others = [with_price_of_room(weights, self.weights["held"]) for weights in ALL[1:]]
         return [*chain(*both(
-            lambda: self.by_policies(movements),
-            lambda: [state for own in others for state in self.by_policies(movements, own)],
+            lambda: self.narrow(movements), lambda: [state for own in others for state in self.narrow(movements, own)]
         ))]  # fmt: skip
 
     def wide(self, movements: Movements, wanted: Wanted = NOWHERE) -> State:

@@ -8,6 +8,7 @@ longer than all the rest.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -46,6 +47,8 @@ COMPARED = 3
 """Solutions that are compiled where programs are small."""
 AT_A_TIME = 0.4
 """Part of the movements of a solution, by rough steps, that is planned before it is asked again whether to go on."""
+FOLLOWED = 2
+"""Policies that all operations follow in searches of planned rounds, the first: the others have won only before."""
 WORTHWHILE = 24
 """Operations of a problem from which two processes gain time."""
 CLOSE = 1.15
@@ -85,6 +88,7 @@ def solutions(
         return found, movements
     found = with_room
     if _each_counts(found[0], FEW[law.name]):
+        own = replace(own, pure=own.pure[:FOLLOWED], made={})
         found += _in_rounds(own, found, movements, law, plan, shared)
     best = _shortest(found, movements, plan, law)
     for state in best:
@@ -102,11 +106,10 @@ def _in_rounds(
     own: Searches, known: Sequence[State], movements: Movements, law: Law, plan: Plan, both: Both
 ) -> list[State]:
     """What is found with planned movements: of short programs near what is `known`, of others from the front, at prices
-    and with what `known` solutions say of what is wanted where. Operations choose among policies: what all of them
-    lead to that follow one is `known`, and planned prices of movements have hardly ever led to anything better."""
+    and with what `known` solutions say of what is wanted where."""
 
     def near(found: Sequence[State]) -> list[State]:
-        states = [] if found else [own.narrow(movements)]
+        states = [] if found else own.narrow(movements)
         return states + own.nearby(movements, [*known, *found, *states], law, both)
 
     if law is SHORT:
@@ -114,7 +117,7 @@ def _in_rounds(
     wanted = own.wanted(known)
 
     def wide(found: Sequence[State]) -> list[State]:
-        return [*chain(*both(lambda: [own.narrow(movements)], lambda: _wide(own, wanted, movements)))]
+        return [*chain(*both(lambda: own.narrow(movements), lambda: _wide(own, wanted, movements)))]
 
     return with_planned(wide, State.price_at, movements, plan, own.traces)
 

@@ -80,7 +80,7 @@ def test_a_search_finds_what_it_could_not_know_in_front() -> None:
     """The first operation knows nothing of the product; a search after another one does."""
     policies = [policy_of(own) for own in MIXED]
     searches = Searches(problem=normalised(), mixed=policies, pure=policies, pinned={})
-    found = searches.by_policies(Movements())
+    found = searches.narrow(Movements())
     again = searches.wide(Movements(), searches.wanted(found))
     assert again.price < 0.9 * found[0].price
 
