@@ -151,7 +151,7 @@ def test_gpt() -> None:
 
 
 def test_vit() -> None:
-    check(vit(16, 4, 32, 4, 2, 10), image(1, 3, 16, 16))
+    check(vit(16, 4, 32, 4, 1, 10), image(1, 3, 16, 16))
 
 
 def test_digits_keep_their_accuracy() -> None:

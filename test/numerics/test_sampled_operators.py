@@ -11,6 +11,8 @@ from mnc.accuracy.worst_case import error_bounds
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
 
+from .one_layout import one_layout
+
 SOME = settings(max_examples=2, deadline=None)
 
 
@@ -19,7 +21,7 @@ def check(text: str, inputs: dict[str, np.ndarray], opset: int = 22) -> None:
     ir_version = 10 if opset < 24 else 12
     model = onnx.parser.parse_model(f'<ir_version: {ir_version}, opset_import: ["" : {opset}]> {text}')
     wanted = evaluator(model).run(None, dict(inputs))
-    found = mnc.compile(model, mnc.Options(precision="single")).run(inputs)
+    found = mnc.compile(model, mnc.Options(precision="single", prefer=one_layout(text))).run(inputs)
     for entry, want, bound in zip(model.graph.output, wanted, error_bounds(model, inputs, "single"), strict=True):
         value = np.asarray(want)
         assert found[entry.name].shape == value.shape

@@ -143,7 +143,7 @@ def programs(draw) -> str:
     return function_of([*nests.lines, unload(made[-1], 0), unload(draw(st.sampled_from(made)), 1)])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(programs())
 def test_random_loops(text: str) -> None:
     before, after = outputs(text, sunk=False), outputs(text, sunk=True)

@@ -67,7 +67,7 @@ def meaning(program: Program) -> list[Any]:
     return seen
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.integers(80, 600), min_size=1, max_size=12), st.booleans())
 def test_parts_of_which_one_memory_holds_too_few(sizes: list[int], written: bool) -> None:
     program = parts_and_a_hub(sizes, written=written)
