@@ -128,9 +128,15 @@ def memory_of(type_: Any) -> str:
 
 
 def check_placed_buffer(value: Any) -> Placement:
-    """Check a per-PE share: shape [long words, 2] that the layout fills, inside the memory's capacity."""
-    placement = placement_of(value.type)
-    shape = list(value.type.shape)
+    """`check_placed_type` of a buffer."""
+    return check_placed_type(value.type)
+
+
+def check_placed_type(type_: Any) -> Placement:
+    """Check a per-PE share: shape [long words, 2] that the layout fills, inside the memory's capacity. Raises
+    ValueError."""
+    placement = placement_of(type_)
+    shape = list(type_.shape)
     if shape != [placement.layout.local_size, 2]:
         raise ValueError(f"layout {placement.layout} fills {placement.layout.local_size}x2 words per PE, not {shape}")
     capacity = _capacities().get(placement.memory)

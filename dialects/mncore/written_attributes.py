@@ -5,7 +5,7 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
-from mnc.dialects.mncore.attributes import layout_in
+from mnc.dialects.mncore.attributes import check_placed_type, layout_in
 from mnc.dialects.mncore.kernels import PRECISIONS
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.target import named
@@ -69,8 +69,19 @@ def _buffers(value: Any) -> bool:
 
 
 def _buffer(entry: Any) -> bool:
-    checks = {"type": lambda value: isinstance(value, ir.TypeAttr), "memory": _memories, "base": _integer}
+    checks = {"type": _placed, "memory": _memories, "base": _integer}
     return all(name in entry and is_right(entry[name]) for name, is_right in checks.items())
+
+
+def _placed(value: Any) -> bool:
+    """The type of a share of every PE that its layout fills."""
+    if not isinstance(value, ir.TypeAttr):
+        return False
+    try:
+        check_placed_type(value.value)
+    except ValueError:
+        return False
+    return True
 
 
 _BUFFERS = 'a list of buffers, such as [{type = memref<1x2xf32, #...>, memory = "LM0", base = 0 : i64}]'

@@ -80,6 +80,10 @@ def test_buffers_go_where_the_program_is(shell: Shell) -> None:
         ("hand-over",
          IN_DRAM + 'func.func @f(%x: memref<8xf32, #dram> {onnx.name = "x", mncore.homes = [{}]}) { return }',
          ["has the attribute mncore.homes", "memory ="]),
+        ("hand-over",
+         IN_DRAM + 'func.func @f(%x: memref<8xf32, #dram> {onnx.name = "x", mncore.homes = [{type = memref<1x2xf32, '
+         '#mncore.placed<"LM0", "4", "((bad))">>, memory = "LM0", base = 0 : i64}]}) { return }',
+         ["has the attribute mncore.homes", "memory ="]),
         ("allocate-buffers", MACHINE_OPERATIONS.replace("NAME", "f").replace("$lr16v", "$aluf"),
          ["cannot be placed", "before any result"]),
         ("assign-layouts", """func.func @f(%x: tensor<16xf32>, %e: tensor<16xf32>) -> tensor<16xf32> {
