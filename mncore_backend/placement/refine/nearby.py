@@ -11,10 +11,12 @@ from functools import partial
 from itertools import chain
 
 from mnc.mncore_backend.placement.refine.both import Both, in_turn
-from mnc.mncore_backend.placement.solve.state import State
+from mnc.mncore_backend.placement.solve.state import Placed, State
 
 TRIALS = 6
 """Solutions from one start at most; there are fewer where a search finds nothing better."""
+_Key = tuple[tuple[int, Placed], ...]
+"""What is decided about all operations."""
 
 
 def near_the_best(
@@ -25,8 +27,16 @@ def near_the_best(
 ) -> list[State]:
     """Solutions that take less time than the best of those that were `found`; `near` finds one near another. `both`
     goes two ways at once."""
-    known = {_key(state) for state in found}
-    first, second = (partial(_on_from, start, known, near, duration) for start in _starts(found, duration))
+    known, found_near = {_key(state) for state in found}, dict[_Key, State]()
+
+    def once(state: State) -> State:
+        """What is near a solution; both ways may come to the same one."""
+        key = _key(state)
+        if key not in found_near:
+            found_near[key] = near(state)
+        return found_near[key]
+
+    first, second = (partial(_on_from, start, known, once, duration) for start in _starts(found, duration))
     return distinct([*chain(*both(first, second))])
 
 
@@ -36,7 +46,7 @@ def _starts(found: Sequence[State], duration: Callable[[State], float]) -> tuple
 
 
 def _on_from(
-    best: State | None, known: Set[str], near: Callable[[State], State], duration: Callable[[State], float]
+    best: State | None, known: Set[_Key], near: Callable[[State], State], duration: Callable[[State], float]
 ) -> list[State]:
     """Better and better solutions from a start, as long as they are not `known`."""
     better: list[State] = []
@@ -49,13 +59,13 @@ def _on_from(
     return better
 
 
-def _key(state: State) -> str:
-    return repr(sorted(state.placed.items()))
+def _key(state: State) -> _Key:
+    return tuple((number, state.placed[number]) for number in sorted(state.placed))
 
 
 def distinct(found: Sequence[State]) -> list[State]:
     """Solutions that differ, of equal ones the first."""
-    different: dict[str, State] = {}
+    different: dict[_Key, State] = {}
     for state in found:
         different.setdefault(_key(state), state)
     return list(different.values())
