@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
+# Memories of the emulator are large, and tests touch little of them: whole huge pages would be cleared for that.
+export NUMPY_MADVISE_HUGEPAGE := 0
+
 .PHONY: help setup versions demo train-demo test check fmt lint types lit unit onnx-ci onnx-suite docs bench fuzz release clean
 
 help: ## show this list
