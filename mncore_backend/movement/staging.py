@@ -150,7 +150,7 @@ def _bring_back(
     halves = [_agreed(np.where(group[half::each] == ANY, ANY, address[half::each])) for half in range(each)]
     if ((group == own) | (group == ANY)).all() and all(agree.all() for _, agree in halves):
         for half, (found, _) in enumerate(halves):
-            for first, end in _runs(found, found):
+            for first, end in _runs(np.minimum(found, 0), found):  # no address is below 0 but ANY
                 target = upper(back, first * MV_UNIT, l2b=half)
                 builder.emit("mvp", [upper(pdm, int(found[first]))], [target], size=(end - first) * MV_UNIT)
         return

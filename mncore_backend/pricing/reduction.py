@@ -98,5 +98,5 @@ def _pairs(own: Facts, l2b: int) -> Resources:
     longs = groups * CYCLES_PER_STEP * chip().l1bm_families["d"].rate  # of one L1B
     inside = chip().l2bs_per_group - 1
     one = Resources(mau=groups, alu=2 * groups, l1bm=2 * groups, l2bm=2 * longs // DISTINCT_UNIT)
-    data = max(longs * (l2b & inside), longs / 2 * (l2b & ~inside).bit_count())
+    data = longs / 4 * (l2b & inside).bit_count() + longs / 2 * (l2b & ~inside).bit_count()
     return one * times + Resources(mv=data, latency=2 * times * chip().mv_latency_steps)

@@ -64,6 +64,17 @@ def test_halves_of_groups_change_places() -> None:
     assert {op.destinations[0].group for op in program.operations if op.is_transfer} == {None}
 
 
+def test_transfers_of_all_groups_bring_what_lies_together() -> None:
+    """Samples of two L2Bs of a group meet in both: each transfer brings eight blocks that lie side by side."""
+    shape = (32, 16, 16, 16)
+    source = parse("((8_L2B:1, 4_L1B:2), (2:8, 4_PE:1, 2_W:1), (2_L1B:1, 4_MAB:4, 2:4), (4_MAB:1, 4:1))", shape)
+    target = parse("((4_L2B:2, 8:1), (2:64, 4_PE:1, 2_W:1), (2_L2B:1, 4_MAB:4, 2:32), (4_MAB:1, 4:8))", shape)
+    program = check_relayout(source, target, emulated=True)
+    back = [op for op in program.operations if op.is_transfer and memory_of(op.sources[0]) is Memory.PDM]
+    assert {op.destinations[0].group for op in back} == {None}
+    assert sum(op.size for op in back) >= 512 * len(back)
+
+
 @pytest.mark.parametrize("arriving", [1024, 4096])
 def test_exchanges_in_parts(arriving: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What L2BM does not hold at once arrives in several exchanges, even if it is of one source address."""
