@@ -29,6 +29,7 @@ from mnc.mncore_backend.movement.transfers import (
     pe_steps,
     placed,
 )
+from mnc.mncore_backend.pricing.reduction import MOST_BY_PDM
 from mnc.mncore_backend.program import Buffer, BufferOperand, Builder, local, spare_lanes, upper, with_mask
 from mnc.mncore_backend.target import MABS_PER_QUAD, chip
 
@@ -36,8 +37,6 @@ from mnc.mncore_backend.target import MABS_PER_QUAD, chip
 KINDS = {"sum": ("ffadd", "fvadd"), "max": ("fmax", "fmax"), "min": ("fmin", "fmin")}
 
 QUAD = MABS_PER_QUAD - 1  # bits of the MABs of a quad
-MOST_BY_PDM = 4096  # long words up to which a sum over all L2Bs passes PDM, which disturbs no load from DRAM
-
 
 def plan_reduce(
     builder: Builder,
@@ -287,7 +286,7 @@ class _Reduction:
         return f"l2bmr{KINDS[self.kind][0]}", "" if reduced == chip().l1bs_per_l2b - 1 else f"@{b}/{reduced}"
 
     def _all_l2b(self, l2bm: Buffer) -> Buffer:
-        """By way of PDM, or of the DRAMs, which take and give four times as much per cycle but are often busy."""
+        """By way of PDM, or of the DRAMs, which take and give four times as much per cycle."""
         size = l2bm.size
         if size <= MOST_BY_PDM:
             pdm = self.builder.temporary(size, (Memory.PDM,), "reduce", alignment=MV_UNIT)

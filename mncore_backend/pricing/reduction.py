@@ -10,7 +10,7 @@ from mnc.mncore_backend.pricing.resources import NOTHING, Resources
 from mnc.mncore_backend.target import CYCLES_PER_STEP, MABS_PER_QUAD, Shape, cached_per_machine, chip
 
 QUAD = MABS_PER_QUAD - 1  # bits of the MABs of a quad
-MOST_BY_PDM = 4096
+MOST_BY_PDM = 256  # long words up to which a sum over all L2Bs passes PDM, which disturbs no load from DRAM
 
 
 @cached_per_machine()

@@ -93,10 +93,10 @@ def test_large_partial_sum_is_sliced() -> None:
     assert max(b.size for b in program.buffers if b.choices == (Memory.L1BM,)) <= 1024
 
 
-@pytest.mark.parametrize(("longs", "by_dram"), [(4, False), (60, True)])
-def test_large_sums_over_l2bs_pass_dram(longs: int, by_dram: bool) -> None:
+@pytest.mark.parametrize(("places", "by_dram"), [("", False), ("8_L1B:1, 16_MAB:1, ", True)])
+def test_large_sums_over_l2bs_pass_dram(places: str, by_dram: bool) -> None:
     """Four times as much per cycle as by PDM."""
-    layout = parse(f"((8_L1B:1, 16_MAB:1, 4_PE:1, {longs}:1, 2_W:1),)")
+    layout = parse(f"(({places}4_PE:1, 4:1, 2_W:1),)")
     program = check("sum", layout, {Axis.L2B: 7}, emulated=True)
     assert any(b.choices == (Memory.DRAM,) for b in program.buffers) is by_dram
     assert any(b.choices == (Memory.PDM,) for b in program.buffers) is not by_dram
