@@ -38,6 +38,7 @@ KINDS = {"sum": ("ffadd", "fvadd"), "max": ("fmax", "fmax"), "min": ("fmin", "fm
 
 QUAD = MABS_PER_QUAD - 1  # bits of the MABs of a quad
 
+
 def plan_reduce(
     builder: Builder,
     kind: str,
