@@ -1,4 +1,4 @@
-"""Fit how long short programs take to what compiled programs take: `mncore_backend/placement/solve/duration.py`.
+"""Fit how long programs take to what compiled programs take: `mncore_backend/placement/solve/duration.py`.
 
     python scripts/fit_durations.py [--solutions N] MODEL.onnx...
 
@@ -25,13 +25,15 @@ from mnc.lowering.linalg_to_spmd import assign_layouts
 from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.refine import solve_together
 from mnc.mncore_backend.placement.refine.nearby import distinct
-from mnc.mncore_backend.placement.solve.duration import SHORT, Law, duration, law
+from mnc.mncore_backend.placement.solve.duration import LAW, Law, duration, law
 from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.pricing import Resources
 from mnc.options import Options
 
-CONSTANTS = ("overlap", "start", "alu", "latency", "arrival", "fetched", "sums")
-BOUNDS = (0.0, 1.0), (0.0, 64.0), *[(0.0, 4.0)] * 5
+MOVED = "mau", "alu", "mv", "l2bm", "l1bm"
+COUNTED = "work", "arrival", "fetched", "sums", "exchanged"
+CONSTANTS = "overlap", "start", *MOVED, *COUNTED
+BOUNDS = (0.0, 1.0), (0.0, 64.0), *[(0.0, 4.0)] * (len(MOVED) + len(COUNTED))
 """What each of them may be."""
 STEEP = 3.0
 """How fast solutions count less that take more cycles than the best of their model."""
@@ -66,12 +68,13 @@ def _searched(model: str) -> tuple[list[State], Movements, Any]:
 def compiled(model: str, count: int) -> Iterator[Program]:
     """Programs of the best solutions of a model, and of others that promise no more than 1.6 times their duration."""
     states, movements, plan = _searched(model)
-    lasts = {id(own): duration(own, {m: movements.resources(m) for m in own.movements}, SHORT) for own in states}
+    lasts = {id(own): duration(own, {m: movements.resources(m) for m in own.movements}) for own in states}
     near = sorted((own for own in states if lasts[id(own)] <= FAR * min(lasts.values())), key=lambda s: lasts[id(s)])
     best, others = near[: count // 2], near[count // 2 :]
     for state in [*best, *Random(0).sample(others, min(len(others), count - len(best)))]:
         movements.learn(state.movements, plan)
-        with patch.object(assign_layouts, "_solutions", lambda *_, own=state: ([own], None)):
+        only = assign_layouts._Found([state], [state.price], None)
+        with patch.object(assign_layouts, "_solutions", lambda *_, only=only: only):
             try:
                 cycles = mnc.compile(model, Options(prefer=("together",))).report.cycles
             except CompileError:  # there is no room for tensors that lie so
@@ -81,8 +84,8 @@ def compiled(model: str, count: int) -> Iterator[Program]:
 
 def _law(constants: Sequence[float]) -> Law:
     own = dict(zip(CONSTANTS, constants, strict=True))
-    movements = Resources(mau=1.0, alu=own["alu"], mv=1.0, l2bm=1.0, l1bm=1.0, latency=own["latency"])
-    return law("fitted", own["overlap"], own["start"], movements, **{k: own[k] for k in ("arrival", "fetched", "sums")})
+    movements = Resources(latency=1.0, **{unit: own[unit] for unit in MOVED})
+    return law(own["overlap"], own["start"], movements, **{kind: own[kind] for kind in COUNTED})
 
 
 def error(constants: Sequence[float], models: Sequence[Sequence[Program]]) -> float:
@@ -103,8 +106,8 @@ def main(models: tuple[str, ...], solutions: int) -> None:
     """Print the constants."""
     os.environ["MNC_NO_CACHE"] = "1"  # which would give the program of another solution
     programs = [own for own in (list(compiled(model, solutions)) for model in models) if len(own) > 2]
-    now = [SHORT.overlap, SHORT.start, SHORT.movements.alu, SHORT.movements.latency,
-           *(SHORT.units[kind][1] for kind in ("arrival", "fetched", "sums"))]  # fmt: skip
+    counted = (LAW.units[kind][1] for kind in COUNTED)
+    now = [LAW.overlap, LAW.start, *(getattr(LAW.movements, unit) for unit in MOVED), *counted]
     click.echo(f"{sum(map(len, programs))} programs of {len(programs)} models; now off by {error(now, programs):.3f}")
     found = minimize(
         error, now, args=(programs,), method="Powell", bounds=BOUNDS, options={"xtol": 1e-2, "maxiter": 20}

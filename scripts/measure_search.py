@@ -22,7 +22,8 @@ from mnc.core.diagnostics import CompileError  # noqa: E402
 from mnc.mncore_backend.placement.candidates import policy_of  # noqa: E402
 from mnc.mncore_backend.placement.cost.movements import Movements  # noqa: E402
 from mnc.mncore_backend.placement.problem import Problem  # noqa: E402
-from mnc.mncore_backend.placement.refine.solve_together import MIXED, NARROW, PURE  # noqa: E402
+from mnc.mncore_backend.placement.refine.searches import NARROW  # noqa: E402
+from mnc.mncore_backend.placement.refine.solve_together import MIXED, PURE  # noqa: E402
 from mnc.mncore_backend.placement.solve.exact import solve_exactly  # noqa: E402
 from mnc.mncore_backend.placement.solve.search import ALTERNATIVES, SHOWN, WIDTH, Search  # noqa: E402
 from mnc.options import Options  # noqa: E402

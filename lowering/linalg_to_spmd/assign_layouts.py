@@ -9,7 +9,7 @@ operation that carries the attributes already keeps them, so a schedule can be w
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from mnc.core.bindings import ir
 from mnc.core.both import both, share_out
@@ -36,6 +36,7 @@ from mnc.mncore_backend.codegen.allocation import CapacityError
 from mnc.mncore_backend.movement.ahead import Request, plan_ahead
 from mnc.mncore_backend.placement.candidates import ContractionPlan, Preference, policy_of
 from mnc.mncore_backend.placement.candidates.problem import half_memory
+from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.preferences import NEXT, TOGETHER
 from mnc.mncore_backend.placement.problem import Problem, Product
 from mnc.mncore_backend.placement.refine.joins import bring_parts
@@ -51,7 +52,17 @@ from mnc.mncore_backend.target import Precision, chip
 
 REMEMBERED = 4
 """Problems whose solutions are known until others come: a program is compiled with several solutions of each."""
-_known: list[tuple[Any, tuple[list[State], Traces | None]]] = []
+
+
+class _Found(NamedTuple):
+    """Solutions of a problem, what each costs with planned movements, and what was compared."""
+
+    states: Sequence[State]
+    prices: Sequence[float]
+    traces: Traces | None
+
+
+_known: list[tuple[Any, _Found]] = []
 
 
 def _annotate(op: Any, placed: Placed) -> None:
@@ -110,16 +121,18 @@ class AssignLayouts(Pass):
         poser = Poser(self.precision, homes, for_constants=stay)
         problem = poser.pose(function, self.whole or half_memory())
 
-        state = self._solved(problem, poser.operations)
+        state, price = self._solved(problem, poser.operations)
         _check_room(problem, state, poser.operations)
         bring_parts(problem, state, _plan_ahead)
         _write(problem, state, poser.operations)
         if current_recording() is not None:
             for number, compared in state.compared.items():
                 record_plans(poser.operations[number], compared)
-        function.attributes[PRICE] = ir.FloatAttr.get_f64(state.price)
+        function.attributes[PRICE] = ir.FloatAttr.get_f64(price)
 
-    def _solved(self, problem: Problem, operations: Sequence[Any]) -> State:
+    def _solved(self, problem: Problem, operations: Sequence[Any]) -> tuple[State, float]:
+        """Where everything lies, and its price: the lower, the shorter the program."""
+
         def decide(number: int, plans: Sequence[ContractionPlan]) -> int:
             return decide_plan(operations[number], plans)
 
@@ -128,9 +141,9 @@ class AssignLayouts(Pass):
             state = solve_in_order(problem, policy_of(self.prefer), decide, compare=compare)
             if wants_trace():
                 note(TRACES, trace_json(problem, [state], in_order(problem, policy_of(self.prefer), state)))
-            return state
+            return state, state.price
         others: tuple[Preference, ...] = tuple(name for name in self.prefer if name not in (TOGETHER, *NEXT))
-        found, traces = _solutions(problem, others, pinned_plans(operations))
+        found, prices, traces = _solutions(problem, others, pinned_plans(operations))
         place = max((NEXT.index(name) + 1 for name in self.prefer if name in NEXT), default=0)
         place = min(place, len(found) - 1)
         state = found[place]
@@ -138,7 +151,7 @@ class AssignLayouts(Pass):
             note(TRACES, trace_json(problem, found, traces, place))
         for number, compared in state.compared.items():
             decide(number, [plan for plan, _ in compared])
-        return state
+        return state, prices[place]
 
 
 def _check_room(problem: Problem, state: State, operations: Sequence[Any]) -> None:
@@ -151,9 +164,7 @@ def _check_room(problem: Problem, state: State, operations: Sequence[Any]) -> No
         raise CapacityError(LOCAL_MEMORY, longs(held), available(), shown, operation.location)
 
 
-def _solutions(
-    problem: Problem, names: Sequence[Preference], pinned: Pinned
-) -> tuple[list[State], Traces | None]:
+def _solutions(problem: Problem, names: Sequence[Preference], pinned: Pinned) -> _Found:
     """The solutions of a problem, with these preferences for all operations or, without any, with those that a search
     chooses among; and what was compared, if somebody wants that."""
     traces = Traces() if wants_trace() else None
@@ -163,9 +174,14 @@ def _solutions(
             return found
     mixed = [policy_of(names)] if names else [policy_of(own) for own in MIXED]
     pure = [] if names else [policy_of(own) for own in PURE]
-    found = solutions(problem, mixed, pure, pinned, _plan_ahead, traces, both)[0], traces
+    states, movements = solutions(problem, mixed, pure, pinned, _plan_ahead, traces, both)
+    found = _Found(states, [_price(state, movements) for state in states], traces)
     _known[:] = [*_known[1 - REMEMBERED :], (key, found)]
     return found
+
+
+def _price(state: State, movements: Movements) -> float:
+    return state.price_at({movement: movements.resources(movement) for movement in state.movements})
 
 
 def _plan_ahead(requests: Sequence[Request]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from mnc.core.bindings import ir
 from mnc.core.context import error_at
 from mnc.lowering.linalg_to_spmd.words import word_type
+from mnc.mncore_backend.kernels.vector.steps import steps_of
 from mnc.mncore_backend.placement.candidates import Access
 
 COMBINERS = {
@@ -279,11 +280,18 @@ def splat_value(value: Any) -> Any | None:
     return _scalar_attribute(yielded)
 
 
-TRANSCENDENTAL_STEPS = 12
-"""Steps of a typical polynomial kernel: range reduction, six to eight terms, scaling."""
-
-
 def body_work(op: Any) -> int:
-    """Instructions of an element-wise body, roughly."""
-    names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
-    return sum(TRANSCENDENTAL_STEPS if name.startswith("math.") else 1 for name in names[:-1])
+    """Instructions of an element-wise body, roughly: as if every operation were alone."""
+    *work, _ = [inner.operation for inner in op.regions[0].blocks[0].operations]
+    return sum(_steps(inner) for inner in work if inner.name != "arith.constant")
+
+
+def _steps(op: Any) -> int:
+    operands = list(op.operands)
+    of_one = op.name == "arith.divf" and _is_one(operands[0].owner)
+    return steps_of(str(op.name).partition(".")[2], len(operands), of_one)
+
+
+def _is_one(owner: Any) -> bool:
+    is_constant = not isinstance(owner, ir.Block) and owner.name == "arith.constant"
+    return is_constant and isinstance(own := owner.attributes["value"], ir.FloatAttr) and own.value == 1.0

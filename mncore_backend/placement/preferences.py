@@ -4,7 +4,7 @@ from typing import Literal
 
 Preference = Literal[
     "alike", "tensor-parallel", "data-parallel", "whole-axes", "cyclic", "foresight", "still", "together", "second",
-    "third",
+    "third", "fourth", "fifth", "sixth",
 ]
 """What a choice among layouts favours, beyond its price.
 
@@ -19,13 +19,13 @@ batch and their rows do. Some places stay empty then, or one dimension is spread
 ``foresight``: a layout is chosen for what it saves in later operations, even where that estimate is uncertain.
 ``still``: tensors keep their layouts, as long as the matrix unit loses less time than a transfer takes.
 ``together``: all operations are placed together by a search, and not one after the other.
-``second``, ``third``: with ``together``, not the cheapest of the solutions that were compared but the next ones. Prices
-are not exact, schedules are.
+``second`` to ``sixth``: with ``together``, not the cheapest of the solutions that were compared but the next ones.
+Prices are not exact, schedules are.
 """
 SHORTEST, PLAIN = "shortest", "plain"
 """Written in the place of names: several sets are tried, and the shortest program is kept; none at all."""
 BY_ROWS: Preference = "data-parallel"
 WHOLE_AXES: Preference = "whole-axes"
 TOGETHER: Preference = "together"
-NEXT: tuple[Preference, ...] = "second", "third"
+NEXT: tuple[Preference, ...] = "second", "third", "fourth", "fifth", "sixth"
 """Preferences for a solution of the search that is not the cheapest, in their order."""

@@ -39,6 +39,16 @@ class Resources:
         return max(self.all[:-1]) + self.latency
 
     @property
+    def work(self) -> float:
+        """Steps of all units but for the MVs."""
+        return self.mau + self.alu + self.l2bm + self.l1bm
+
+    @property
+    def exchanged(self) -> float:
+        """Steps of MVs, and their latencies, if nothing overlaps."""
+        return self.mv + self.latency
+
+    @property
     def total(self) -> float:
         """Steps if nothing overlaps."""
         return sum(self.all)

@@ -43,6 +43,8 @@ from mnc.mncore_backend.target import chip
 ALIKE: Preference = "alike"
 STARTS: tuple[tuple[Preference, ...], ...] = (), ("tensor-parallel",), ("cyclic",), ("tensor-parallel", "cyclic")
 """Preferences of which the cheapest by its price is compiled, where operations are placed one after the other."""
+FEW = 2
+"""Solutions beside the first that are compiled of programs that are not short."""
 REGIONS, RESIDENTS = "tile-regions", "keep-resident"
 CLOSE = 1.1
 """Factor of the cycles of the best program up to which rules are tried on top of one that is placed one by one."""
@@ -149,7 +151,8 @@ class Shortest(NestingPass):
         alike: list[Collection[Preference]] = []
         if best.text.count("\n") <= self.few_statements:
             alike.append((TOGETHER, ALIKE))
-        others: list[Collection[Preference]] = [(TOGETHER, other) for other in NEXT]  # found by the search of the first
+        near = NEXT if alike else NEXT[:FEW]  # found by the search of the first
+        others: list[Collection[Preference]] = [(TOGETHER, other) for other in near]
         first = best
         trials.at_once(
             lambda: _shortest(trials, first, [*whole, *others]),

@@ -59,7 +59,8 @@ def report(executable: Executable) -> dict[str, Any]:
     from mnc.mncore_backend.assembly import parse_program
     from mnc.mncore_backend.codegen.report.cost import cost_of
 
-    nodes = [set(names.split(NODE_SEPARATOR)) for names in executable.line_nodes]
+    apart = {names: set(names.split(NODE_SEPARATOR)) for names in set(executable.line_nodes)}
+    nodes = [apart[names] for names in executable.line_nodes]
     with use(named(executable.machine)):
         cost = cost_of(parse_program(executable.text, executable.source), nodes or None)
         return _report(executable, cost)

@@ -50,6 +50,11 @@ class PricedPlan:
         return found
 
 
+def divided_by(layout: Layout) -> int:
+    """The dimensions of which L2Bs have different parts, as the sum of 2 to the power of their numbers."""
+    return sum(1 << d for d in {own.dim for own in layout.fields if own.axis is Axis.L2B and own.size > 1})
+
+
 Known = dict[tuple[int, int, Layout], np.ndarray]
 """What movements cost by the number of a table, of a factor and where that is, for each layout that plans have for
 it."""
@@ -64,8 +69,8 @@ class PlanTable:
 
     @cached_property
     def divided(self) -> np.ndarray:
-        """Of each plan whether L2Bs have different parts of the result."""
-        return np.array([own.plan.result.selected_bits(Axis.L2B) != 0 for own in self.priced])
+        """Of each plan the dimensions of the result of which L2Bs have different parts, as `divided_by` says."""
+        return np.array([divided_by(own.plan.result) for own in self.priced])
 
     @cached_property
     def layouts(self) -> tuple[tuple[list[Layout], np.ndarray], ...]:

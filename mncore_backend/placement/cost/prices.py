@@ -9,7 +9,7 @@ from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.placement.candidates import Access, Digits, Windows, kernel_dims, same_places
 from mnc.mncore_backend.placement.candidates.costs import relayout_steps
 from mnc.mncore_backend.placement.candidates.policy import SPLIT_AXES
-from mnc.mncore_backend.pricing import reduction
+from mnc.mncore_backend.pricing import NOTHING, Resources, reduction
 
 LARGEST_DETOURED = 8  # long words per PE: for more, the search for detours takes too long for a comparison
 LARGEST_PLANNED = 256  # long words per PE: planning the movement of more takes too long to do it for a comparison
@@ -61,14 +61,14 @@ def loop_steps(work: int, layout: Layout) -> int:
     return work * -(-layout.local_size // CYCLES)
 
 
-def reduction_steps(result: Layout, digits: Sequence[Digits], parallel: Sequence[bool]) -> float:
-    """Steps of the sums over places that differ in reduced dimensions. `digits`: of the iteration space."""
+def sums_of(result: Layout, digits: Sequence[Digits], parallel: Sequence[bool]) -> Resources:
+    """What the sums take over places that differ in reduced dimensions. `digits`: of the iteration space."""
     reduced = [d for own, is_parallel in zip(digits, parallel, strict=True) if not is_parallel for d in own]
     bits: dict[Axis, int] = {}
     for d in reduced:
         if d.size > 1 and d.axis is not Axis.ADDRESS:
             bits[d.axis] = bits.get(d.axis, 0) | (d.size - 1) * d.stride
-    return reduction(result, bits).total if bits else 0.0
+    return reduction(result, bits) if bits else NOTHING
 
 
 def rearrangement_steps(source: Layout, result: Layout) -> float:

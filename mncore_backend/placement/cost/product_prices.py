@@ -24,7 +24,7 @@ from mnc.mncore_backend.placement.candidates.tiles import straddling_steps
 from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.cost.plan_table import Known, Moves, Part, PlanTable, PricedPlan
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Weights
-from mnc.mncore_backend.pricing import arrival, reduction
+from mnc.mncore_backend.pricing import Resources, arrival, reduction, relayout
 
 TOO_LARGE = 1e6
 """Steps per long word that does not fit where it should."""
@@ -75,6 +75,10 @@ class ProductPrices:
         found = [own for table in self.tables(problem) for own in _best_of(table, moves, count, ahead, among)]
         found = sorted(found, key=lambda own: own.total)[:count]
         return [self._with_moves(priced, moves, price) for _, price, priced in found]
+
+    def moved(self, source: Layout, target: Layout) -> float:
+        """The rough price of bringing a tensor from one layout to another."""
+        return self.weights["moves"] * relayout(source, target).total
 
     def _with_moves(self, priced: PricedPlan, moves: Moves, price: float) -> PricedPlan:
         plan = replace(priced.plan, cost=price)
@@ -154,12 +158,12 @@ def _own_parts(problem: Contraction, plan: ContractionPlan, counts: dict[str, in
     yield Part("kernel", max(kernel.mau, kernel.alu))
     yield Part("second", min(kernel.mau, kernel.alu))
     if plan.partial:
-        yield Part("sums", reduction(plan.result, partial_bits(problem, plan)).total)
+        yield from _summed(reduction(plan.result, partial_bits(problem, plan)))
     cut = joint_cut_of(problem, plan)
     factors = (problem.left, plan.left, plan.right), (problem.right, plan.right, plan.left)
     for number, (operand, layout, other) in enumerate(factors):
         if operand.layout is None and operand.kept:
-            yield Part("sums", reduction(layout, summed_by_update(layout, other)).total)
+            yield from _summed(reduction(layout, summed_by_update(layout, other)))
         elif operand.layout is None and operand.resident:
             yield Part("held", layout.local_size * plan.arriving(number))
         elif operand.layout is None:
@@ -173,3 +177,9 @@ def _own_parts(problem: Contraction, plan: ContractionPlan, counts: dict[str, in
     following = {problem.result.index(d): following for d, (following, _) in problem.strides.items()}
     yield Part("halos", straddling_steps(plan.result, following))
     yield Part("moves", TOO_LARGE * max(0, plan.result.local_size - half_memory()))
+
+
+def _summed(sums: Resources) -> Iterator[Part]:
+    """What sums take, in steps of their kinds."""
+    yield Part("sums", sums.work)
+    yield Part("exchanged", sums.exchanged)

@@ -9,19 +9,19 @@ from itertools import chain
 from mnc.mncore_backend.placement.candidates.policy import Policy
 from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.cost.product_prices import Counted
-from mnc.mncore_backend.placement.cost.weights import ALL, WEIGHTS, Weights, with_price_of_room
+from mnc.mncore_backend.placement.cost.weights import OTHERS, WEIGHTS, Weights, with_price_of_room
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.refine.both import Both, in_turn
 from mnc.mncore_backend.placement.refine.nearby import near_the_best
 from mnc.mncore_backend.placement.refine.pressure import price_of_room
 from mnc.mncore_backend.placement.refine.wanted import wanted_layouts
-from mnc.mncore_backend.placement.solve.duration import Law
+from mnc.mncore_backend.placement.solve.duration import LAW
 from mnc.mncore_backend.placement.solve.plans import Pinned
 from mnc.mncore_backend.placement.solve.search import NOWHERE, Search, Wanted
 from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.placement.trace.trace import Traces
 
-NARROW = 4
+NARROW = 16
 """States that searches keep which look for solutions to begin with."""
 BEST = 3
 """Solutions whose readers say where they want tensors."""
@@ -63,12 +63,10 @@ class Searches:
         others = [one for one in self.pure if one.contraction_axes not in divided]
         return self._in_order(own.run([one], NARROW, is_apart=True) for one in others)
 
-    def by_all_weights(self, movements: Movements, both: Both = in_turn) -> list[State]:
-        """Solutions by these weights, and by others that find something else."""
-        others = [with_price_of_room(weights, self.weights["held"]) for weights in ALL[1:]]
-        return [*chain(*both(
-            lambda: self.narrow(movements), lambda: [state for own in others for state in self.narrow(movements, own)]
-        ))]  # fmt: skip
+    def by_other_weights(self, movements: Movements, both: Both = in_turn) -> list[State]:
+        """Solutions by weights that find something else."""
+        first, second = (with_price_of_room(weights, self.weights["held"]) for weights in OTHERS)
+        return [*chain(*both(lambda: self.narrow(movements, first), lambda: self.narrow(movements, second)))]
 
     def wide(self, movements: Movements, wanted: Wanted = NOWHERE) -> State:
         """The cheapest solution that many states lead to. Operations may also choose what is `wanted`: such states
@@ -77,18 +75,16 @@ class Searches:
         (state,) = self._in_order([own.run(self.mixed, wanted=wanted)])
         return state
 
-    def nearby(
-        self, movements: Movements, found: Sequence[State], law: Law, both: Both = in_turn
-    ) -> list[State]:
-        """Solutions that take less time by a law than the best of those that were `found`, or than the cheapest that
+    def nearby(self, movements: Movements, found: Sequence[State], both: Both = in_turn) -> list[State]:
+        """Solutions that take less time than the best of those that were `found`, or than the cheapest that
         chooses what readers want in these."""
         own, wanted = self._search(movements, self.weights), self.wanted(found)
         cheapest = own.run(self.mixed, wanted=wanted)
 
         def near(known: State) -> State:
-            return own.run(own.policies, wanted=wanted, near=known, law=law)
+            return own.run(own.policies, wanted=wanted, near=known, law=LAW)
 
-        better = near_the_best([*found, cheapest], near, lambda state: own.duration(state, law), both)
+        better = near_the_best([*found, cheapest], near, lambda state: own.duration(state), both)
         return self._in_order([cheapest, *better])
 
     def wanted(self, found: Sequence[State]) -> Wanted:

@@ -7,9 +7,8 @@ of edges are dear to find out.) Over many movements the errors of rough prices l
 longer than all the rest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 
 from mnc.mncore_backend.placement.candidates.policy import Policy, Preference
@@ -20,7 +19,7 @@ from mnc.mncore_backend.placement.refine.both import Both, in_turn
 from mnc.mncore_backend.placement.refine.nearby import distinct
 from mnc.mncore_backend.placement.refine.rounds import resources_of, with_planned
 from mnc.mncore_backend.placement.refine.searches import Searches
-from mnc.mncore_backend.placement.solve.duration import LONG, SHORT, Law, duration, law_of
+from mnc.mncore_backend.placement.solve.duration import duration, is_short
 from mnc.mncore_backend.placement.solve.plans import Pinned
 from mnc.mncore_backend.placement.solve.room import has_room
 from mnc.mncore_backend.placement.solve.search import Wanted
@@ -33,17 +32,17 @@ MIXED: tuple[tuple[Preference, ...], ...] = (), ("cyclic",), ("tensor-parallel",
 PURE: tuple[tuple[Preference, ...], ...] = *MIXED, ("alike",)
 """Preferences that all operations follow in searches of their own. Among all choices a search gives up early what pays
 off late; among few it keeps it."""
-FEW: Mapping[str, int] = {LONG.name: 20, SHORT.name: 32}
-"""Movements of a solution up to which all of them are planned, by the law of durations."""
+FEW = 32
+"""Movements of a solution up to which all of them are planned."""
 NOTABLE = 1 / 15
 """Part of the price that movements make up where what they really take decides."""
 HOPE = 0.6
 """Part of a rough price that is taken for the exact one until that is known: what looks dear may be cheap."""
 
 
-PLANNED = 4
+PLANNED, PLANNED_IF_SHORT = 4, 8
 """Solutions at most whose movements are all planned, of all that searches found."""
-COMPARED = 3
+COMPARED = 6
 """Solutions that are compiled where programs are small."""
 AT_A_TIME = 0.4
 """Part of the movements of a solution, by rough steps, that is planned before it is asked again whether to go on."""
@@ -51,7 +50,7 @@ FOLLOWED = 2
 """Policies that all operations follow in searches of planned rounds, the first: the others have won only before."""
 WORTHWHILE = 24
 """Operations of a problem from which two processes gain time."""
-CLOSE = 1.15
+CLOSE, CLOSE_IF_SHORT = 1.15, 1.25
 """Factor of the least duration by rough prices from which on a solution is not planned."""
 
 
@@ -73,47 +72,48 @@ def solutions(
     own = Searches(problem=problem, mixed=mixed, pure=pure, pinned=pinned or {}, traces=traces)
     own = own.at_the_price_of_room(rough)
     shared = both if traces is None and len(problem.operations) >= WORTHWHILE else in_turn
-    found = own.by_all_weights(rough, shared)
-    law = law_of(min(found, key=lambda state: _promised(state, rough, SHORT)), rough.resources)
-    if law is SHORT:
-        found += own.nearby(rough, found, law, shared)
+    found = own.narrow(rough)
+    short = is_short(min(found, key=lambda state: _promised(state, rough)), rough.resources)
+    if short:
+        found += own.by_other_weights(rough, shared)
+        found += own.nearby(rough, found, shared)
     else:
         found += _wide(own, own.wanted(found), rough, shared)
     found += own.by_own_prices(rough)
     found.sort(key=lambda state: state.price)
     if traces is not None:
-        traces.planned, traces.law = movements.exact, law
+        traces.planned = movements.exact
     with_room = [state for state in found if has_room(problem, state)]
     if not with_room:
         return found, movements
     found = with_room
-    if _each_counts(found[0], FEW[law.name]):
+    if _each_counts(found[0]):
         own = replace(own, pure=own.pure[:FOLLOWED], made={})
-        found += _in_rounds(own, found, movements, law, plan, shared)
-    best = _shortest(found, movements, plan, law)
+        found += _in_rounds(own, found, movements, short, plan, shared)
+    best = _shortest(found, movements, plan, short)
     for state in best:
         state.weigh(WEIGHTS)  # with room at the same price whatever it was here
     return best, movements
 
 
-def _each_counts(state: State, few: int) -> bool:
-    """Whether each movement of a solution decides; `few` of them at most."""
+def _each_counts(state: State) -> bool:
+    """Whether each movement of a solution decides."""
     moves = state.price - state.price_at(dict.fromkeys(state.movements, NOTHING))
-    return len(state.movements) <= few and moves >= NOTABLE * state.price
+    return len(state.movements) <= FEW and moves >= NOTABLE * state.price
 
 
 def _in_rounds(
-    own: Searches, known: Sequence[State], movements: Movements, law: Law, plan: Plan, both: Both
+    own: Searches, known: Sequence[State], movements: Movements, short: bool, plan: Plan, both: Both
 ) -> list[State]:
     """What is found with planned movements: of short programs near what is `known`, of others from the front, at prices
     and with what `known` solutions say of what is wanted where."""
 
     def near(found: Sequence[State]) -> list[State]:
         states = [] if found else own.narrow(movements)
-        return states + own.nearby(movements, [*known, *found, *states], law, both)
+        return states + own.nearby(movements, [*known, *found, *states], both)
 
-    if law is SHORT:
-        return with_planned(near, partial(duration, law=law), movements, plan, own.traces)
+    if short:
+        return with_planned(near, duration, movements, plan, own.traces)
     wanted = own.wanted(known)
 
     def wide(found: Sequence[State]) -> list[State]:
@@ -127,22 +127,23 @@ def _wide(own: Searches, wanted: Wanted, movements: Movements, both: Both = in_t
     return [*chain(*both(lambda: [own.wide(movements)], lambda: [own.wide(movements, wanted)]))]
 
 
-def _promised(state: State, movements: Movements, law: Law) -> float:
+def _promised(state: State, movements: Movements) -> float:
     """How long a solution takes, as far as its movements are planned, and roughly otherwise."""
-    return duration(state, resources_of(state, movements), law)
+    return duration(state, resources_of(state, movements))
 
 
-def _shortest(found: Sequence[State], movements: Movements, plan: Plan, law: Law) -> list[State]:
+def _shortest(found: Sequence[State], movements: Movements, plan: Plan, short: bool) -> list[State]:
     """Those that promise to take least time, in the order of how long they do with planned movements."""
-    promised = {id(state): _promised(state, movements, law) for state in found}
-    ordered = sorted(distinct(found), key=lambda state: promised[id(state)])[:PLANNED]
-    close = [state for state in ordered if promised[id(state)] <= CLOSE * promised[id(ordered[0])]]
+    most, near = (PLANNED_IF_SHORT, CLOSE_IF_SHORT) if short else (PLANNED, CLOSE)
+    promised = {id(state): _promised(state, movements) for state in found}
+    ordered = sorted(distinct(found), key=lambda state: promised[id(state)])[:most]
+    close = [state for state in ordered if promised[id(state)] <= near * promised[id(ordered[0])]]
     planned: list[State] = []
     for state in close:
-        if _planned_while_promising(state, planned, movements, plan, law):
+        if _planned_while_promising(state, planned, movements, plan):
             planned.append(state)
-    planned.sort(key=lambda state: duration(state, movements.exact, law))
-    return _with_the_cheapest(planned, found, movements, plan) if law is SHORT else planned
+    planned.sort(key=lambda state: duration(state, movements.exact))
+    return _with_the_cheapest(planned, found, movements, plan) if short else planned
 
 
 def _with_the_cheapest(
@@ -151,23 +152,21 @@ def _with_the_cheapest(
     """The solution that is cheapest by its price has a place among those whose programs are compared: durations may be
     wrong by more than prices are."""
     cheapest = min(found, key=lambda state: state.price)
-    if len(cheapest.movements) > FEW[SHORT.name]:
+    if len(cheapest.movements) > FEW:
         return list(best)
     movements.learn(cheapest.movements, plan)
     return distinct([*best[: COMPARED - 1], cheapest, *best[COMPARED - 1 :]])
 
 
-def _planned_while_promising(
-    state: State, planned: Sequence[State], movements: Movements, plan: Plan, law: Law
-) -> bool:
+def _planned_while_promising(state: State, planned: Sequence[State], movements: Movements, plan: Plan) -> bool:
     """Plan the movements of a solution, those first that take longest. Of many movements only as many are planned as
     it takes to see that the solution is not shorter than what is `planned`: then the answer is False."""
-    if len(state.movements) <= FEW[law.name] or not planned:
+    if len(state.movements) <= FEW or not planned:
         movements.learn(state.movements, plan)
         return True
     left = sorted((m for m in state.movements if m not in movements.exact), key=lambda m: -m.rough.total)
     while left:
-        if not _may_be_shorter(state, planned, movements, law):
+        if not _may_be_shorter(state, planned, movements):
             return False
         count = _first_part([m.rough.total for m in left])
         movements.learn(left[:count], plan)
@@ -185,11 +184,11 @@ def _first_part(steps: Sequence[float]) -> int:
     return len(steps)
 
 
-def _may_be_shorter(state: State, planned: Sequence[State], movements: Movements, law: Law) -> bool:
+def _may_be_shorter(state: State, planned: Sequence[State], movements: Movements) -> bool:
     """Whether a solution of many movements may take less time than those that are planned, if what is not planned is as
     much cheaper than its rough price as other movements are."""
-    least = min(duration(other, movements.exact, law) for other in planned)
+    least = min(duration(other, movements.exact) for other in planned)
     known = {movement for other in planned for movement in other.movements}
     ratio = sum(movements.exact[m].total for m in known) / max(1.0, sum(m.rough.total for m in known))
     guessed = {m: movements.exact.get(m, m.rough * min(1.0, ratio)) for m in state.movements}
-    return duration(state, guessed, law) < least
+    return duration(state, guessed) < least

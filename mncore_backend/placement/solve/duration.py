@@ -3,15 +3,11 @@
 Prices of searches add up steps with weights (`weights.py`), so that each decision can be priced by itself. Here all
 that an operation makes necessary is known, and it counts what overlaps: the units of the chip work at the same time on
 one operation, the busiest of them says how long that takes, and the others add a part of what they do. Latencies of
-transfers that wait for each other come on top, and sums over the chip, which wait for all their parts.
+transfers that wait for each other come on top, and sums over L2Bs, which wait for all their parts.
 
-How much of each counts differs between short programs and long ones. In one of small tensors every movement has to
-begin before anything else can go on, while what comes from DRAM has time to come; where units work without a pause,
-what they do is what counts. So there are two laws. That of short programs was fitted to the cycles of 157 programs,
-different solutions of 15 models (`scripts/fit_durations.py`). Inside of a model the logarithms of durations and cycles
-differ by 0.05 in the root mean square, and of two programs that differ by 2 % or more the shorter is named in 91 % (by
-the other law: 0.10 and 85 %). For longer programs than these it chose worse than the other. That was compared with 115
-solutions of 12 models: the mean rank correlation inside of a model is 0.84, that of prices 0.45.
+How much of each counts was fitted to the cycles of 185 programs, different solutions of 18 models
+(`scripts/fit_durations.py`), and rounded. Inside of a model the logarithms of durations and cycles differ by 0.056 in
+the root mean square, and of two programs that differ by 2 % or more the shorter is named in 91 %.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +20,6 @@ from mnc.mncore_backend.placement.solve.state import Entry, State, entries
 from mnc.mncore_backend.pricing import UNITS, Resources
 
 _MAU, _ALU, _MV, _L2BM, _L1BM, _LATENCY = range(len(UNITS))
-_OTHER = _ALU, 1.0
 
 
 @dataclass(frozen=True)
@@ -32,50 +27,52 @@ class Law:
     """How much of what counts.
 
     Attributes:
-        name: of the programs that it is for.
         overlap: part of the work of the other units that runs below that of the busiest.
         start: steps that each movement takes beside what its units do.
         units: which unit does a step of each kind, and how much it counts; movements say it themselves.
         movements: how much of what a movement takes of each unit counts.
     """
 
-    name: str
     overlap: float
     start: float
     units: Mapping[Kind, tuple[int, float]]
     movements: Resources
 
 
-def law(name: str, overlap: float, start: float, movements: Resources, **counts: float) -> Law:
-    """A law; `counts`: how much a step counts of what comes from DRAM (`fetched`, `arrival`), and of `sums`."""
+def law(overlap: float, start: float, movements: Resources, **counts: float) -> Law:
+    """A law; `counts`: how much a step counts of `work`, of what comes from DRAM (`fetched`, `arrival`), of `sums`, and
+    of what is `exchanged` for them."""
     units: Mapping[Kind, tuple[int, float]] = {
-        "kernel": (_MAU, 1.0),
-        "rearranged": (_ALU, 0.25),  # the rough price of a slice counts exchanges that seldom take place
+        "kernel": (_MAU, movements.mau),
+        "second": (_ALU, movements.mau),
+        "work": (_ALU, counts["work"]),
+        "moves": (_ALU, movements.mau),
+        "halos": (_ALU, movements.mau),
+        "rearranged": (_ALU, 0.03),  # the rough price of a slice counts exchanges that seldom take place
         "arrival": (_L1BM, counts["arrival"]),
         "fetched": (_MV, counts["fetched"]),
         "held": (_ALU, 0.0),
-        "sums": (_LATENCY, counts["sums"]),
-        "stored": (_LATENCY, 1.0),
+        "sums": (_L1BM, counts["sums"]),
+        "exchanged": (_LATENCY, counts["exchanged"]),
+        "stored": (_LATENCY, 0.5),
     }
-    return Law(name, overlap, start, MappingProxyType(units), movements)
+    return Law(overlap, start, MappingProxyType(units), movements)
 
 
-LONG = law("long", 0.9, 0.0, Resources(*[1.0] * len(UNITS)), arrival=1.0, fetched=1.0, sums=1.0)
-SHORT = law(
-    "short", 0.45, 19.0, Resources(mau=1.0, alu=2.5, mv=1.0, l2bm=1.0, l1bm=1.0, latency=0.4),
-    arrival=0.05, fetched=1.1, sums=1.8,
+LAW = law(
+    0.3, 5.5, Resources(mau=0.5, alu=0.67, mv=0.57, l2bm=0.5, l1bm=0.5, latency=1.0),
+    work=1.75, arrival=0.43, fetched=0.68, sums=0.75, exchanged=0.72,
 )  # fmt: skip
-MOST_STEPS = 16_000
-"""Steps by the law of short programs up to which a program is one."""
+MOST_STEPS = 8_000
+"""Steps up to which a program is a short one."""
 
 
-def law_of(state: State, resources: Callable[[Movement], Resources]) -> Law:
-    """The law for programs like this solution."""
-    steps = duration(state, {movement: resources(movement) for movement in state.movements}, SHORT)
-    return SHORT if steps <= MOST_STEPS else LONG
+def is_short(state: State, resources: Callable[[Movement], Resources]) -> bool:
+    """Whether a program like this solution is a short one."""
+    return duration(state, {movement: resources(movement) for movement in state.movements}) <= MOST_STEPS
 
 
-def duration(state: State, movements: Mapping[Movement, Resources], law: Law = LONG) -> float:
+def duration(state: State, movements: Mapping[Movement, Resources], law: Law = LAW) -> float:
     """Steps of a solution, whose movements take these resources."""
     found: dict[int, list[Entry]] = {}
     for entry in entries(state.paid):
@@ -83,12 +80,12 @@ def duration(state: State, movements: Mapping[Movement, Resources], law: Law = L
     return sum(lasts(own, movements.__getitem__, law) for own in found.values())
 
 
-def lasts(paid: Iterable[Entry], resources: Callable[[Movement], Resources], law: Law) -> float:
+def lasts(paid: Iterable[Entry], resources: Callable[[Movement], Resources], law: Law = LAW) -> float:
     """Steps of one operation that pays for this."""
     total = [0.0] * len(UNITS)
     for _, kind, steps, movement in paid:
         if movement is None:
-            unit, share = law.units.get(kind, _OTHER)
+            unit, share = law.units[kind]
             total[unit] += share * steps
         else:
             for unit, (share, own) in enumerate(zip(law.movements.all, resources(movement).all, strict=True)):

@@ -5,20 +5,18 @@ from functools import partial
 
 import numpy as np
 
-from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan
 from mnc.mncore_backend.placement.candidates.policy import Policy
 from mnc.mncore_backend.placement.candidates.space import scattered
 from mnc.mncore_backend.placement.cost.ahead import Ahead
-from mnc.mncore_backend.placement.cost.plan_table import PricedPlan
+from mnc.mncore_backend.placement.cost.plan_table import PlanTable, PricedPlan, divided_by
 from mnc.mncore_backend.placement.cost.product_prices import Price, ProductPrices
 from mnc.mncore_backend.placement.problem import Product
 
 ALTERNATIVES = 6
 """Plans of a product that are followed from every state."""
-MUCH = 2.0
-"""Factor of the price of the cheapest plan up to which one of another kind is followed besides: more states than these
-crowd out better ones."""
+KINDS = 4
+"""Plans at most that are followed besides, because their results are divided among the L2Bs by other dimensions."""
 ANY = -1
 """Number in place of that of a product whose number does not matter."""
 SHOWN = 8
@@ -44,7 +42,7 @@ class Plans:
         key = number if has_windows or wanted is not None else ANY, known, later.policy if has_windows else None
         if key not in self._best:
             ahead = partial(_paid_later, later, op.result, number) if has_windows else None
-            self._best[key] = self._best_two_kinds(known, ahead) if wanted is None else self._pinned(known, wanted)
+            self._best[key] = self._best_of_kinds(known, ahead) if wanted is None else self._pinned(known, wanted)
         return self._best[key]
 
     def _pinned(
@@ -54,19 +52,22 @@ class Plans:
         best = self._prices.best(known, SHOWN, among=lambda table: np.array([wanted(own.plan) for own in table.priced]))
         return best or self._prices.best(known, SHOWN), ALTERNATIVES
 
-    def _best_two_kinds(self, known: Contraction, ahead: Price | None) -> tuple[list[PricedPlan], int]:
-        """The best plans, and how many of them are followed. Where all plans that are followed have a result that L2Bs
-        share, or all one that each has, there is the best plan of the other kind behind them, if it is not much dearer.
-        What comes next may pay much for one or the other: data come late from another L2B, and a plan that is dearer by
-        a few steps may be all that it costs to have them in each."""
+    def _best_of_kinds(self, known: Contraction, ahead: Price | None) -> tuple[list[PricedPlan], int]:
+        """The best plans, and how many of them are followed. Behind the cheapest come the best of those whose results
+        are divided among the L2Bs by other dimensions, if they cost less than to bring the result of the cheapest to
+        where they have theirs. What comes next may pay much for one or the other: data come late from another L2B, and
+        a plan that is dearer by a few steps may be all that it costs to have them in each."""
         best = self._prices.best(known, SHOWN, ahead)
         followed, rest = best[:ALTERNATIVES], best[ALTERNATIVES:]
-        kinds = {_is_divided(own.plan) for own in followed}
-        if len(kinds) > 1:
-            return best, ALTERNATIVES
-        (kind,), most = kinds, MUCH * best[0].price
-        found = self._prices.best(known, 1, ahead, lambda table: table.divided != kind)
-        others = [other for other in found if other.price <= most]
+        kinds = {divided_by(own.plan.result) for own in followed}
+        left = {int(kind) for table in self._prices.tables(known) for kind in table.divided} - kinds
+        others = [
+            own
+            for kind in sorted(left)
+            for own in self._prices.best(known, 1, ahead, partial(_is_divided, kind))
+            if own.price <= best[0].price + self._prices.moved(best[0].plan.result, own.plan.result)
+        ]
+        others = sorted(others, key=lambda own: own.price)[:KINDS]
         rest = [own for own in rest if own.plan not in [other.plan for other in others]]
         return [*followed, *others, *rest], ALTERNATIVES + len(others)
 
@@ -76,6 +77,6 @@ def _paid_later(later: Ahead, result: int, number: int, plan: ContractionPlan) -
     return later.windows(result, scattered(plan.result) if plan.partial else plan.result, number)
 
 
-def _is_divided(plan: ContractionPlan) -> bool:
-    """Whether L2Bs have different parts of the result."""
-    return plan.result.selected_bits(Axis.L2B) != 0
+def _is_divided(kind: int, table: PlanTable) -> np.ndarray:
+    """Which plans have results that are divided so."""
+    return table.divided == kind

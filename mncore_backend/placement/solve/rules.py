@@ -34,7 +34,7 @@ from mnc.mncore_backend.placement.cost.prices import (
     loop_steps,
     movement_steps,
     rearrangement_steps,
-    reduction_steps,
+    sums_of,
 )
 from mnc.mncore_backend.placement.problem import (
     Loops,
@@ -266,7 +266,9 @@ class Rules:
         result = project(self.shape(op.result), digits, op.access)
         worked = _work_steps(op, digits, layouts)
         if self.complete:
-            state.pay("sums", reduction_steps(result, digits, op.parallel))
+            summed = sums_of(result, digits, op.parallel)
+            state.pay("sums", summed.work)
+            state.pay("exchanged", summed.exchanged)
             state.pay("work", worked)
         else:
             state.price += worked

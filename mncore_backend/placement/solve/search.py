@@ -24,7 +24,7 @@ from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Prod
 from mnc.mncore_backend.placement.problem.reads import readers
 from mnc.mncore_backend.placement.solve.beam import Beam, Known
 from mnc.mncore_backend.placement.solve.borders import Borders
-from mnc.mncore_backend.placement.solve.duration import Law, duration, lasts
+from mnc.mncore_backend.placement.solve.duration import LAW, Law, duration, lasts
 from mnc.mncore_backend.placement.solve.guide import Guide
 from mnc.mncore_backend.placement.solve.plans import ALTERNATIVES, SHOWN, Pinned, Plans
 from mnc.mncore_backend.placement.solve.products import Products, wanted_of
@@ -34,7 +34,7 @@ from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.placement.solve.trail import Tracer, Trail
 from mnc.mncore_backend.placement.solve.transitions import Transition
 
-WIDTH = 16
+WIDTH = 128
 """States that are kept from operation to operation."""
 WANTED = 2
 """Plans of a product whose layouts are thought of where what it reads is joined."""
@@ -129,7 +129,7 @@ class Search:
             self._known, self._known_like = {}, like
         return self._known
 
-    def duration(self, state: State, law: Law) -> float:
+    def duration(self, state: State, law: Law = LAW) -> float:
         """Steps of a solution, as far as prices of movements are known."""
         return duration(state, {m: self.movements.resources(m) for m in state.movements}, law)
 

@@ -16,7 +16,6 @@ from mnc.mncore_backend.placement.cost.movements import Movement
 from mnc.mncore_backend.placement.cost.product_prices import TOO_LARGE
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Kind, Weights
 from mnc.mncore_backend.placement.problem import Problem
-from mnc.mncore_backend.placement.solve.duration import LONG, Law
 from mnc.mncore_backend.placement.solve.plans import SHOWN
 from mnc.mncore_backend.placement.solve.search import Search
 from mnc.mncore_backend.placement.solve.state import Placed, State
@@ -111,13 +110,11 @@ class Searched:
 @dataclass
 class Traces:
     """A tracer that keeps all searches. Who searches several times sets the `round`, and which movements were
-    `planned` with what they take by the end; the first round knows rough prices only. `law`: of durations, by which
-    solutions are compared."""
+    `planned` with what they take by the end; the first round knows rough prices only."""
 
     searches: list[Searched] = field(default_factory=list)
     round: int = 0
     planned: Mapping[Movement, Resources] = field(default_factory=dict)
-    law: Law = LONG
 
     def searched(self, search: Search, trail: Trail, beam: Sequence[State], best: State) -> None:
         """Keep what a search has met on the way to the best state."""

@@ -44,7 +44,7 @@ def _name(policy: Policy) -> str:
 def _solution(state: State, traces: Traces, is_taken: bool) -> dict[str, Any]:
     own, planned = traces.of(state), {}
     if own.how == "beam" and all(movement in traces.planned for movement in state.movements):
-        prices = state.price_at(traces.planned), duration(state, traces.planned, traces.law)
+        prices = state.price_at(traces.planned), duration(state, traces.planned)
         planned = {"planned_price": _round(prices[0]), "duration": _round(prices[1])}
     return {"round": own.round, "price": _round(own.price), **planned, "is_chosen": is_taken}
 

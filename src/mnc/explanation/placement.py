@@ -12,7 +12,8 @@ from mnc.mncore_backend.placement.trace.trace_json import FORMAT, VERSION
 Trace = dict[str, Any]
 UNITS = {
     "kernel": "MAU or ALU, the busier of the two", "second": "the other of the two",
-    "sums": "sums over PEs, L1Bs and L2Bs", "arrival": "L2BM to the PEs", "fetched": "DRAM to L2BM",
+    "sums": "sums inside of L2Bs, and the way to other L2Bs", "exchanged": "sums over L2Bs",
+    "arrival": "L2BM to the PEs", "fetched": "DRAM to L2BM",
     "held": "none: room for constants that stay on the chip",
     "moves": "movements on the chip", "halos": "movements on the chip, for tiles with halos", "work": "ALU",
     "rearranged": "movements on the chip, for slices, joins and reshapes", "stored": "PEs to DRAM",

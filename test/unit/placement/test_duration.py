@@ -1,10 +1,13 @@
 """How long a solution takes: units overlap inside an operation, and nowhere else."""
 
+from typing import get_args
+
 import pytest
 
 from mnc.mncore_backend.layout import parse
 from mnc.mncore_backend.placement.cost.movements import Movement
-from mnc.mncore_backend.placement.solve.duration import LONG, MOST_STEPS, SHORT, duration, law_of
+from mnc.mncore_backend.placement.cost.weights import Kind
+from mnc.mncore_backend.placement.solve.duration import LAW, MOST_STEPS, duration, is_short
 from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.pricing import Resources
 
@@ -23,12 +26,13 @@ def state(*paid: tuple[int, str, float]) -> State:
 @pytest.mark.parametrize(
     ("paid", "steps"),
     [
-        ([(0, "kernel", 100.0)], 100.0),
-        ([(0, "kernel", 100.0), (0, "fetched", 60.0)], 100 + (1 - LONG.overlap) * 60),
-        ([(0, "kernel", 60.0), (0, "fetched", 100.0)], 100 + (1 - LONG.overlap) * 60),
-        ([(0, "kernel", 100.0), (1, "fetched", 60.0)], 160.0),
-        ([(0, "second", 40.0), (0, "work", 60.0)], 100.0),
-        ([(0, "kernel", 100.0), (0, "sums", 60.0)], 160.0),
+        ([(0, "kernel", 100.0)], 50.0),
+        ([(0, "kernel", 100.0), (0, "fetched", 60.0)], 50 + (1 - LAW.overlap) * 60 * 0.68),
+        ([(0, "kernel", 60.0), (0, "fetched", 100.0)], 68 + (1 - LAW.overlap) * 60 * 0.5),
+        ([(0, "kernel", 100.0), (1, "fetched", 60.0)], 50 + 60 * 0.68),
+        ([(0, "second", 40.0), (0, "work", 60.0)], 40 * 0.5 + 60 * 1.75),
+        ([(0, "kernel", 100.0), (0, "exchanged", 60.0)], 50 + 60 * 0.72),
+        ([(0, "held", 100.0)], 0.0),
     ],
 )  # fmt: skip
 def test_the_busiest_unit_of_an_operation_says_how_long_it_takes(
@@ -40,16 +44,17 @@ def test_the_busiest_unit_of_an_operation_says_how_long_it_takes(
 def test_a_movement_takes_what_its_plan_takes_and_all_wait_for_its_latency() -> None:
     own = state((0, "kernel", 100.0), (0, "moves", 1.0))
     plan = Resources(alu=10.0, mv=150.0, l1bm=20.0, latency=64.0)
-    assert duration(own, {MOVEMENT: plan}) == pytest.approx(64 + 150 + (1 - LONG.overlap) * (100 + 10 + 20))
+    rest = 0.5 * 100 + 0.67 * 10 + 0.5 * 20
+    assert duration(own, {MOVEMENT: plan}) == pytest.approx(
+        64 + LAW.start + 0.57 * 150 + (1 - LAW.overlap) * rest
+    )
 
 
-def test_in_a_short_program_movements_take_longer_than_their_units() -> None:
-    own = state((0, "moves", 1.0))
-    plan = Resources(mv=150.0, latency=64.0)
-    assert duration(own, {MOVEMENT: plan}, SHORT) == pytest.approx(150 + SHORT.start + 0.4 * 64)
+def test_a_law_knows_every_kind_of_work() -> None:
+    assert set(LAW.units) == set(get_args(Kind))
 
 
-def test_the_law_is_that_of_programs_as_long_as_this() -> None:
-    short, long = state((0, "kernel", MOST_STEPS)), state((0, "kernel", MOST_STEPS), (1, "kernel", 1.0))
-    assert law_of(short, lambda _: Resources()) is SHORT
-    assert law_of(long, lambda _: Resources()) is LONG
+def test_a_program_is_short_up_to_so_many_steps() -> None:
+    most = MOST_STEPS / LAW.units["kernel"][1]
+    assert is_short(state((0, "kernel", most)), lambda _: Resources())
+    assert not is_short(state((0, "kernel", most), (1, "kernel", 1.0)), lambda _: Resources())

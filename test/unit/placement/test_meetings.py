@@ -6,6 +6,7 @@ from mnc.mncore_backend.layout import Axis, Layout, parse
 from mnc.mncore_backend.placement.candidates import Contraction, Operand, policy_of
 from mnc.mncore_backend.placement.cost.meetings import Meetings
 from mnc.mncore_backend.placement.cost.movements import Movements
+from mnc.mncore_backend.placement.cost.product_prices import ProductPrices
 from mnc.mncore_backend.placement.problem import Loops, Problem, Product, Reshape, Tensor, Transposition, Use
 from mnc.mncore_backend.placement.solve import plans, search
 from mnc.mncore_backend.placement.solve.search import Search
@@ -105,9 +106,12 @@ def kinds_followed() -> tuple[set[bool], int]:
     return {priced.plan.result.selected_bits(Axis.L2B) != 0 for priced in best[:followed]}, followed
 
 
-def test_a_plan_of_the_other_kind_is_followed_unless_it_is_much_dearer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_whose_result_is_divided_otherwise_is_followed_unless_a_movement_is_cheaper(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(plans, "ALTERNATIVES", 2)
-    assert kinds_followed() == ({True, False}, 3)
-    monkeypatch.setattr(plans, "MUCH", 0.0)
+    kinds, followed = kinds_followed()
+    assert kinds == {True, False} and followed > 2
+    monkeypatch.setattr(ProductPrices, "moved", lambda *_: -1.0)
     kinds, followed = kinds_followed()
     assert len(kinds) == 1 and followed == 2

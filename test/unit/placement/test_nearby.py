@@ -10,7 +10,7 @@ from mnc.mncore_backend.placement.candidates.policy import policy_of
 from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.refine.nearby import TRIALS, distinct, near_the_best
 from mnc.mncore_backend.placement.refine.solve_together import MIXED
-from mnc.mncore_backend.placement.solve.duration import SHORT
+from mnc.mncore_backend.placement.solve.duration import LAW
 from mnc.mncore_backend.placement.solve.guide import Guide
 from mnc.mncore_backend.placement.solve.search import Search
 from mnc.mncore_backend.placement.solve.state import Placed, State
@@ -52,8 +52,8 @@ def test_a_search_near_a_solution_finds_nothing_that_takes_longer(random: Random
     """With the policy that it came from, and as many states as there are."""
     search = Search(random_problem(random, operations), [policy_of(own) for own in MIXED], Movements())
     known = search.run(search.policies[:1], 1)
-    again = search.run(search.policies[:1], 1 << 12, near=known, law=SHORT)
-    assert search.duration(again, SHORT) <= search.duration(known, SHORT) + 1e-6
+    again = search.run(search.policies[:1], 1 << 12, near=known, law=LAW)
+    assert search.duration(again) <= search.duration(known) + 1e-6
 
 
 @settings(deadline=None, max_examples=30)
