@@ -24,6 +24,7 @@ from mnc.mncore_backend.movement.hop_slices import Emit
 from mnc.mncore_backend.movement.lanes import collected, variants
 from mnc.mncore_backend.movement.own_part import own_part
 from mnc.mncore_backend.movement.pick import Plan
+from mnc.mncore_backend.movement.price_book import machine_digest
 from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.movement.room import room
 from mnc.mncore_backend.pricing import relayout
@@ -184,19 +185,19 @@ def least_steps(here: Layout, there: Layout) -> int:
 
 
 class _KnownMoves:
-    """Single moves by their ends; of those that are not known, what they cost at least: infinity where there
-    is none."""
+    """Single moves of each machine by their ends; of those that are not known, what they cost at least: infinity where
+    there is none."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._known: OrderedDict[tuple[Layout, Layout], Move | float] = OrderedDict()
+        self._known: OrderedDict[tuple[str, Layout, Layout], Move | float] = OrderedDict()
         self._lock = threading.Lock()
 
     def find(self, here: Layout, there: Layout, limit: float) -> Move | None:
         """The cheapest move, None if there is none of at most `limit` steps."""
         if limit < least_steps(here, there):
             return None
-        ends = here, there
+        ends = machine_digest(), here, there
         with self._lock:
             found = self._known.pop(ends, -1.0)
         if not isinstance(found, tuple) and found < limit:

@@ -1,7 +1,8 @@
 """Movements that were planned before: networks repeat the same block, and its movements between the same layouts.
 
-A plan depends on layouts, on the map between them and on the buffers' choices of memory, not on which buffers they are.
-So what it emitted once is emitted again with other buffers in their place, instead of being searched for again.
+A plan depends on the machine, on layouts, on the map between them and on the buffers' choices of memory, not on which
+buffers they are. So what it emitted once is emitted again with other buffers in their place, instead of being searched
+for again.
 """
 
 import threading
@@ -11,6 +12,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 from mnc.mncore_backend.movement.pick import Plan
+from mnc.mncore_backend.movement.price_book import machine_digest
 from mnc.mncore_backend.program import AnyOperand, Buffer, BufferOperand, Builder, MachineOp
 
 MOST_OPERATIONS = 1 << 19
@@ -85,9 +87,9 @@ class Repeats:
     def emit(
         self, builder: Builder, key: Hashable, source: Buffer, target: Buffer, plan: Callable[[], Plan]
     ) -> Plan:
-        """Emit what `plan` emits into the builder. `key` is all that it depends on besides the builder, `source` and
-        `target`; it may use no other buffers and no mask registers, whose turn is the builder's."""
-        whole = (key, builder.keep, source is target, _properties(source), _properties(target))
+        """Emit what `plan` emits into the builder. `key` is all that it depends on besides the machine, the builder,
+        `source` and `target`; it may use no other buffers and no mask registers, whose turn is the builder's."""
+        whole = (machine_digest(), key, builder.keep, source is target, _properties(source), _properties(target))
         with self._lock:
             found = self._known.get(whole)
             if found is not None:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from math import inf
 
 from mnc.mncore_backend.layout import Axis, Layout, canonical
+from mnc.mncore_backend.movement.price_book import machine_digest
 from mnc.mncore_backend.movement.relayout import DEAR, find_chain
 from mnc.mncore_backend.movement.transfers import CYCLES
 from mnc.mncore_backend.placement.candidates import Access, Digits, Windows, kernel_dims, same_places
@@ -27,7 +28,7 @@ def movement_steps(source: Layout, target: Layout, limit: float = inf) -> float:
     padded = any(layout.padded_shape != layout.shape for layout in (source, target))
     if padded or max(source.local_size, target.local_size) > LARGEST_PLANNED:
         return rough  # padding rules out most short cuts, and the search for them is long
-    ends = source, target
+    ends = machine_digest(), source, target
     known = _LEAST.get(ends, (-inf, False))
     if known[1] or known[0] >= limit:
         return known[0] if known[1] else inf
@@ -39,8 +40,8 @@ def movement_steps(source: Layout, target: Layout, limit: float = inf) -> float:
 
 
 REMEMBERED = 10_000
-_LEAST: dict[tuple[Layout, Layout], tuple[float, bool]] = {}
-"""Prices that were found out, and whether they are known: otherwise it is more than that."""
+_LEAST: dict[tuple[str, Layout, Layout], tuple[float, bool]] = {}
+"""Prices that were found out on a machine, and whether they are known: otherwise it is more than that."""
 
 
 def _planned_steps(source: Layout, target: Layout, rough: float, limit: float) -> float | None:

@@ -33,9 +33,9 @@ PURE: tuple[tuple[Preference, ...], ...] = *MIXED, ("alike",)
 """Preferences that all operations follow in searches of their own. Among all choices a search gives up early what pays
 off late; among few it keeps it."""
 FEW = 32
-"""Movements of a solution up to which all of them are planned."""
-NOTABLE = 1 / 15
-"""Part of the price that movements make up where what they really take decides."""
+"""Movements of a solution that are few."""
+NOTABLE, MOST = 1 / 15, 2 / 3
+"""Part of the price that movements make up where what they really take decides, if they are few or many."""
 HOPE = 0.6
 """Part of a rough price that is taken for the exact one until that is known: what looks dear may be cheap."""
 
@@ -99,7 +99,7 @@ def solutions(
 def _each_counts(state: State) -> bool:
     """Whether each movement of a solution decides."""
     moves = state.price - state.price_at(dict.fromkeys(state.movements, NOTHING))
-    return len(state.movements) <= FEW and moves >= NOTABLE * state.price
+    return moves >= (NOTABLE if len(state.movements) <= FEW else MOST) * state.price
 
 
 def _in_rounds(

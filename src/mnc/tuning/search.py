@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 from typing import Any, get_args
 
-from mnc.mncore_backend.placement.preferences import TOGETHER, Preference
+from mnc.mncore_backend.placement.preferences import NEXT, TOGETHER, Preference
 from mnc.options import Options
 from mnc.tuning.trial import Trial, run_trial
 
@@ -64,10 +64,11 @@ class Search:
         yield self._options
         if self._options.prefer is not None:
             return
-        names: tuple[Preference, ...] = get_args(Preference)
-        for chosen in chain.from_iterable(combinations(names, n) for n in range(len(names) + 1)):
-            if TOGETHER not in chosen or len(chosen) == 1:
-                yield replace(self._options, prefer=chosen)
+        names: list[Preference] = [name for name in get_args(Preference) if name not in (TOGETHER, *NEXT)]
+        alone = chain.from_iterable(combinations(names, n) for n in range(len(names) + 1))
+        together: list[tuple[Preference, ...]] = [(TOGETHER,), *((TOGETHER, name) for name in NEXT)]
+        for chosen in chain(alone, together):
+            yield replace(self._options, prefer=chosen)
 
     def _neighbours(self, options: Options, trial: Trial) -> Iterator[Options]:
         """Programs that differ in one decision, in an order that favours no node."""
@@ -101,7 +102,7 @@ class Search:
 
     def _next(self) -> Options | None:
         """The next program that was not tried; what is remembered is noted on the way."""
-        for options in self._waiting:
+        while (options := next(self._waiting, None)) is not None:  # what is noted may change what waits
             if (name := _identity(options)) in self._seen:
                 continue
             self._seen.add(name)
@@ -109,7 +110,6 @@ class Search:
                 return options
             self.outcome.remembered += 1
             self._note(options, known)
-            return self._next()
         return None
 
     def _note(self, options: Options, trial: Trial) -> None:

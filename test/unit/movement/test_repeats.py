@@ -8,12 +8,13 @@ from layout.strategies import layouts
 
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.program_ir import make_names_unique
-from mnc.mncore_backend.layout import Layout
-from mnc.mncore_backend.movement import plan_gather
+from mnc.mncore_backend.layout import Layout, parse
+from mnc.mncore_backend.movement import plan_gather, relayout
 from mnc.mncore_backend.movement import repeats as module
 from mnc.mncore_backend.movement.repeats import Repeats
 from mnc.mncore_backend.program import Builder, Program
 from mnc.mncore_backend.program.text import print_operation
+from mnc.mncore_backend.target import MN_CORE_2, SMALL, Machine, use
 
 LM = (Memory.LM0, Memory.LM1)
 
@@ -80,3 +81,34 @@ def test_the_oldest_plans_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None
         repeats.emit(builder, key, a, b, lambda key=key: plan(key))
     assert planned == [1, 2, 3, 2]
     assert len(program.operations) == 6
+
+
+def test_plans_of_one_machine_are_none_of_another() -> None:
+    """Where a machine has one quad of MABs, what a quad reads is what all MABs read."""
+    repeats, planned = Repeats(), []
+    for machine in (SMALL, MN_CORE_2, SMALL):
+        program = Program()
+        a, b = program.buffer("a", 1, LM), program.buffer("b", 1, LM)
+        with use(machine):
+            repeats.emit(Builder(program), "key", a, b, lambda own=machine: planned.append(own) or module.Plan())
+    assert planned == [SMALL, MN_CORE_2]
+
+
+def test_moves_of_one_machine_are_none_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program for MN-Core 2 that was compiled after one for a machine with a single quad read words that nobody had
+    written."""
+    source, target = parse("((4_PE:1, 2_W:1), (4_MAB:1, 3:1))", (6, 9)), parse("((4_PE:1, 2_W:1), (2:8, 8:1))", (6, 9))
+
+    def opcodes(machine: Machine) -> set[str]:
+        """Planned with nothing known but single moves."""
+        module.REPEATS.forget()
+        relayout.find_chain.cache_clear()  # pyright: ignore[reportFunctionMemberAccess]
+        builder = Builder(Program())
+        a, b = (builder.program.buffer("a", own.local_size, LM) for own in (source, target))
+        with use(machine):
+            relayout.plan_relayout(builder, source, a, target, b)
+        return {op.opcode for op in builder.program.operations}
+
+    monkeypatch.setattr(relayout, "KNOWN_MOVES", type(relayout.KNOWN_MOVES)(64))
+    assert opcodes(SMALL) == {"l1bmm", "l1bmm4"}
+    assert opcodes(MN_CORE_2) == {"l1bmm"}
