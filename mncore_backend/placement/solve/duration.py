@@ -5,7 +5,7 @@ that an operation makes necessary is known, and it counts what overlaps: the uni
 one operation, the busiest of them says how long that takes, and the others add a part of what they do. Latencies of
 transfers that wait for each other come on top, and sums over L2Bs, which wait for all their parts.
 
-How much of each counts was fitted to the cycles of 185 programs, different solutions of 18 models
+How much of each counts was fitted to the cycles of 184 programs, different solutions of 18 models
 (`scripts/fit_durations.py`), and rounded. Inside of a model the logarithms of durations and cycles differ by 0.056 in
 the root mean square, and of two programs that differ by 2 % or more the shorter is named in 91 %.
 """
