@@ -4,7 +4,7 @@ The search goes by rough prices of movements. In a program of few movements each
 of its price. So what the solution would move is planned, and it searches again with what that really takes, as long as
 a solution promises to be better than the best one. (Searching for shortest paths works the same way where the lengths
 of edges are dear to find out.) Over many movements the errors of rough prices level out, and to plan them would take
-longer than all the rest.
+longer than all the rest, unless they make up most of the price.
 """
 
 from collections.abc import Sequence
