@@ -37,7 +37,7 @@ from mnc.mncore_backend.movement.ahead import Request, plan_ahead
 from mnc.mncore_backend.placement.candidates import ContractionPlan, Preference, policy_of
 from mnc.mncore_backend.placement.candidates.problem import half_memory
 from mnc.mncore_backend.placement.cost.movements import Movements
-from mnc.mncore_backend.placement.preferences import NEXT, TOGETHER
+from mnc.mncore_backend.placement.preferences import NEXT, TOGETHER, Effort
 from mnc.mncore_backend.placement.problem import Problem, Product
 from mnc.mncore_backend.placement.refine.joins import bring_parts
 from mnc.mncore_backend.placement.refine.solve_together import MIXED, PURE, solutions
@@ -95,7 +95,8 @@ class AssignLayouts(Pass):
 
     Constant factors that take more than ``whole`` long words of a PE (0: half of a local memory) come in parts of
     half of it. Where constants stay on the chip between runs, they may take ``constants`` percent of the local
-    memories; with 0 all of them arrive in every run. ``prefer`` names what counts beyond prices, see
+    memories; with 0 all of them arrive in every run. With ``quick`` ``effort`` a search ends with the best solution by
+    rough prices of movements. ``prefer`` names what counts beyond prices, see
     `mncore_backend/placement/candidates/policy.py`; it is noted on the module.
     """
 
@@ -104,6 +105,7 @@ class AssignLayouts(Pass):
     resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
     whole: int = at_least(0, 0)
     constants: int = at_least(0, FOR_CONSTANTS)
+    effort: Effort = "normal"
     prefer: tuple[Preference, ...] = ()
 
     def run(self, module: Any) -> None:
@@ -143,7 +145,7 @@ class AssignLayouts(Pass):
                 note(TRACES, trace_json(problem, [state], in_order(problem, policy_of(self.prefer), state)))
             return state, state.price
         others: tuple[Preference, ...] = tuple(name for name in self.prefer if name not in (TOGETHER, *NEXT))
-        found, prices, traces = _solutions(problem, others, pinned_plans(operations))
+        found, prices, traces = _solutions(problem, others, pinned_plans(operations), self.effort)
         place = max((NEXT.index(name) + 1 for name in self.prefer if name in NEXT), default=0)
         place = min(place, len(found) - 1)
         state = found[place]
@@ -164,17 +166,17 @@ def _check_room(problem: Problem, state: State, operations: Sequence[Any]) -> No
         raise CapacityError(LOCAL_MEMORY, longs(held), available(), shown, operation.location)
 
 
-def _solutions(problem: Problem, names: Sequence[Preference], pinned: Pinned) -> _Found:
+def _solutions(problem: Problem, names: Sequence[Preference], pinned: Pinned, effort: Effort) -> _Found:
     """The solutions of a problem, with these preferences for all operations or, without any, with those that a search
     chooses among; and what was compared, if somebody wants that."""
     traces = Traces() if wants_trace() else None
-    key = chip(), problem, names, pinned, traces is None
+    key = chip(), problem, names, pinned, effort, traces is None
     for known, found in _known:
         if known == key:
             return found
     mixed = [policy_of(names)] if names else [policy_of(own) for own in MIXED]
     pure = [] if names else [policy_of(own) for own in PURE]
-    states, movements = solutions(problem, mixed, pure, pinned, _plan_ahead, traces, both)
+    states, movements = solutions(problem, mixed, pure, pinned, _plan_ahead, traces, both, effort)
     found = _Found(states, [_price(state, movements) for state in states], traces)
     _known[:] = [*_known[1 - REMEMBERED :], (key, found)]
     return found

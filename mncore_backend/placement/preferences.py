@@ -22,6 +22,12 @@ batch and their rows do. Some places stay empty then, or one dimension is spread
 ``second`` to ``sixth``: with ``together``, not the cheapest of the solutions that were compared but the next ones.
 Prices are not exact, schedules are.
 """
+Effort = Literal["quick", "normal"]
+"""How much time is spent on a shorter program.
+
+``normal``: searches go on with what movements really take, and several solutions are compiled.
+``quick``: one solution is compiled, the best of what is found by rough prices.
+"""
 SHORTEST, PLAIN = "shortest", "plain"
 """Written in the place of names: several sets are tried, and the shortest program is kept; none at all."""
 BY_ROWS: Preference = "data-parallel"

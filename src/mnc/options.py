@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from mnc.core.diagnostics import CompileError
-from mnc.mncore_backend.placement.preferences import Preference
+from mnc.mncore_backend.placement.preferences import Effort, Preference
 from mnc.mncore_backend.target import PRECISIONS, Precision, chip, named
 
 Resident = Literal["nothing", "updates", "state", "batch"]
@@ -31,6 +31,8 @@ class Options:
         prefer: what decisions about layouts prefer beyond prices, see
             `mncore_backend/placement/candidates/policy.py`; None: small programs are compiled with several
             preferences, and the shortest is kept.
+        effort: ``quick`` compiles one solution of a search for layouts by rough prices: in a fraction of the time, to
+            a program that takes longer. ``normal`` searches on with exact prices, and compares several programs.
         room: percent of local memory that values may take at once; others wait in DRAM. Less is taken by itself where
             what kernels need beside them does not fit.
         decisions: decision -> node -> candidate: what is decided otherwise than the compiler would, as `mnc tune` finds
@@ -50,6 +52,7 @@ class Options:
     resident: Resident = "nothing"
     updates: dict[str, str] = field(default_factory=dict)
     prefer: tuple[Preference, ...] | None = None
+    effort: Effort = "normal"
     room: int = 100
     region: int = 36
     decisions: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -57,6 +60,7 @@ class Options:
 
     def __post_init__(self) -> None:
         _one_of("precision", self.precision, PRECISIONS)
+        _one_of("effort", self.effort, get_args(Effort))
         _one_of("resident", self.resident, get_args(Resident))
         try:
             named(self.machine)

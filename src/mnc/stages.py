@@ -52,7 +52,7 @@ SPMD = (
     "overlap-stores{{resident={resident}}}",  # of what fits: the passes before have cut what does not
     "tile-contractions{{precision={precision} resident={resident}}}",  # of what is in DRAM as a whole
     "split-contractions",  # before layouts, which are of whole tensors
-    'assign-layouts{{precision={precision} resident={resident} prefer="{prefer}"}}',
+    'assign-layouts{{precision={precision} resident={resident} effort={effort} prefer="{prefer}"}}',
     "distribute{{resident={resident}}}",
     "pack-weights",  # before what keeps weights on the chip
     "keep-resident{{what={resident}}}",  # it replaces transfers, which only now exist
@@ -87,6 +87,8 @@ scheduler."""
 COMPANIONS = ("add-companions",)
 """What goes with the program: those that fill and read what it keeps in local memory."""
 
+QUICK: dict[str, Any] = {"few_statements": 0, "most_statements": 0, "most_by_axes": 0}
+"""Options of `shortest` with which programs are compiled as often as long ones."""
 FIRST_REPEATED, LAST_REPEATED = "spmd", "machine"
 """The stages between are one: they run on every part of a model of equal layers, and in several ways."""
 STAGES = {
@@ -146,7 +148,7 @@ def stages_of(options: Options | None = None) -> dict[str, Pipeline]:
     chosen = options or Options()
     inside = tuple(entry for name in repeated() for entry in stage_pipeline(name, chosen).entries)
     if chosen.prefer is None:
-        inside = (Shortest(passes=inside),)
+        inside = (Shortest(passes=inside, **(QUICK if chosen.effort == "quick" else {})),)
     made: dict[str, Pipeline] = {}
     for name in STAGES:
         if name == FIRST_REPEATED:

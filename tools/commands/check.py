@@ -11,7 +11,14 @@ from mnc.core import events
 from mnc.core.diagnostics import CompileError
 from mnc.input_checks import are_nan
 from mnc.options import Options
-from mnc.tools.commands.shared import model_options, parse_shapes, read_arrays, refuse_resident, resident_option
+from mnc.tools.commands.shared import (
+    effort_option,
+    model_options,
+    parse_shapes,
+    read_arrays,
+    refuse_resident,
+    resident_option,
+)
 from mnc.tools.commands.tables import (
     NUMBERS,
     comparison_cells,
@@ -33,11 +40,12 @@ from mnc.tools.json_output import comparison, format_option, print_json
               help="Judge each node twice: alone, with inputs from the reference, and in its place.")  # fmt: skip
 @click.option("--intermediates", is_flag=True, help="Compare every float intermediate, too.")
 @resident_option
+@effort_option
 @format_option()
 @model_options
 def command(
     models: tuple[str, ...], inputs: tuple[str, ...], intermediates: bool, per_node: bool, output_format: str,
-    resident: Any, precision: Any, shapes: tuple[str, ...], **given: Any,
+    resident: Any, effort: Any, precision: Any, shapes: tuple[str, ...], **given: Any,
 ) -> None:
     """Compile, run and compare every output with the ONNX reference.
 
@@ -45,7 +53,7 @@ def command(
     brings inputs and expected outputs; several may be given, or a directory that holds them.
     """
     refuse_resident(resident, given["target"])
-    options = Options(precision, parse_shapes(shapes), resident=resident)
+    options = Options(precision, parse_shapes(shapes), resident=resident, effort=effort)
     folders = [Path(model) for model in models if Path(model).is_dir()]
     if not folders and len(models) == 1 and per_node:
         if intermediates:

@@ -21,6 +21,7 @@ from mnc.tools.commands.artifacts import (
 from mnc.tools.commands.shared import (
     PREFERENCES,
     SHORTEST,
+    effort_option,
     model_options,
     parse_layouts,
     parse_shapes,
@@ -44,6 +45,7 @@ from mnc.tools.json_output import format_option, print_json
 @click.option("--layouts", default=SHORTEST, show_default=True, metavar="shortest|plain|NAME,...",
               help="Rules for layouts: 'shortest' tries several on small programs and keeps the shortest program, "
                    f"'plain' uses none; or rules by name, of {', '.join(PREFERENCES)}.")  # fmt: skip
+@effort_option
 @click.option("--schedule", type=click.Path(path_type=Path), help="Decisions from a file, as mnc tune writes it.")
 @click.option("--dump-dir", type=click.Path(path_type=Path), help="Write the IR after each stage here.")
 @artifact_options
@@ -57,6 +59,7 @@ def command(
     resident: Any,
     updates: tuple[str, ...],
     layouts: str,
+    effort: Any,
     schedule: Path | None,
     dump_dir: Path | None,
     output_format: str,
@@ -69,7 +72,7 @@ def command(
 
     prefer = parse_layouts(layouts)
     own = parse_shapes(shapes)
-    options = Options(precision, own, dump_dir, resident, parse_updates(updates), prefer)
+    options = Options(precision, own, dump_dir, resident, parse_updates(updates), prefer, effort=effort)
     if schedule is not None:
         if layouts != SHORTEST or target == "cpp":
             other = "--target cpp" if target == "cpp" else "--layouts"
@@ -80,6 +83,8 @@ def command(
     refuse_resident(resident, target)
     if layouts != SHORTEST and target == "cpp":
         raise CompileError("--layouts belongs to --target mncore", hint="leave it out")
+    if effort != "normal" and target == "cpp":
+        raise CompileError("--effort belongs to --target mncore", hint="leave it out")
     if updates and resident == "nothing":
         raise CompileError("--update concerns what stays in local memory", hint="add --resident state")
     if target == "cpp":

@@ -10,13 +10,14 @@ import numpy as np
 
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import path_hint
-from mnc.mncore_backend.placement.preferences import PLAIN, SHORTEST
+from mnc.mncore_backend.placement.preferences import PLAIN, SHORTEST, Effort
 from mnc.mncore_backend.target import PRECISIONS
 from mnc.options import Preference, Resident
 from mnc.tools.commands.machine_option import machine_option
 
 NO_CACHE = "MNC_NO_CACHE"
 PREFERENCES: tuple[Preference, ...] = get_args(Preference)
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 SHAPE_HELP = "Shape of an open input, or one open extent by its name."
 
 
@@ -96,6 +97,15 @@ cache_option = click.option(
     expose_value=False,
     callback=_switch_cache_off,
     help="Compile anew: neither read nor write the cache on disk.",
+)
+
+
+effort_option = click.option(
+    "--effort",
+    type=click.Choice(EFFORTS),
+    default="normal",
+    show_default=True,
+    help="quick compiles one program instead of several, in a fraction of the time; it takes longer when it runs.",
 )
 
 

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
-from mnc.mncore_backend.placement.candidates.policy import Policy, Preference
+from mnc.mncore_backend.placement.candidates.policy import Policy
 from mnc.mncore_backend.placement.cost.movements import Movements, Plan
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS
+from mnc.mncore_backend.placement.preferences import Effort, Preference
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.refine.both import Both, in_turn
 from mnc.mncore_backend.placement.refine.nearby import distinct
@@ -27,9 +28,11 @@ from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.placement.trace.trace import Traces
 from mnc.mncore_backend.pricing import NOTHING
 
-MIXED: tuple[tuple[Preference, ...], ...] = (), ("cyclic",), ("tensor-parallel",), ("tensor-parallel", "cyclic")
+MIXED: tuple[tuple[Preference, ...], ...] = (
+    (), ("cyclic",), ("tensor-parallel",), ("tensor-parallel", "cyclic"), ("data-parallel",)
+)  # fmt: skip
 """Preferences whose policies every operation chooses among, if nothing else is preferred."""
-PURE: tuple[tuple[Preference, ...], ...] = *MIXED, ("alike",)
+PURE: tuple[tuple[Preference, ...], ...] = *MIXED, ("whole-axes",), ("alike",)
 """Preferences that all operations follow in searches of their own. Among all choices a search gives up early what pays
 off late; among few it keeps it."""
 FEW = 32
@@ -47,7 +50,8 @@ COMPARED = 6
 AT_A_TIME = 0.4
 """Part of the movements of a solution, by rough steps, that is planned before it is asked again whether to go on."""
 FOLLOWED = 2
-"""Policies that all operations follow in searches of planned rounds, the first: the others have won only before."""
+"""Policies that all operations follow in searches of planned rounds of short programs, the first: the others, and all
+of them where programs are not short, have won only before."""
 WORTHWHILE = 24
 """Operations of a problem from which two processes gain time."""
 CLOSE, CLOSE_IF_SHORT = 1.15, 1.25
@@ -62,11 +66,12 @@ def solutions(
     plan: Plan = list,
     traces: Traces | None = None,
     both: Both = in_turn,
+    effort: Effort = "normal",
 ) -> tuple[list[State], Movements]:
     """States in which every operation has a place, the one that takes least time first. Operations choose among the
     `mixed` policies, or all follow one of the `pure` ones. `plan` plans movements ahead, in several processes perhaps;
-    `both` does the same for searches, unless `traces` keep what was compared. With the states come the prices of
-    movements that are known by the end."""
+    `both` does the same for searches, unless `traces` keep what was compared. With little `effort` there is one state,
+    and its movements alone are planned. With the states come the prices of movements that are known by the end."""
 
     rough, movements = Movements(), Movements(hope=HOPE)
     own = Searches(problem=problem, mixed=mixed, pure=pure, pinned=pinned or {}, traces=traces)
@@ -87,8 +92,11 @@ def solutions(
     if not with_room:
         return found, movements
     found = with_room
+    if effort == "quick":
+        movements.learn(found[0].movements, plan)
+        return found[:1], movements
     if _each_counts(found[0]):
-        own = replace(own, pure=own.pure[:FOLLOWED], made={})
+        own = replace(own, pure=own.pure[:FOLLOWED] if short else (), made={})
         found += _in_rounds(own, found, movements, short, plan, shared)
     best = _shortest(found, movements, plan, short)
     for state in best:
@@ -117,7 +125,7 @@ def _in_rounds(
     wanted = own.wanted(known)
 
     def wide(found: Sequence[State]) -> list[State]:
-        return [*chain(*both(lambda: own.narrow(movements), lambda: _wide(own, wanted, movements)))]
+        return [*chain(*both(lambda: own.narrow(movements), lambda: [own.wide(movements, wanted)]))]
 
     return with_planned(wide, State.price_at, movements, plan, own.traces)
 

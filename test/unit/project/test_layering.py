@@ -34,7 +34,8 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "placement.solve": (*_PLACED, _CANDIDATES, "placement.problem", "placement.cost"),
     "placement.trace": (*_PLACED, _CANDIDATES, "placement.problem", "placement.cost", "placement.solve"),
     "placement.refine": (
-        *_PLACED, _CANDIDATES, "placement.problem", "placement.cost", "placement.solve", "placement.trace"
+        *_PLACED, _CANDIDATES, "placement.preferences", "placement.problem", "placement.cost", "placement.solve",
+        "placement.trace",
     ),
     "placement.report": (
         _CANDIDATES, "placement.problem", "placement.cost", "placement.solve", "placement.refine"
