@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import path_hint
+from mnc.lowering.onnx_to_graph.deprecated_operators import deprecated_set_aside
 from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes, fix_inputs
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
@@ -123,7 +124,8 @@ def without_old_operators(model: onnx.ModelProto, file_name: str) -> onnx.ModelP
 
 def _check(model: onnx.ModelProto, weights: Iterable[onnx.TensorProto], file_name: str) -> None:
     try:
-        onnx.checker.check_model(model)
+        with deprecated_set_aside(model):
+            onnx.checker.check_model(model)
         for tensor in weights:
             onnx.checker.check_tensor(tensor)
     except onnx.checker.ValidationError as error:

@@ -152,7 +152,7 @@ OPERATORS: dict[str, Operator] = {
     "OneHot": Operator(selection.one_hot, (9, 11, 28), "depth known at compile time"),
     "Or": Operator(binary(graph.Or), (7,)),
     "PRelu": Operator(elementwise.prelu, (7, 9, 16)),
-    "Pad": Operator(selection.pad, (2, 11, 13, 18, 19, *_STRUCTURAL), "pads and value known at compile time"),
+    "Pad": Operator(selection.pad, (2, 11, 13, 18, 19, *_STRUCTURAL), "pads known at compile time"),
     "Pow": Operator(elementwise.power, (7, 12, 13, 15)),
     "QLinearConv": Operator(quantization.qlinear_conv, (10,)),
     "QLinearMatMul": Operator(quantization.qlinear_matmul, (10, 21)),

@@ -128,11 +128,9 @@ def pad(node: Node) -> Any:
     shape = shape_of(x)
     if node.version >= 11:
         pads = node.constant_ints(1, "pads")
-        value = graph.double(float(node.constant(2, "constant_value").reshape(()))) if node.has(2) else 0.0
         axes = node.constant_ints(3, "axes") if node.has(3) else list(range(len(shape)))
     else:
-        pads, value = node.attribute("pads"), float(node.attribute("value", 0.0))
-        axes = list(range(len(shape)))
+        pads, axes = node.attribute("pads"), list(range(len(shape)))
     low, high = [0] * len(shape), [0] * len(shape)
     for i, axis in enumerate(axes):
         low[node.axis(axis, len(shape))] = pads[i]
@@ -143,7 +141,26 @@ def pad(node: Node) -> Any:
         x = graph.Slice.build(x, starts=starts, limits=limits, steps=[1] * len(shape)).result
         low, high = ([max(amount, 0) for amount in amounts] for amounts in (low, high))
     mode = node.attribute("mode", "constant")
-    return graph.Pad.build(x, low=low, high=high, value=value, mode=mode).result
+    value = _padding(node) if mode == "constant" else 0.0
+    padded = graph.Pad.build(x, low=low, high=high, value=value or 0.0, mode=mode).result
+    return padded if value is not None else _filled(padded, low, shape_of(x), node.operand(2))
+
+
+def _padding(node: Node) -> Any | None:
+    """The number that is padded with; None if it comes with a run."""
+    if node.version < 11:
+        return float(node.attribute("value", 0.0))
+    if not node.has(2):
+        return 0.0
+    known = node.known(2)
+    return None if known is None else graph.double(float(known.reshape(())))
+
+
+def _filled(padded: Any, low: list[int], inner: list[int], value: Any) -> Any:
+    """A padded tensor with `value`, of one element, outside of what was padded."""
+    inside = np.zeros(shape_of(padded), bool)
+    inside[tuple(slice(start, start + extent) for start, extent in zip(low, inner, strict=True))] = True
+    return graph.Where.build(constant(inside), padded, reshape(value, [])).result
 
 
 def compress(node: Node) -> Any:
