@@ -15,8 +15,30 @@ from mnc.core.diagnostics import CompileError
 from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.dialects import graph
+from mnc.passes.graph.no_limit import means_no_limit
 
-WIDE, NARROW = np.iinfo(np.uint64).max, np.iinfo(np.uint32).max
+
+@dataclass(frozen=True)
+class _Range:
+    """Numbers of a type of 64 bits, and those of them that a word holds."""
+
+    wide: Any
+    word: Any
+
+    @property
+    def signed(self) -> bool:
+        return self.wide.min < 0
+
+    def is_limit(self, value: float) -> bool:
+        return value in (self.wide.min, self.wide.max)
+
+    def is_outside(self, value: float) -> bool:
+        return not self.word.min <= value <= self.word.max
+
+
+_RANGES = {
+    "i64": _Range(np.iinfo(np.int64), np.iinfo(np.int32)), "ui64": _Range(np.iinfo(np.uint64), np.iinfo(np.uint32))
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -24,7 +46,8 @@ class NarrowUnsigned(Pass):
     """Make unsigned integers of 64 bits those of 32.
 
     Arithmetic without a sign is the same in the bits that are left; what is larger is cut off, as it is by a word. Only
-    constants are known to be too large, and refused: but for the largest of all, which means that there is no limit.
+    constants are known to be too large, and refused: but for the limits of the type, of signed integers too, where they
+    mean that there is no limit.
     """
 
     name: ClassVar[str] = "narrow-unsigned"
@@ -40,17 +63,23 @@ def _narrow(function: ir.Operation) -> None:
     block = function.regions[0].blocks[0]
     for view in block.operations:
         op = view.operation
-        if any(_narrowed(result.type) != result.type for result in op.results):
+        numbers = _range_of(op.results[0].type) if len(op.results) else None
+        if numbers is not None:
             if op.name == "graph.constant":
-                op.attributes["value"] = graph.dense(_in_32_bits(op))
-            _narrow_attributes(op)
-            for result in op.results:
-                result.set_type(_narrowed(result.type))
+                _narrow_constant(op, numbers)
+            _narrow_attributes(op, numbers)
+        for result in op.results:
+            result.set_type(_narrowed(result.type))
     for argument in block.arguments:
         argument.set_type(_narrowed(argument.type))
     type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
     narrowed = ir.FunctionType.get(list(map(_narrowed, type_.inputs)), list(map(_narrowed, type_.results)))
     function.attributes["function_type"] = ir.TypeAttr.get(narrowed)
+
+
+def _range_of(type_: ir.Type) -> _Range | None:
+    """The range of a tensor's elements if they are integers of 64 bits."""
+    return _RANGES.get(str(type_.element_type)) if isinstance(type_, ir.RankedTensorType) else None
 
 
 def _narrowed(type_: ir.Type) -> ir.Type:
@@ -60,25 +89,43 @@ def _narrowed(type_: ir.Type) -> ir.Type:
     return ir.RankedTensorType.get(type_.shape, ir.IntegerType.get_unsigned(32), type_.encoding)
 
 
-def _narrow_attributes(op: Any) -> None:
-    """A bound above all numbers of 32 bits is none; other numbers of the element type must fit."""
+def _narrow_attributes(op: Any, numbers: _Range) -> None:
+    """A bound beyond all numbers of 32 bits is none; other numbers of the element type must fit."""
     for name in ("min", "max", "value"):
         if name not in op.attributes or not isinstance(op.attributes[name], ir.FloatAttr):
             continue
         value = ir.FloatAttr(op.attributes[name]).value
-        if value > NARROW and name == "max":
+        if not numbers.is_outside(value):
+            continue
+        if name == ("max" if value > 0 else "min"):
             del op.attributes[name]
-        elif value > NARROW:
+        elif name == "value" and _is_no_limit(op, numbers, value):
+            limit = numbers.word.max if value > 0 else numbers.word.min
+            op.attributes[name] = ir.FloatAttr.get(op.attributes[name].type, float(limit))
+        else:
             raise _too_large(op, int(value))
 
 
-def _in_32_bits(op: Any) -> np.ndarray:
+def _narrow_constant(op: Any, numbers: _Range) -> None:
     values = graph.to_numpy(op.attributes["value"])
-    if values.size and np.all(values == WIDE):
-        return np.full(values.shape, NARROW, np.uint32)
-    if np.any(large := values > NARROW):
+    if values.size and np.all(values == values.flat[0]) and numbers.is_limit(values.flat[0]):
+        if not _is_no_limit(op, numbers, values.flat[0]):
+            raise _too_large(op, int(values.flat[0]))
+        values = np.clip(values, numbers.word.min, numbers.word.max)
+    if numbers.signed:
+        return  # its type stays, and so do its limits: a word saturates
+    if np.any(large := values > numbers.word.max):
         raise _too_large(op, int(values[large][0]))
-    return values.astype(np.uint32)
+    op.attributes["value"] = graph.dense(values.astype(np.uint32))
+
+
+def _is_no_limit(op: Any, numbers: _Range, value: float) -> bool:
+    """Whether a limit of the type that an operation brings is one to all who read it; 0 is a number like others."""
+    if value == 0:
+        return True
+    largest = value > 0
+    is_limit = value >= numbers.wide.max if largest else value <= numbers.wide.min
+    return is_limit and means_no_limit(op.results[0], largest=largest, signed=numbers.signed)
 
 
 def _too_large(op: Any, value: int) -> CompileError:

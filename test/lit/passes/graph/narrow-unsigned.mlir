@@ -25,3 +25,16 @@ func.func @limits(%x: tensor<3xui64>) -> tensor<3xui64> {
   %2 = "graph.clip"(%1) {min = 2.000000e+00 : f32, max = 1.000000e+10 : f32} : (tensor<3xui64>) -> tensor<3xui64>
   return %2 : tensor<3xui64>
 }
+
+// -----
+
+// Of signed integers, too: below a maximum the least number is below all of a word.
+// CHECK-LABEL: func.func @signed
+// CHECK: "graph.clip"(%{{.*}}) {max = 2.000000e+00 : f64} : (tensor<3xi64>) -> tensor<3xi64>
+// CHECK: "graph.pad"(%{{.*}}) {{.*}}value = 0xC1E0000000000000 : f64} : (tensor<3xi64>) -> tensor<4xi64>
+func.func @signed(%x: tensor<3xi64>) -> tensor<i64> {
+  %0 = "graph.clip"(%x) {min = -1.0e+18 : f64, max = 2.0 : f64} : (tensor<3xi64>) -> tensor<3xi64>
+  %1 = "graph.pad"(%0) {low = array<i64: 0>, high = array<i64: 1>, value = -9223372036854775808.0 : f64, mode = "constant"} : (tensor<3xi64>) -> tensor<4xi64>
+  %2 = "graph.reduce"(%1) {axes = array<i64: 0>, keepdims = false, kind = "max"} : (tensor<4xi64>) -> tensor<i64>
+  return %2 : tensor<i64>
+}
