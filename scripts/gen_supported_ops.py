@@ -40,8 +40,9 @@ Models of scikit-learn, xgboost and lightgbm are made of operators of the domain
 onnxmltools write. All trees of an ensemble are evaluated at once, without branches. Strings and sequences of maps are
 refused: train classifiers with labels that are integers, and export them with `options={id(model): {'zipmap': False}}`.
 
-The machine has no NaN. An input may hold it where the model only moves it or asks for it with IsNaN, as models do that
-fill gaps; for all other inputs a run refuses it. Casts to types with fewer bits than float32 count as arithmetic.
+The machine has no NaN. An input may hold it where the model only moves it, casts it to other floats or asks for it with
+IsNaN, as models do that fill gaps, and a selection may ask after element-wise operations, too. For all other inputs a
+run refuses NaN, and constants that hold it are refused where something computes with them.
 """
 
 

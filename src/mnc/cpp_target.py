@@ -46,7 +46,8 @@ def lower_to_loops(model: Any, options: Options, shapes: Mapping[str, Any] | Non
 def lower_module(module: Any, options: Options) -> Any:
     """Lower a module of the graph dialect, which is changed, to loops on buffers."""
     loops = Pipeline.parse(f"builtin.module({','.join(CPP)})", pass_table())
-    stages = {"import": None, "graph": stage_pipeline("graph", options), "loops": loops}
+    graph = stage_pipeline("graph", options).remove("settle-nan")  # processors compute with NaN, and all inputs hold it
+    stages = {"import": None, "graph": graph, "loops": loops}
     for number, (stage, pipeline) in enumerate(stages.items()):
         if pipeline is not None:
             pipeline.run(module)

@@ -17,7 +17,8 @@ from mnc.options import Options
 from mnc.registry import pass_table
 
 GRAPH: tuple[str, ...] = (
-    "fold-constants",  # first: what the model computes from weights are constants to all that follow
+    "settle-nan",  # first: it and the run have to agree on which inputs hold NaN, and that is known after the import
+    "fold-constants",  # what the model computes from weights are constants to all that follow
     "cse",  # before the count: a weight that every step of a loop reads is one
     "count-work{{precision={precision} resident={resident}}}",  # of the model: without what no run computes, unpadded
     "fold-batch-norm",  # before decompose, which would dissolve it; after folding, which makes its parameters constant

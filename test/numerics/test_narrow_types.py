@@ -140,10 +140,34 @@ def test_powers_of_two(round_mode: str) -> None:
     np.testing.assert_array_equal(mnc.compile(model).run({"x": x})["y"], _reference(model, {"x": x}))
 
 
-@pytest.mark.parametrize("name", ["FLOAT8E4M3FN", "FLOAT8E5M2FNUZ"])
-def test_what_would_become_nan_is_refused(name: str) -> None:
+@pytest.mark.parametrize("saturate", [0, 1])
+@pytest.mark.parametrize("name", FLOATS)
+def test_nan_and_what_becomes_it(name: str, saturate: int) -> None:
+    """Nearest numbers that a format does not have are those behind the last and the one before, continued."""
+    model, program = _cast("FLOAT", name, saturate)
+    numbers = _numbers(name).astype(np.float32)
+    before, last = np.unique(numbers[np.isfinite(numbers)])[-2:]
+    between = np.float32(last + (last - before) / 2)
+    near = [np.nextafter(between, np.float32(way)) for way in (0, np.inf)]
+    x = _padded(np.array([np.nan, -np.nan, np.inf, 1e30, last, between, *near, 0, before, 1.5], np.float32))
+    x *= np.where(np.arange(COUNT) % 3, 1, -1).astype(np.float32)
+    np.testing.assert_array_equal(program.run({"x": x})["y"], _reference(model, {"x": x}))
+
+
+def test_nan_that_a_format_does_not_have_is_not_computed_with() -> None:
+    text = """<ir_version: 9, opset_import: ["" : 20]> g (float[5] x) => (float[5] y)
+        { n = Cast <to = 17, saturate = 0> (x) w = Cast <to = 1> (n) y = Exp (w) }"""
+    with pytest.raises(CompileError, match="computes with NaN of a constant") as caught:
+        mnc.compile(onnx.parser.parse_model(text))
+    assert "exp" in str(caught.value)
+    assert "saturate" in (caught.value.hint or "")
+
+
+def test_powers_of_two_that_would_become_nan() -> None:
+    text = """<ir_version: 13, opset_import: ["" : 25]> g (float[5] x) => (float8e8m0[5] y)
+        { y = Cast <to = 24, saturate = 0> (x) }"""
     with pytest.raises(CompileError, match="would become NaN"):
-        _cast("FLOAT", name, 0)
+        mnc.compile(onnx.parser.parse_model(text))
 
 
 @pytest.mark.parametrize("name", [*INTEGERS, "INT8", "FLOAT8E4M3FN", "FLOAT8E5M2", "FLOAT4E2M1"])

@@ -10,10 +10,12 @@ from mnc.core.bindings import ir
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.element_types import NARROW_FLOATS, NARROW_INTEGERS, POWER_OF_TWO
 from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of
+from mnc.passes.graph.nan_flow import MOVING
 
 _Types = onnx.TensorProto
-_MAY_BECOME_NAN = frozenset([_Types.FLOAT8E4M3FN, _Types.FLOAT8E4M3FNUZ, _Types.FLOAT8E5M2FNUZ, POWER_OF_TWO])
+_MAY_BECOME_NAN = frozenset([_Types.FLOAT8E4M3FN, _Types.FLOAT8E4M3FNUZ, _Types.FLOAT8E5M2FNUZ])
 _MAY_BECOME_INFINITE = frozenset([_Types.FLOAT8E5M2])
+_HALVES = frozenset([_Types.FLOAT16, _Types.BFLOAT16])
 _LARGEST_POWER = 2.0**127
 _MANTISSA, _EXPONENT, _SMALLEST_POWER = 0x007FFFFF, 0x7F800000, 0x00400000  # of the bits of a single
 
@@ -47,21 +49,59 @@ def _to_power_of_two(value: Any, round_mode: str) -> Any:
     return graph.Bitcast.build(kept, result_type=value.type).result
 
 
+def _comes_from_input(value: Any) -> bool:
+    """Whether these are words of an input of the model, which alone may hold NaN."""
+    while not isinstance(value.owner, ir.Block):
+        kind = value.owner.name.removeprefix("graph.")
+        if kind not in (*MOVING, "cast") or len(value.owner.operands) != 1:
+            return False
+        value = value.owner.operands[0]
+    return True
+
+
+def _keeping_nan(value: Any, result: Any, onnx_type: int) -> Any:
+    """The result of rounding a value, and NaN where that is NaN, or what the type has in its place. The pass
+    `settle-nan` takes this back where a run brings none."""
+    if not _comes_from_input(value):
+        return result
+    of_nan = np.array(np.nan, np.float32).astype(onnx.helper.tensor_dtype_to_np_dtype(onnx_type)).astype(np.float32)
+    return graph.Where.build(graph.IsNan.build(value).result, constant(of_nan, like=result), result).result
+
+
+def _nan_beyond(value: Any, result: Any, onnx_type: int) -> Any:
+    """The result of rounding a value, and NaN where the value is nearer to a number that the type does not have."""
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(onnx_type)
+    last, before = (np.float32((ml_dtypes.finfo(dtype).max.view(np.uint8) - i).view(dtype)) for i in range(2))
+    between = np.float32(last + (last - before) / 2)
+    greatest = np.nextafter(between, np.float32(0)) if np.isnan(between.astype(dtype)) else between
+    size = graph.Abs.build(value).result
+    beyond = graph.Greater.build(size, constant(float(greatest), like=size)).result
+    return graph.Where.build(beyond, constant(np.nan, like=result), result).result
+
+
 def to_narrow_float(node: Node, value: Any, onnx_type: int, saturate: bool, round_mode: str = "up") -> Any:
-    """The nearest number of a float type of 4, 6 or 8 bits, as a single; beyond its numbers the last one."""
-    if not saturate and onnx_type in _MAY_BECOME_NAN:
-        name = _Types.DataType.Name(onnx_type)
-        message = f"numbers beyond {name} would become NaN, which the machine does not have"
-        raise node.error(message, hint="set saturate to 1: they become the largest number")
+    """The nearest number of a float type of 4, 6 or 8 bits, as a single. Beyond its numbers the last one, or infinity
+    or NaN if it is not to `saturate`."""
     value = cast(value, ir.F32Type.get())
     if onnx_type == POWER_OF_TWO:
-        if round_mode not in ("up", "down", "nearest"):
-            raise node.error(f"round_mode '{round_mode}' does not exist", hint="use 'up', 'down' or 'nearest'")
-        return _to_power_of_two(value, round_mode)
+        return _keeping_nan(value, _checked_power_of_two(node, value, saturate, round_mode), onnx_type)
+    rounded = value
     if saturate or onnx_type not in _MAY_BECOME_INFINITE:
         low, high = limits(onnx_type)
-        value = graph.Clip.build(value, min=low, max=high).result
-    return graph.RoundTo.build(value, format=onnx.helper.tensor_dtype_to_np_dtype(onnx_type).name).result
+        rounded = graph.Clip.build(value, min=low, max=high).result
+    rounded = graph.RoundTo.build(rounded, format=onnx.helper.tensor_dtype_to_np_dtype(onnx_type).name).result
+    if not saturate and onnx_type in _MAY_BECOME_NAN:
+        rounded = _nan_beyond(value, rounded, onnx_type)
+    return _keeping_nan(value, rounded, onnx_type)
+
+
+def _checked_power_of_two(node: Node, value: Any, saturate: bool, round_mode: str) -> Any:
+    if not saturate:
+        message = "numbers beyond FLOAT8E8M0 would become NaN, which the machine does not have"
+        raise node.error(message, hint="set saturate to 1: they become the largest number")
+    if round_mode not in ("up", "down", "nearest"):
+        raise node.error(f"round_mode '{round_mode}' does not exist", hint="use 'up', 'down' or 'nearest'")
+    return _to_power_of_two(value, round_mode)
 
 
 def converted(node: Node, value: Any, onnx_type: int) -> Any:
@@ -71,7 +111,12 @@ def converted(node: Node, value: Any, onnx_type: int) -> Any:
     if onnx_type in NARROW_FLOATS:
         saturate = bool(node.attribute("saturate", 1))
         return to_narrow_float(node, value, onnx_type, saturate, node.attribute("round_mode", "up"))
-    return cast(value, node.element_type(onnx_type))
+    result = cast(value, node.element_type(onnx_type))
+    return _keeping_nan(value, result, onnx_type) if onnx_type in _HALVES and _is_float(value) else result
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(element_type_of(value), ir.FloatType)
 
 
 def cast_to(node: Node) -> Any:

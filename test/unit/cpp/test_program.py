@@ -314,3 +314,20 @@ def test_floats_become_integers_as_in_the_reference(tmp_path: Path) -> None:
     found = compile_cpp(model, directory=tmp_path).run({"x": x})
     for name, want in zip(outputs, reference(model, {"x": x}), strict=True):
         assert found[name].tolist() == want.tolist(), name
+
+
+@needs_compiler
+def test_nan_is_asked_for_and_computed_with(tmp_path: Path) -> None:
+    """The machine has no NaN, and what asks for it is left out there where arithmetic reads the same input."""
+    weights = {"w": np.array([1, 2, 3, 4], np.float32), "nan": np.array([0, 0, np.nan, 1], np.float32)}
+    nodes = [
+        *(helper.make_node("Constant", [], [n], value=onnx.numpy_helper.from_array(v)) for n, v in weights.items()),
+        helper.make_node("IsNaN", ["x"], ["hole"]), helper.make_node("Where", ["hole", "w", "x"], ["filled"]),
+        helper.make_node("Exp", ["x"], ["power"]), helper.make_node("Add", ["x", "nan"], ["sum"]),
+    ]  # fmt: skip
+    outputs = {name: (F, [4]) for name in ("filled", "power", "sum")}
+    model = model_of(nodes, {"x": (F, [4])}, outputs)
+    x = np.array([0, np.nan, 1, np.nan], np.float32)
+    found = compile_cpp(model, directory=tmp_path).run({"x": x})
+    for name, want in zip(outputs, reference(model, {"x": x}), strict=True):
+        np.testing.assert_allclose(found[name], want, rtol=1e-6, err_msg=name)
