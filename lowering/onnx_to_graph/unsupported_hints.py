@@ -42,7 +42,6 @@ HINTS = {
     "NonMaxSuppression": _BOXES,
     "NonZero": "its result has a dynamic shape; use Where with a mask instead",
     "Unique": f"its result has a dynamic shape; {_OUTSIDE}",
-    "TfIdfVectorizer": _OUTSIDE,
     "ImageDecoder": "decode images on the host, and give their pixels",
     **dict.fromkeys(
         ("ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert",
