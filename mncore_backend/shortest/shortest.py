@@ -22,6 +22,7 @@ from mnc.core.pass_base import at_least
 from mnc.core.recording import choose_attempt, compared, unrecorded
 from mnc.lowering.linalg_to_spmd.layout_attributes import note_preferences
 from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
+from mnc.mncore_backend.codegen.scheduling import TooLongError
 from mnc.mncore_backend.placement.preferences import BY_ROWS, NEXT, TOGETHER, WHOLE_AXES, Preference
 from mnc.mncore_backend.shortest.largest_tensor import largest_tensor
 from mnc.mncore_backend.shortest.shared_axes import contracts_several
@@ -44,6 +45,8 @@ STARTS: tuple[tuple[Preference, ...], ...] = (), ("tensor-parallel",), ("cyclic"
 FEW = 2
 """Solutions beside the first that are compiled of programs that are not short."""
 REGIONS, RESIDENTS = "tile-regions", "keep-resident"
+CLOSE = 1.1
+"""Factor of the cycles of the best program up to which rules are tried on top of one that is placed one by one."""
 DEARER = 1.8
 """Factor of the price of what is placed together at which the same with another preference is not compiled: both prices
 come from one search."""
@@ -60,14 +63,14 @@ class Shortest(NestingPass):
     """Run passes with several preferences about layouts, and keep the program that takes the fewest cycles.
 
     `assign-layouts` and `schedule` have to be among the passes. Where all operations are placed together, the next
-    solutions of that search are compiled, too: five for programs of up to ``few_statements``, two up to
-    ``most_statements``. Where products contract several dimensions, which may share axes, as images and their rows,
+    solutions of that search are compiled, too: two for programs of up to ``most_statements``, five up to
+    ``few_statements``, and these are also compiled with one operation placed after the other, by rules that are tried
+    one on top of the other. Where products contract several dimensions, which may share axes, as images and their rows,
     programs of up to ``most_by_axes`` statements are also compiled with axes left to one.
 
-    Programs of small tensors have their operations placed one after the other at first, by rules that are tried one on
-    top of the other up to ``few_statements``. Below ``least_cycles`` no rules are tried: such programs load, work and
-    store, and hardly wait otherwise. From ``busy_cycles`` on they do not only wait: up to ``most_statements`` they are
-    compiled with all operations placed together, too.
+    Programs of small tensors have their operations placed one after the other at first. Below ``least_cycles`` no rules
+    are tried: such programs load, work and store, and hardly wait otherwise. From ``busy_cycles`` on they do not only
+    wait: up to ``most_statements`` they are compiled with all operations placed together, too.
 
     ``regions``: percent of all local memory that an operation may take before its chain is done part by part; less than
     `tile-regions` says is tried where one operation, as it is laid out, finds no room in a PE. ``rooms``: percent of
@@ -115,7 +118,7 @@ class Shortest(NestingPass):
             if best.text.count("\n") <= self.most_by_axes and contracts_several(module):
                 whole.append((TOGETHER, WHOLE_AXES))
             if best.text.count("\n") <= self.most_statements:
-                best = self._together(trials, best, whole)
+                best = self._together(trials, best, settled, whole)
             else:
                 best = _shortest(trials, best, whole)
         choose_attempt(", ".join(best.preferences))
@@ -134,11 +137,29 @@ class Shortest(NestingPass):
                 best = _shortest_of_two(trials, best, [(TOGETHER, NEXT[0])], [(TOGETHER, other) for other in NEXT[1:]])
         return best
 
-    def _together(self, trials: Trials, best: Compiled, whole: Sequence[Collection[Preference]]) -> Compiled:
-        """The best program where the first places all operations together: that, the next solutions of its search, or
-        one of `whole`, which are other ways to do so."""
-        near = NEXT if best.text.count("\n") <= self.few_statements else NEXT[:FEW]
-        return _shortest_of_two(trials, best, [(TOGETHER, other) for other in near], whole)
+    def _together(
+        self,
+        trials: Trials,
+        best: Compiled,
+        settled: Collection[Preference],
+        whole: Sequence[Collection[Preference]],
+    ) -> Compiled:
+        """The best program where the first places all operations together: that, the next solutions of its search, one
+        of `whole`, which are other ways to do so, or, of a short program, one with operations placed one by one."""
+        is_short = best.text.count("\n") <= self.few_statements
+        others: list[Collection[Preference]] = [(TOGETHER, other) for other in (NEXT if is_short else NEXT[:FEW])]
+        if not is_short:
+            return _shortest_of_two(trials, best, others, whole)
+        first = best
+        trials.at_once(
+            lambda: _shortest(trials, first, others),
+            lambda: _placed_one_by_one(trials, _shortest(trials, first, whole)),
+        )
+        best = _shortest(trials, best, [*others, *whole])
+        one_by_one = _placed_one_by_one(trials, best)
+        if one_by_one is None or one_by_one.length[0] > CLOSE * best.length[0]:
+            return best
+        return min(best, self._with_rules(trials, one_by_one, settled), key=lambda own: own.length)
 
     def _with_rules(self, trials: Trials, best: Compiled, settled: Collection[Preference]) -> Compiled:
         """A program whose operations are placed one after the other, with the rules that make it shorter."""
@@ -215,6 +236,14 @@ def _first(trials: Trials, starts: Iterable[Collection[Preference]]) -> Compiled
             refusal = refusal or error
     assert refusal is not None  # the first has led to a program or to a refusal
     raise refusal
+
+
+def _placed_one_by_one(trials: Trials, best: Compiled) -> Compiled | None:
+    """The cheapest program with one operation placed after the other; None if there is no room, or no hope."""
+    try:
+        return trials.compiled(min(STARTS, key=trials.price), best)
+    except (CapacityError, TooLongError):
+        return None
 
 
 def _shortest_of_two(
