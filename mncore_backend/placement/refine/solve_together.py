@@ -94,6 +94,7 @@ def solutions(
     found = with_room
     if effort == "quick":
         movements.learn(found[0].movements, plan)
+        found[0].weigh(WEIGHTS)
         return found[:1], movements
     if _each_counts(found[0]):
         own = replace(own, pure=own.pure[:FOLLOWED] if short else (), made={})
@@ -130,7 +131,7 @@ def _in_rounds(
     return with_planned(wide, State.price_at, movements, plan, own.traces)
 
 
-def _wide(own: Searches, wanted: Wanted, movements: Movements, both: Both = in_turn) -> list[State]:
+def _wide(own: Searches, wanted: Wanted, movements: Movements, both: Both) -> list[State]:
     """What searches find that keep many states, without and with what is wanted."""
     return [*chain(*both(lambda: [own.wide(movements)], lambda: [own.wide(movements, wanted)]))]
 
