@@ -14,6 +14,7 @@ PASSES: dict[str, str] = {
     "select-instructions": "mnc.mncore_backend.codegen.selection.select:SelectInstructions",
     "shortest": "mnc.mncore_backend.shortest.shortest:Shortest",
     "spill-buffers": "mnc.mncore_backend.codegen.residency.spill_buffers:SpillBuffers",
+    "split-transfers": "mnc.mncore_backend.codegen.split_transfers:SplitTransfers",
     "verify-schedule": "mnc.mncore_backend.codegen.verify_schedule:VerifySchedule",
 }
 """Pass name -> import path ``package.module:ClassName``."""

@@ -31,13 +31,14 @@ from mnc.mncore_backend.codegen.name_transfers import NameTransfers
 from mnc.mncore_backend.codegen.order_operations import OrderOperations
 from mnc.mncore_backend.codegen.schedule import Schedule
 from mnc.mncore_backend.codegen.selection.select import SelectInstructions
+from mnc.mncore_backend.codegen.split_transfers import SplitTransfers
 from mnc.mncore_backend.codegen.verify_schedule import VerifySchedule
 
 MAIN, INITIALISE, READ_BACK = "main", "initialise", "read_back"
 """Names of the modules."""
 COMPILED = (
-    SelectInstructions(), OrderOperations(), CoalesceCopies(), LoadAgain(), NameTransfers(), AllocateBuffers(),
-    Schedule(), VerifySchedule(),
+    SelectInstructions(), OrderOperations(), CoalesceCopies(), LoadAgain(), NameTransfers(), SplitTransfers(),
+    AllocateBuffers(), Schedule(), VerifySchedule(),
 )  # fmt: skip
 """What makes statements of the moves of a companion."""
 

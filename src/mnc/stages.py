@@ -78,6 +78,7 @@ MACHINE = (
     "coalesce-copies",  # between operations that are near each other by then
     "load-again",  # what waits is known once the order is
     "name-transfers",
+    "split-transfers",  # last before addresses: until then an MV and what it brings are one thing
     "allocate-buffers",
     "schedule",
     "verify-schedule",

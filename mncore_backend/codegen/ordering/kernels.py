@@ -77,8 +77,8 @@ def _places(operands: Sequence[AnyOperand]) -> list[object]:
     return [(o.buffer, o.offsets) if isinstance(o, BufferOperand) else o.memory for o in operands]
 
 
-def transfer_timing(op: MachineOp) -> TransferTiming:
-    """How long an MV occupies which memories, which does not depend on addresses."""
+def transfer_of_buffers(op: MachineOp) -> Transfer:
+    """An MV with offsets into buffers in the place of addresses, which nobody knows yet."""
     ends = []
     for operand in (op.sources[0], op.destinations[0]):
         if isinstance(operand, BufferOperand):
@@ -86,7 +86,12 @@ def transfer_timing(op: MachineOp) -> TransferTiming:
             ends.append(Operand(memory, operand.width, address, group=operand.group, l2b=operand.l2b))
         else:
             ends.append(operand)
-    return timing_of(Transfer(op.opcode, op.size, *ends))
+    return Transfer(op.opcode, op.size, *ends)
+
+
+def transfer_timing(op: MachineOp) -> TransferTiming:
+    """How long an MV occupies which memories, which does not depend on addresses."""
+    return timing_of(transfer_of_buffers(op))
 
 
 def _duration(run: Sequence[MachineOp]) -> int:

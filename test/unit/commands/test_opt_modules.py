@@ -47,7 +47,7 @@ def test_every_pass_passes_over_declarations(shell: Shell) -> None:
 
 def test_two_programs_are_not_mixed(shell: Shell) -> None:
     one, two = (MACHINE_OPERATIONS.replace("NAME", name) for name in ("one", "two"))
-    for name in ("allocate-buffers", "name-transfers", "order-operations"):
+    for name in ("allocate-buffers", "name-transfers", "order-operations", "split-transfers"):
         done = shell("mnc-opt", f"--{name}", stdin=one + two)
         assert_refused(done, "<stdin>:6:1", "the second function with machine operations")
         assert shell("mnc-opt", f"--{name}", stdin=f"func.func @main() {{ return }}\n{one}").code == 0
