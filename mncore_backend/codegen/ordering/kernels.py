@@ -65,7 +65,7 @@ def kernel_of(run: Sequence[MachineOp]) -> Kernel:
     ports = frozenset(port for _, timing in moves for port in timing.ports)
     sources = frozenset(port for op, timing in moves for port in timing.ports if port[0] is _memory(op.sources[0]))
     steps = sum(timing.data_steps for _, timing in moves)
-    return Kernel(run, _duration(run), banks, steps, ports, sources - {port for port in sources if port[2]})
+    return Kernel(run, duration_of(run), banks, steps, ports, sources - {port for port in sources if port[2]})
 
 
 def _memory(operand: AnyOperand) -> Memory:
@@ -94,8 +94,8 @@ def transfer_timing(op: MachineOp) -> TransferTiming:
     return timing_of(transfer_of_buffers(op))
 
 
-def _duration(run: Sequence[MachineOp]) -> int:
-    """The longest chain of results, or the busiest unit."""
+def duration_of(run: Sequence[MachineOp]) -> int:
+    """Steps of a run: the longest chain of results, or the busiest unit."""
     ready: dict[object, int] = {}
     busy: dict[str, int] = {}
     end = moving = 0

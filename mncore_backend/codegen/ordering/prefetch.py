@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 
 from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.codegen.ordering.kernels import transfer_timing
+from mnc.mncore_backend.codegen.ordering.kernels import duration_of, transfer_timing
 from mnc.mncore_backend.codegen.ordering.pieces import STAGING, is_on_its_way, pieces_of
 from mnc.mncore_backend.program import LOCAL_MEMORY, AnyOperand, Buffer, BufferOperand, MachineOp, Program
 from mnc.mncore_backend.target import chip
 
-LARGE = 256
+LARGE = 64
 """Steps of DRAM from which a load goes ahead."""
 SPARE = 0.8
-"""Part of the steps of the busiest unit of a run in which others are taken to be free for loads; hazards keep the
+"""Part of the steps of a run in which units that it does not need are taken to be free for loads; hazards keep the
 rest."""
 SHARE = 0.85
 """Part of local memory that may be full of what goes ahead: what is fuller hardly packs."""
@@ -34,20 +34,20 @@ Steps = tuple[float, float, float]
 
 @dataclass(eq=False, slots=True)
 class _Run:
-    """Operations that stay together: buffers that they read and write, steps of what loads need, of the busiest unit,
-    and steps that DRAM gives data."""
+    """Operations that stay together: buffers that they read and write, steps of what loads need, how many they take
+    altogether, alone, and steps that DRAM gives data."""
 
     operations: Sequence[MachineOp]
     read: set[Buffer]
     written: set[Buffer]
     steps: Steps
-    busiest: int
+    duration: int
     dram: int
 
     @property
     def idle(self) -> Steps:
         """Steps in which what loads need is free."""
-        data, l2bm, l1bm = (max(0.0, SPARE * self.busiest - own) for own in self.steps)
+        data, l2bm, l1bm = (max(0.0, SPARE * self.duration - own) for own in self.steps)
         return data, l2bm, l1bm
 
 
@@ -115,7 +115,8 @@ def _run_of(operations: Sequence[MachineOp]) -> _Run:
     written = {o.buffer for op in operations for o in op.destinations if isinstance(o, BufferOperand)}
     dram = _data_steps([op for op in operations if op.is_transfer and _memory(op.sources[0]) is Memory.DRAM])
     units = Counter(OPCODES[op.opcode].unit for op in operations if not op.is_transfer)
-    return _Run(operations, read, written, _steps(operations), max(units.values(), default=0), dram)
+    duration = max([duration_of(operations), *units.values()])
+    return _Run(operations, read, written, _steps(operations), duration, dram)
 
 
 def _steps(operations: Sequence[MachineOp]) -> Steps:
