@@ -7,7 +7,9 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
+from mnc.core.run_time_extents import RunTimeExtent
 from mnc.dialects.graph.attributes import numpy_dtype, to_numpy
+from mnc.dialects.graph.run_time_extents import noted_extents
 from mnc.lowering.cpp.functions import Step, steps_of
 from mnc.lowering.cpp.helpers import STRUCTURES, helper_text
 from mnc.lowering.cpp.interface import CppParameter, example_text, header_text, signature
@@ -30,12 +32,14 @@ _PREAMBLE = """
 
 @dataclass(frozen=True)
 class CppSource:
-    """A printed program: what its function takes, and file name -> text."""
+    """A printed program: what its function takes, and file name -> text. `outputs` hold padding where a run finds
+    `extents`, and the counts of what they hold besides are further outputs."""
 
     namespace: str
     inputs: tuple[CppParameter, ...]
     outputs: tuple[CppParameter, ...]
     files: dict[str, str]
+    extents: tuple[RunTimeExtent, ...] = ()
 
 
 def print_cpp(module: ir.Module, name: str, entry: str = "main", example: bool = False) -> CppSource:
@@ -63,6 +67,7 @@ class _Printer:
         if not matching:
             raise CompileError(f"there is no function '{entry}'")
         self._function = matching[0]
+        self._extents = noted_extents(module)
         self._names = Names()
         self._pointers: dict[ir.Value, str] = {}
 
@@ -72,13 +77,13 @@ class _Printer:
         block = self._function.regions[0].blocks[0]
         steps = steps_of(block, self._pointers, self._names)
         model = self._model_text(inputs, outputs, steps, weights)
-        files = {"model.h": header_text(self._namespace, inputs, outputs), "model.cpp": model}
+        files = {"model.h": header_text(self._namespace, inputs, outputs, self._extents), "model.cpp": model}
         if weights:
             files["weights.h"] = weights_header(self._namespace, weights)
             files["weights.cpp"] = weights_source(self._namespace, weights)
         if example:
             files["main.cpp"] = example_text(self._namespace, inputs, outputs)
-        return CppSource(self._namespace, tuple(inputs), tuple(outputs), files)
+        return CppSource(self._namespace, tuple(inputs), tuple(outputs), files, self._extents)
 
     def _parameters(self) -> tuple[list[CppParameter], list[CppParameter]]:
         inputs: list[CppParameter] = []

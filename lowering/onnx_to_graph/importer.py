@@ -12,11 +12,15 @@ from mnc.core.bindings import func, ir
 from mnc.core.context import make_context, onnx_location
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.dialects import graph
+from mnc.dialects.graph.run_time_extents import note_extents
 from mnc.lowering.onnx_to_graph.element_types import held, held_type
+from mnc.lowering.onnx_to_graph.extent_rules import with_extents
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.node import Node, element_type_of, shape_of
 from mnc.lowering.onnx_to_graph.node_checks import check_node
 from mnc.lowering.onnx_to_graph.onnx_file import LoadedModel, load_model
+from mnc.lowering.onnx_to_graph.operator_entry import Operator
+from mnc.lowering.onnx_to_graph.run_time_extents import COUNTING, Extents, result_extents
 from mnc.lowering.onnx_to_graph.support import (
     OPERATORS,
     expand_functions,
@@ -25,7 +29,7 @@ from mnc.lowering.onnx_to_graph.support import (
 )
 from mnc.lowering.onnx_to_graph.type_checks import check_types
 from mnc.lowering.onnx_to_graph.unsupported_hints import STRINGS, unsupported_hint
-from mnc.lowering.onnx_to_graph.updates import note_updates
+from mnc.lowering.onnx_to_graph.updates import note_updates, refuse_open_updates
 
 ENTRY = "main"
 
@@ -60,6 +64,7 @@ def import_model(
     model = load_model(path_or_model, shapes, file_name, constants, expand_functions)
     with context or make_context(), onnx_location(model.graph.name or ENTRY, model.file_name):
         module = GraphImporter(model).run()
+        refuse_open_updates(module, updates or {})
         note_updates(module.body.operations[0].operation, updates or {})
         return module
 
@@ -76,10 +81,13 @@ class GraphImporter:
         self._known = KnownValues(model, self._sample)
         values = (*self._graph.input, *self._graph.value_info, *self._graph.output)
         self._declared = {value.name: value for value in values}
+        self._extents: dict[str, Extents] = {}
+        self._counted: dict[Any, tuple[list[Any], dict[int, Extents]]] = {}
 
     def _sample(self, name: str) -> np.ndarray | None:
-        """Zeros of the type of `name`, without storage of their own; None before it is imported."""
-        if name not in self._values and self._known.get(name) is None:
+        """Zeros of the type of `name`, without storage of their own; None before it is imported, and where a run finds
+        an extent."""
+        if name in self._extents or (name not in self._values and self._known.get(name) is None):
             return None
         value, kind = self._operand(name), self._onnx_type(name)
         own = onnx.helper.tensor_dtype_to_np_dtype(kind) if kind else graph.numpy_dtype(element_type_of(value))
@@ -108,6 +116,8 @@ class GraphImporter:
             for index, proto in enumerate(self._graph.node):
                 self._import_node(proto, index)
             results = [self._result(name) for name in names]
+            notes, counts = result_extents(names, self._extents, {*self._values, *self._declared})
+            results, names = [*results, *counts.values()], [*names, *counts]
             func.ReturnOp(results)
         function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, [r.type for r in results]))
         if inputs:
@@ -115,6 +125,7 @@ class GraphImporter:
         if names:
             function.res_attrs = _name_attributes(names)
         _erase_unused(block)
+        note_extents(module, notes)
         return self._verified(module)
 
     def _result(self, name: str) -> Any:
@@ -163,29 +174,51 @@ class GraphImporter:
         events.emit("node", name)
         version = operator_version(proto, self._opsets)
         node = Node(proto, name, version, self._model.file_name, self._operand, self._known.get, self._onnx_type)
+        node.given = [self._extents.get(operand, {}) for operand in proto.input]
         with onnx_location(name, self._model.file_name):
             results = self._results(node)
-        for output, value in zip(proto.output, results, strict=False):
+        for number, (output, value) in enumerate(zip(proto.output, results, strict=False)):
             if output:
-                self._check_declared(node, output, value)
+                self._check_declared(node, output, value, node.found.get(number, {}))
                 self._values[output] = value
+                if node.found.get(number):
+                    self._extents[output] = node.found[number]
         missing = [output for output in proto.output[len(results) :] if output]
         if missing:
             raise node.error(f"its output '{missing[0]}' is not supported", hint="use only the first outputs")
 
     def _results(self, node: Node) -> list[Any]:
         operator = find_operator(node.proto)
-        if operator is None or node.version not in operator.versions:
+        if operator is None or node.version not in operator.versions or self._is_counted(node.proto):
             return self._evaluated(node)
         if node.proto.domain in ("", "ai.onnx"):
             check_types(node.proto, node.version, self._onnx_type, node.file_name, node.name)
             check_node(node)
+        if node.op_type in COUNTING:
+            return self._counted_once(node, operator)
+        return self._handled(node, operator)
+
+    def _handled(self, node: Node, operator: Operator) -> list[Any]:
         try:
-            results = operator.handler(node)
+            handler = with_extents(operator.handler, node) if any(node.given) else operator.handler
+            results = handler(node)
         except (ValueError, TypeError) as error:
             hint = "correct its attributes, or the shapes and types of what it reads"
             raise node.error(str(error), hint=hint) from None
         return results if isinstance(results, list) else [results]
+
+    def _counted_once(self, node: Node, operator: Operator) -> list[Any]:
+        """Equal nodes have one count: exporters write a NonZero for every use of a mask, and the results meet."""
+        attributes = tuple(sorted(entry.SerializeToString() for entry in node.proto.attribute))
+        key = node.op_type, len(node.proto.output), attributes, *node.operands()
+        if key not in self._counted:
+            self._counted[key] = self._handled(node, operator), node.found
+        results, node.found = self._counted[key]
+        return results
+
+    def _is_counted(self, proto: onnx.NodeProto) -> bool:
+        """Whether results with extents that a run would find are known when compiling, and with them the extents."""
+        return proto.op_type in COUNTING and all(not name or self._known.get(name) is not None for name in proto.output)
 
     def _evaluated(self, node: Node) -> list[Any]:
         """Results of an operator without a handler whose operands are all known."""
@@ -194,15 +227,17 @@ class GraphImporter:
             raise unsupported(node)
         return [None if array is None else self._constant(node.name, array) for array in arrays]
 
-    def _check_declared(self, node: Node, output: str, value: Any) -> None:
-        """The type computed here must be the one that the model declares or ONNX infers."""
+    def _check_declared(self, node: Node, output: str, value: Any, open_dimensions: Extents) -> None:
+        """The type computed here must be the one that the model declares or ONNX infers, but for extents that a run
+        finds: exporters declare those of the sample that they saw."""
         declared = self._declared.get(output)
         if declared is None or not declared.type.tensor_type.HasField("shape"):
             return
         dims = declared.type.tensor_type.shape.dim
         shape = shape_of(value)
         fits = len(dims) == len(shape) and all(
-            not dim.HasField("dim_value") or dim.dim_value == extent for dim, extent in zip(dims, shape, strict=False)
+            i in open_dimensions or not dim.HasField("dim_value") or dim.dim_value == extent
+            for i, (dim, extent) in enumerate(zip(dims, shape, strict=False))
         )
         if not fits:
             wanted = [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?" for dim in dims]

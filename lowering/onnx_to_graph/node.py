@@ -1,6 +1,6 @@
 """What a handler sees of an ONNX node."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,10 @@ class Node:
         operands: fetches the MLIR value of a name.
         known: fetches the value of a name if it does not depend on the model's inputs.
         onnx_type: fetches the ONNX element type of a name, UNDEFINED where nobody knows it.
+
+    Attributes:
+        given: of every input, the extents that a run finds (`run_time_extents`).
+        found: the same of outputs, by their numbers, where the operator finds any.
     """
 
     def __init__(
@@ -42,6 +46,9 @@ class Node:
         self._known = known
         self._onnx_type = onnx_type
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+        self._replaced: dict[int, Any] = {}
+        self.given: list[Mapping[int, Any]] = [{} for _ in proto.input]
+        self.found: dict[int, Mapping[int, Any]] = {}
 
     def error(self, message: str, hint: str | None = None) -> CompileError:
         """An error about this node, for the caller to raise."""
@@ -55,7 +62,17 @@ class Node:
         """MLIR value of input `index`."""
         if not self.has(index):
             raise self.error(f"input {index} is missing")
+        if index in self._replaced:
+            return self._replaced[index]
         return self._operands(self.proto.input[index])
+
+    def replace(self, index: int, value: Any) -> None:
+        """Take another value of the same type for input `index`."""
+        self._replaced[index] = value
+
+    def extents(self, index: int) -> Mapping[int, Any]:
+        """Extents of input `index` that a run finds: dimension -> count."""
+        return self.given[index] if index < len(self.given) else {}
 
     def operands(self, start: int = 0) -> list[Any]:
         """MLIR values of all present inputs from `start` on."""

@@ -40,7 +40,6 @@ HINTS = {
     "Scan": "its length must be known when compiling; unroll it when exporting the model",
     "Gradient": "give the forward model to mnc train or to the pass graph-autodiff, which differentiate it themselves",
     "NonMaxSuppression": _BOXES,
-    "NonZero": "its result has a dynamic shape; use Where with a mask instead",
     "Unique": f"its result has a dynamic shape; {_OUTSIDE}",
     "ImageDecoder": "decode images on the host, and give their pixels",
     **dict.fromkeys(

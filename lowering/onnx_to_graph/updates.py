@@ -5,6 +5,7 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
+from mnc.dialects.graph.run_time_extents import noted_extents
 
 NAME, UPDATED = "onnx.name", "mnc.updated"
 
@@ -36,6 +37,14 @@ def note_updates(function: Any, updates: Mapping[str, str]) -> None:
         own = {item.name: item.attr for item in ir.DictAttr(entry)}
         noted.append(ir.DictAttr.get(own | ({UPDATED: ir.StringAttr.get(updates[name])} if name in updates else {})))
     function.attributes["arg_attrs"] = ir.ArrayAttr.get(noted)
+
+
+def refuse_open_updates(module: Any, updates: Mapping[str, str]) -> None:
+    """Raise CompileError for an update by a result whose extents a run finds: the next run takes a static shape."""
+    for entry in noted_extents(module):
+        if entry.output in updates.values():
+            message = f"output '{entry.output}' has as many elements along dimension {entry.dimension} as a run finds"
+            raise CompileError(message, hint="an update has the shape of what it replaces")
 
 
 def _by_name(function: Any, attribute: str, values: Sequence[Any]) -> dict[str, Any]:

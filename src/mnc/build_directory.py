@@ -26,6 +26,7 @@ from mnc import checksums
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import PROGRAM, partial_directory
 from mnc.core.json_text import parsed_json
+from mnc.core.run_time_extents import RunTimeExtent
 from mnc.executable import Executable, HostTensor
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.report.ideal import Ideal
@@ -65,6 +66,7 @@ def memory_map(executable: Executable) -> dict[str, Any]:
         "line_nodes": list(executable.line_nodes),
         "unread": list(executable.unread),
         "may_hold_nan": list(executable.may_hold_nan),
+        "run_time_extents": [asdict(entry) for entry in executable.extents],
         "preferences": list(executable.preferences),
         "machine": executable.machine,
         "ideal": None if executable.ideal is None else asdict(executable.ideal),
@@ -198,7 +200,9 @@ def _read(source: Path) -> Executable:
     ideal = None if described.get("ideal") is None else Ideal(**described["ideal"])
     read = Executable(text, tensors, nodes, str(source / PROGRAM), unread=unread, preferences=preferences, ideal=ideal)
     machine = named(described.get("machine", MN_CORE_2.name)).name
-    return replace(read, may_hold_nan=tuple(described.get("may_hold_nan", ())), machine=machine, **companions)
+    harmless = tuple(described.get("may_hold_nan", ()))
+    extents = tuple(RunTimeExtent(**entry) for entry in described.get("run_time_extents", ()))
+    return replace(read, may_hold_nan=harmless, extents=extents, machine=machine, **companions)
 
 
 def _compare_program(path: Path, text: str, described: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.core.files import whole_file
 from mnc.core.pipeline import Pipeline
+from mnc.core.run_time_extents import without_padding
 from mnc.lowering.cpp import CppParameter, CppSource, print_cpp
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.options import Options
@@ -188,7 +189,8 @@ class CppProgram:
 
     @property
     def outputs(self) -> tuple[CppParameter, ...]:
-        return self.source.outputs
+        counts = {entry.count for entry in self.source.extents}
+        return tuple(parameter for parameter in self.source.outputs if parameter.name not in counts)
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Compute the outputs: numpy in, numpy out, by ONNX names.
@@ -203,13 +205,15 @@ class CppProgram:
         if missing := [name for name in names if name not in inputs]:
             raise CompileError(f"no value for input '{missing[0]}'", hint=hint)
         given = [_checked(parameter, inputs[parameter.name]) for parameter in self.inputs]
-        results = [np.empty(parameter.shape, parameter.dtype) for parameter in self.outputs]
+        made = self.source.outputs
+        results = [np.empty(parameter.shape, parameter.dtype) for parameter in made]
         arrays = [*given, *results]
         pointers = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
         message = ctypes.create_string_buffer(_MESSAGE_BYTES)
         if self.library.mnc_entry(pointers, message):
             raise CompileError(f"the program stopped: {message.value.decode()}")
-        return {parameter.name: result for parameter, result in zip(self.outputs, results, strict=True)}
+        named = {parameter.name: result for parameter, result in zip(made, results, strict=True)}
+        return without_padding(named, self.source.extents)
 
 
 def _checked(parameter: CppParameter, value: Any) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mnc.core import events
 from mnc.core.diagnostics import CompileError
+from mnc.core.run_time_extents import RunTimeExtent, without_padding
 from mnc.input_checks import check_input, check_seed, refuse_nan
 from mnc.mncore_backend.codegen.report.ideal import Ideal
 from mnc.mncore_backend.program.dram_image import DramImage
@@ -71,6 +72,7 @@ class Executable:
     """A program and its host tensors. `line_nodes` names the ONNX nodes of every line of the text, `source` the text
     itself in messages, `unread` inputs of the model that nothing reads: values are accepted and left aside;
     `machine` is the name of the machine that it is for; `may_hold_nan` inputs whose NaN no arithmetic reads;
+    `extents` are those of outputs that a run finds, which is given back without its padding;
     `preferences` are those about layouts that it was compiled with; `ideal` is the work of the model, None where the
     pass `count-work` did not run; `cache_key` is the key of its entry in the cache, if it has one; `origin` says what
     it was compiled from, unless it was read from a directory.
@@ -87,6 +89,7 @@ class Executable:
     read_back: "Executable | None" = None
     unread: tuple[str, ...] = ()
     may_hold_nan: tuple[str, ...] = ()
+    extents: tuple[RunTimeExtent, ...] = ()
     machine: str = MN_CORE_2.name
     preferences: tuple[str, ...] = ()
     ideal: Ideal | None = None
@@ -127,8 +130,9 @@ class Executable:
 
     @property
     def outputs(self) -> tuple[HostTensor, ...]:
-        """What a complete run gives."""
-        return self._with_role("output")
+        """What a complete run gives; where a run finds an extent, its shape has the largest one."""
+        counts = {entry.count for entry in self.extents}
+        return tuple(tensor for tensor in self._with_role("output") if tensor.name not in counts)
 
     @cached_property
     def report(self) -> "Report":
@@ -214,7 +218,7 @@ class Executable:
                 words = np.uint8 if part.dtype == bool else np.uint32
                 part = (part.view(words) | outputs[tensor.name].view(words)).view(part.dtype)
             outputs[tensor.name] = part
-        return outputs
+        return without_padding(outputs, self.extents)
 
     def _check_machine(self, machine: Any) -> None:
         if machine.target is not named(self.machine):

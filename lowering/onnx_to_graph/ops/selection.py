@@ -163,16 +163,6 @@ def _filled(padded: Any, low: list[int], inner: list[int], value: Any) -> Any:
     return graph.Where.build(constant(inside), padded, reshape(value, [])).result
 
 
-def compress(node: Node) -> Any:
-    """Compress with a condition known at compile time: the elements, or slices along an axis, where it is true."""
-    x = node.operand(0)
-    places = constant(np.flatnonzero(node.constant(1, "condition")).astype(np.int64))
-    axis = node.attribute("axis")
-    if axis is None:
-        x, axis = reshape(x, [int(np.prod(shape_of(x)))]), 0
-    return graph.Gather.build(x, places, axis=node.axis(axis, len(shape_of(x)))).result
-
-
 def one_hot(node: Node) -> Any:
     """OneHot: compare the indices with 0 .. depth - 1 along a new axis and select."""
     indices, values = node.operand(0), node.operand(2)

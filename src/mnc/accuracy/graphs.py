@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import onnx
 
 from mnc.accuracy.rounding import MACHINE, REFERENCE, Rounding
 from mnc.core.bindings import ir
 from mnc.core.context import make_context
+from mnc.dialects.graph.run_time_extents import noted_extents
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.options import Options, Precision
 from mnc.stages import Pipeline, stage_pipeline
@@ -31,3 +33,29 @@ def computations(
         module = import_model(model, make_context(), file_name="model.onnx", **imported)
         pipeline.run(module)
         yield module, how
+
+
+def result_names(module: ir.Module) -> list[str]:
+    """Names of the results of ``@main``, counts of rows included."""
+    entries = module.body.operations[0].operation.attributes.get("res_attrs", [])
+    return [ir.StringAttr(ir.DictAttr(entry)["onnx.name"]).value for entry in entries]
+
+
+def outputs_of(module: ir.Module, counts: Mapping[str, np.ndarray]) -> list[tuple[int, tuple[slice, ...]]]:
+    """Of every output of the model its number among the results of ``@main``, and its elements without padding.
+
+    Args:
+        counts: values of results by name, among them the counts of rows.
+    """
+    extents = noted_extents(module)
+    hidden = {entry.count for entry in extents}
+    results = list(list(module.body.operations[0].operation.regions[0].blocks[0].operations)[-1].operation.operands)
+    found = []
+    for number, (name, value) in enumerate(zip(result_names(module), results, strict=True)):
+        rows = [slice(None)] * ir.RankedTensorType(value.type).rank
+        for entry in extents:
+            if entry.output == name:
+                rows[entry.dimension] = slice(int(counts[entry.count]))
+        if name not in hidden:
+            found.append((number, tuple(rows)))
+    return found

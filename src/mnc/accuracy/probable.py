@@ -25,7 +25,7 @@ import numpy as np
 import onnx
 
 from mnc.accuracy.error_rules import apply, kind_of
-from mnc.accuracy.graphs import computations
+from mnc.accuracy.graphs import computations, outputs_of, result_names
 from mnc.accuracy.margins import SAMPLES, margin
 from mnc.accuracy.own_deviations import CONTRACTIONS, conversion_bound, own_deviation
 from mnc.accuracy.rounding import Rounding, of_operation
@@ -34,6 +34,7 @@ from mnc.accuracy.worst_case import SUMS, is_float, magnitude
 from mnc.core import events
 from mnc.core.bindings import ir
 from mnc.dialects.graph.attributes import numpy_dtype
+from mnc.dialects.graph.run_time_extents import noted_extents
 from mnc.options import Precision
 from mnc.passes.graph.evaluate import evaluate_operation, python_attributes
 
@@ -56,10 +57,12 @@ class Allowance:
     bound: of the error of every element, absolute.
     undecided: elements that may be any, because a choice that leads to them is closer than rounding explains. A mask of
         the shape of the output; never set in floats, whose bound says it.
+    is_open: such a choice decides how many rows there are.
     """
 
     bound: float
     undecided: Array
+    is_open: bool = False
 
 
 @dataclass(frozen=True)
@@ -236,14 +239,28 @@ def allowances(model: onnx.ModelProto, inputs: Mapping[str, Array], precision: P
     stored = {tensor.name for tensor in model.graph.initializer}  # may be inputs as well, with other values
     shapes = {name: tuple(np.shape(value)) for name, value in inputs.items() if name not in stored}
     fixed = {name: value for name, value in inputs.items() if name in stored}
-    found = []
+    found: list[list[Disturbed]] = []
+    counts: dict[str, Array] = {}
+    open_names: set[str] = set()
     for module, how in computations(model, precision, shapes=shapes, constants=fixed):
         with module.context, events.span("pass", "error bounds"):
-            found.append(deviations(module, inputs, how, rng))
+            results = deviations(module, inputs, how, rng)
+            named = dict(zip(result_names(module), results, strict=True))
+            counts = counts or {name: result.value for name, result in named.items()}
+            open_names |= {e.output for e in noted_extents(module) if named[e.count].undecided.any()}
+            found.append([_rows(results[i], rows) for i, rows in outputs_of(module, counts)])
     return {
-        output.name: Allowance(_bound(both), np.logical_or.reduce([own.undecided for own in both]))
+        output.name: Allowance(
+            _bound(both), np.logical_or.reduce([own.undecided for own in both]), output.name in open_names
+        )
         for output, *both in zip(model.graph.output, *found, strict=True)
     }
+
+
+def _rows(result: Disturbed, rows: tuple[slice, ...]) -> Disturbed:
+    """Without padding; large tensors without deviations have one number for all elements."""
+    added = [own[rows] if own.shape == result.value.shape else own for own in result.added]
+    return Disturbed(result.value[rows], added, result.undecided[rows])
 
 
 def error_bounds(model: onnx.ModelProto, inputs: Mapping[str, Array], precision: Precision) -> dict[str, float]:

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 
 from mnc.accuracy.error_rules import RULES, apply, kind_of, terms
-from mnc.accuracy.graphs import computations
+from mnc.accuracy.graphs import computations, outputs_of, result_names
 from mnc.accuracy.rounding import HALF_BITS, ONCE, Rounding, of_operation, underflow
 from mnc.core.bindings import ir
 from mnc.options import Precision
@@ -143,8 +143,11 @@ def error_bounds(
         constants: inputs that the compiler was given.
     """
     total: list[Array] = []
+    counts: dict[str, Array] = {}
     for module, how in computations(model, precision, constants=constants):
         with module.context, np.errstate(all="ignore"):
-            found = [error for _, error in module_bounds(module, inputs, how)]
+            values, errors = zip(*module_bounds(module, inputs, how), strict=True)
+            counts = counts or dict(zip(result_names(module), values, strict=True))
+            found = [errors[i][rows] for i, rows in outputs_of(module, counts)]
         total = [a + b for a, b in zip(total, found, strict=True)] if total else found
     return total

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mnc.cache.container import Contents
+from mnc.core.run_time_extents import RunTimeExtent
 from mnc.executable import Executable, HostTensor
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.report.ideal import Ideal
@@ -59,6 +60,7 @@ def describe(executable: Executable, prefix: str = "") -> tuple[dict[str, Any], 
         "tensors": [_describe_tensor(t, f"{prefix}{i}.", arrays) for i, t in enumerate(executable.tensors)],
         "unread": list(executable.unread),
         "may_hold_nan": list(executable.may_hold_nan),
+        "extents": [asdict(entry) for entry in executable.extents],
         "preferences": list(executable.preferences),
         "machine": executable.machine,
         "ideal": None if executable.ideal is None else asdict(executable.ideal),
@@ -85,6 +87,7 @@ def restore(description: Mapping[str, Any], arrays: Mapping[str, np.ndarray], pr
         tuple(names[i] for i in arrays[f"{prefix}nodes"].tolist()),
         unread=tuple(description["unread"]),
         may_hold_nan=tuple(description["may_hold_nan"]),
+        extents=tuple(RunTimeExtent(**entry) for entry in description["extents"]),
         preferences=tuple(description["preferences"]),
         machine=named(description["machine"]).name,
         ideal=None if description["ideal"] is None else Ideal(**description["ideal"]),

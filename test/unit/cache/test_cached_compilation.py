@@ -88,6 +88,7 @@ def test_byte_for_byte(cache: Store, compilations: list[Any], model: Any, option
 
 def test_entries_hold_every_field() -> None:
     kept = {"text", "tensors", "line_nodes", "initialise", "read_back", "unread", "preferences", "ideal", "machine"}
+    kept |= {"extents"}
     assert kept | {"may_hold_nan", "source", "cache_key", "origin"} == {field.name for field in fields(Executable)}
     tensor = {"name", "role", "dtype", "image", "value"}
     assert tensor == {field.name for field in fields(HostTensor)}
