@@ -32,6 +32,11 @@ are known when compiling. If, Loop and Scan are resolved when what decides them 
 branches give equal shapes is a selection otherwise. Sequences and optional values become the tensors that they hold
 where lengths and positions are known when compiling; as inputs and outputs of a model they are refused.
 
+Results of NonZero, NonMaxSuppression, Unique and Compress have as many rows as a run finds. The chip computes as many
+as there may be, and their number; the host cuts them, also those of operators behind them that treat rows each by
+itself (element-wise ones, Transpose, Reshape to rows, Slice, Gather, products of rows, ...). Reductions leave the
+padding out. What would mix rows and padding in another way is refused.
+
 Random numbers are drawn when compiling: with the attribute `seed`, RandomNormal, RandomUniform and their like, and
 Bernoulli and Multinomial of constants, give the numbers that the ONNX reference draws from it, and Dropout in training
 mode its mask, the same in every run. Without a seed they are refused.

@@ -19,6 +19,7 @@
 - RNN, GRU, LSTM: see `reference_recurrent`.
 - Upsample, GridSample: see `reference_resampling`.
 - Sparse initializers and constants: the reference does not read them.
+- NonMaxSuppression, Unique: see `reference_counted_rows`.
 - Operators of ai.onnx.ml: see `reference_ml`.
 - GatherElements with 32 and more indices along the axis: the reference takes the first ones only.
 """
@@ -40,6 +41,7 @@ from onnx.reference.ops.op_one_hot import OneHot
 from onnx.reference.ops.op_softmax import Softmax
 
 from mnc.lowering.onnx_to_graph.local_functions import without_functions
+from mnc.lowering.onnx_to_graph.reference_counted_rows import NonMaxSuppression, Unique
 from mnc.lowering.onnx_to_graph.reference_early_versions import DequantizeLinear, Scatter
 from mnc.lowering.onnx_to_graph.reference_loop import Loop
 from mnc.lowering.onnx_to_graph.reference_ml import CORRECTED_ML
@@ -223,7 +225,8 @@ FirstResize.__name__ = "Resize"
 _CORRECTED: list[type[OpRun]] = [
     GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax, AbsoluteLpNormalization,
     BroadcastMean, FlatOneHot, Loop, MaxPool, AveragePool, LpPool, GlobalMaxPool, GlobalLpPool, RNN, GRU, LSTM,
-    Upsample, GridSample, Scatter, DirectRange, RowwiseMatMulInteger, ScalarCumSum, *CORRECTED_ML,
+    Upsample, GridSample, Scatter, DirectRange, RowwiseMatMulInteger, ScalarCumSum, NonMaxSuppression, Unique,
+    *CORRECTED_ML,
 ]  # fmt: skip
 
 

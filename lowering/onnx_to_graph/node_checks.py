@@ -150,6 +150,8 @@ CHECKS: dict[str, tuple[Rule, ...]] = {
     "LpNormalization": (rank_between(0, 1),),
     "LpPool": (*_WINDOW, attribute_at_least(1, "p")),
     "MaxPool": _WINDOW,
+    "NonMaxSuppression": (rank_between(0, 3, 3), rank_between(1, 3, 3)),
+    "NonZero": (rank_between(0, 1),),
     "OneHot": (makes("the list of its classes", _depth),),
     "Pad": (one_of("mode", "constant", "reflect", "edge", "wrap"),),
     "QLinearConv": (rank_between(0, 3), rank_between(3, 3), same_rank(0, 3), *_WINDOW[1:],

@@ -45,9 +45,11 @@ from mnc.lowering.onnx_to_graph.ops.deform_conv import deform_conv
 from mnc.lowering.onnx_to_graph.ops.elementwise import binary, unary, variadic, with_floats
 from mnc.lowering.onnx_to_graph.ops.grid_sample import grid_sample
 from mnc.lowering.onnx_to_graph.ops.max_unpool import max_unpool
+from mnc.lowering.onnx_to_graph.ops.non_max_suppression import non_max_suppression
 from mnc.lowering.onnx_to_graph.ops.reduction import arg_reduce, global_pool, reduce, softmax
 from mnc.lowering.onnx_to_graph.ops.roi_align import roi_align
 from mnc.lowering.onnx_to_graph.ops.tensor_scatter import tensor_scatter
+from mnc.lowering.onnx_to_graph.ops.unique import unique
 from mnc.lowering.onnx_to_graph.sequences import resolve_sequences
 from mnc.lowering.onnx_to_graph.unsupported_hints import RANDOM
 
@@ -150,6 +152,9 @@ OPERATORS: dict[str, Operator] = {
     "Mul": Operator(binary(graph.Mul), (7, 13, 14)),
     "Neg": Operator(unary(graph.Neg), (6, 13)),
     "NegativeLogLikelihoodLoss": Operator(loss.negative_log_likelihood, (12, 13, 22)),
+    "NonMaxSuppression": Operator(
+        non_max_suppression, (10, 11), "max_output_boxes_per_class known at compile time"
+    ),
     "NonZero": Operator(non_zero.non_zero, (9, 13)),
     "Not": Operator(unary(graph.Not), (1,)),
     "OneHot": Operator(selection.one_hot, (9, 11, 28), "depth known at compile time"),
@@ -210,6 +215,7 @@ OPERATORS: dict[str, Operator] = {
     "TopK": Operator(top_k.top_k, (1, 10, 11, 24), "k known at compile time"),
     "Transpose": Operator(shape.transpose, (1, 13, *_STRUCTURAL)),
     "Trilu": Operator(selection.trilu, (14,)),
+    "Unique": Operator(unique, (11, 28)),
     "Unsqueeze": Operator(shape.unsqueeze, (1, 11, 13, *_STRUCTURAL)),
     "Upsample": Operator(resize.resize, (7, 9, 10), "scales known at compile time"),
     "Where": Operator(elementwise.where, (9, 16)),

@@ -31,16 +31,12 @@ WITHOUT_ZIP_MAP = (
     "to_onnx(model, x, options={id(model): {'zipmap': False}})"
 )
 _MAPS = "give it tensors: turn maps into rows of numbers on the host"
-_OUTSIDE = "compute it on the host: cut the model before it, for instance with onnx.utils.extract_model"
-_BOXES = f"its result has as many rows as a run finds; {_OUTSIDE}, and give boxes and scores as outputs"
 
 HINTS = {
     "If": "its condition must be known when compiling; fix it when exporting the model",
     "Loop": "its trip count and condition must be known when compiling; unroll it when exporting the model",
     "Scan": "its length must be known when compiling; unroll it when exporting the model",
     "Gradient": "give the forward model to mnc train or to the pass graph-autodiff, which differentiate it themselves",
-    "NonMaxSuppression": _BOXES,
-    "Unique": f"its result has a dynamic shape; {_OUTSIDE}",
     "ImageDecoder": "decode images on the host, and give their pixels",
     **dict.fromkeys(
         ("ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert",

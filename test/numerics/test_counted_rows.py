@@ -71,3 +71,58 @@ def test_rows_are_cut_also_where_a_program_was_saved(tmp_path: object) -> None:
     loaded = build_directory.load(str(tmp_path))
     assert [tensor.name for tensor in loaded.outputs] == ["i"]
     agree(loaded, reference, m=np.arange(9) % 3 == 0)
+
+
+def boxes(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    first, second = (rng.integers(0, 6, (*shape, 2)) for _ in range(2))
+    return np.concatenate([first, second], -1).astype(np.float32)
+
+
+@pytest.mark.parametrize(("sizes", "most", "centred"), [((1, 1, 9), 4, 0), ((2, 3, 5), 2, 1), ((1, 1, 24), 12, 0)])
+def test_boxes_that_do_not_overlap(sizes: tuple[int, int, int], most: int, centred: int) -> None:
+    batches, classes, count = sizes
+    executable, reference = compiled(
+        f"""(float[{batches},{count},4] b, float[{batches},{classes},{count}] s, float low) => (int64[N,3] y) {{
+            most = Constant <value_ints = [{most}]> () share = Constant <value_floats = [0.3]> ()
+            y = NonMaxSuppression <center_point_box = {centred}> (b, s, most, share, low) }}"""
+    )
+    for seed, low in enumerate((-1.0, 2.0, 9.0)):
+        rng = np.random.default_rng(seed)
+        scores = rng.integers(0, 5, (batches, classes, count)).astype(np.float32)
+        agree(executable, reference, b=boxes((batches, count), rng), s=scores, low=np.array(low, np.float32))
+
+
+def test_boxes_of_a_detector() -> None:
+    """Boxes that are good enough, the best of these, and their coordinates."""
+    executable, reference = compiled(
+        """(float[30,4] b, float[30] s) => (float[K,4] y, float[K] best) {
+        low = Constant <value_float = 0.4> () m = Greater (s, low) i = NonZero (m) t = Transpose (i)
+        rows = GatherND (b, t) scores = GatherND (s, t)
+        first = Constant <value_ints = [0]> () both = Constant <value_ints = [0,1]> ()
+        last = Constant <value_ints = [2]> () one = Constant <value_ints = [1]> ()
+        most = Constant <value_int = 5> () share = Constant <value_float = 0.3> ()
+        b3 = Unsqueeze (rows, first) s3 = Unsqueeze (scores, both)
+        n = NonMaxSuppression (b3, s3, most, share)
+        column = Gather <axis = 1> (n, last) k = Squeeze (column, one)
+        y = Gather (rows, k) best = Gather (scores, k) }"""
+    )
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        agree(executable, reference, b=boxes((1, 30), rng)[0], s=(rng.random(30) * seed / 2).astype(np.float32))
+
+
+@pytest.mark.parametrize("is_sorted", [0, 1])
+@pytest.mark.parametrize(
+    ("kind", "shape", "axis"), [("float", (7, 3), None), ("int32", (9, 2), 0), ("uint8", (2, 8), 1)]
+)
+def test_values_once(kind: str, shape: tuple[int, ...], axis: int | None, is_sorted: int) -> None:
+    along = "" if axis is None else f", axis = {axis}"
+    values = "N" if axis is None else ",".join("N" if i == axis else str(n) for i, n in enumerate(shape))
+    executable, reference = compiled(
+        f"""({kind}[{shape[0]},{shape[1]}] x) => ({kind}[{values}] y, int64[N] i, int64[M] v, int64[N] c) {{
+            y, i, v, c = Unique <sorted = {is_sorted}{along}> (x) }}"""
+    )
+    rng = np.random.default_rng(len(kind))
+    for most in (1, 3, 200):
+        x = rng.integers(0, most, shape)
+        agree(executable, reference, x=x.astype(np.float32 if kind == "float" else kind))

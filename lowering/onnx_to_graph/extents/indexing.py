@@ -2,17 +2,19 @@
 
 from typing import Any
 
+from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.extents.common import (
     Count,
     Handler,
     Rule,
     axis_of,
+    element_type_of,
     give_all,
     refuse_dimensions,
     refuse_others,
     without_padding,
 )
-from mnc.lowering.onnx_to_graph.node import Node, shape_of
+from mnc.lowering.onnx_to_graph.node import Node, cast, constant, reshape, shape_of
 
 _ALONG = "and elements are taken along it"
 
@@ -22,14 +24,24 @@ def _settle(node: Node, index: int) -> None:
     node.replace(index, without_padding(node.operand(index), node.extents(index), 0))
 
 
+def _from_the_front(indices: Any, count: Count) -> Any:
+    """Indices of which the negative ones count from where a run finds the end."""
+    shape = shape_of(indices)
+    length = cast(reshape(count.number, [1] * len(shape)), element_type_of(indices))
+    negative = graph.Less.build(indices, constant(0, like=indices)).result
+    return graph.Where.build(negative, graph.Add.build(indices, length).result, indices).result
+
+
 def gather(handler: Handler, node: Node) -> Any:
     """Gather: the dimensions of the indices take the place of the axis."""
     axis, rank = axis_of(node, 0), len(shape_of(node.operand(1)))
-    refuse_dimensions(node, 0, [axis], _ALONG)
+    if axis in node.extents(0):
+        node.replace(1, _from_the_front(node.operand(1), node.extents(0)[axis]))
     _settle(node, 1)
     found: dict[int, Count] = {axis + dimension: count for dimension, count in node.extents(1).items()}
     for dimension, count in node.extents(0).items():
-        found[dimension if dimension < axis else dimension + rank - 1] = count
+        if dimension != axis:
+            found[dimension if dimension < axis else dimension + rank - 1] = count
     return give_all(node, handler(node), found)
 
 

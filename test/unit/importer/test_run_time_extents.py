@@ -55,6 +55,9 @@ TAKEN = {
     "gather by computed indices": (
         "float[N,4] y", "i = NonZero (m) z = Constant <value_ints = [0]> () s = Squeeze (i, z) "
         "c = Constant <value_int = 5> () d = Sub (s, c) y = Gather (x, d)"),
+    "gather from the end": ("float[4,M] y", f"{ROWS} z = Constant <value_ints = [-1]> () q = Sub (z, z) "
+                            "s = Reshape (t, z) u = Transpose (r) n = Size (s) "
+                            "j = NonZero (s) k = Squeeze (j, q) o = Sub (k, n) y = Gather <axis = 1> (u, o)"),
     "gather elements": ("float[N,1] y", "i = NonZero (m) t = Transpose (i) y = GatherElements (x, t)"),
     "one-hot": ("float[1,N,6] y", "i = NonZero (m) d = Constant <value_int = 6> () "
                 "v = Constant <value_floats = [0.0, 1.0]> () y = OneHot (i, d, v)"),
@@ -129,7 +132,7 @@ REFUSED = {
         "s = Constant <value_ints = [-2]> () e = Constant <value_ints = [9]> () y = Slice (r, s, e)",
         "s = Constant <value_ints = [0]> () e = Constant <value_ints = [9]> () z = Constant <value_ints = [0]> () "
         "p = Constant <value_ints = [2]> () y = Slice (r, s, e, z, p)"],
-    "and elements are taken along it": ["z = Constant <value_ints = [0]> () y = Gather (r, z)"],
+    "and elements are taken along it": ["z = Constant <value = int64[1,1] {0}> () y = GatherND (r, z)"],
 }  # fmt: skip
 
 
