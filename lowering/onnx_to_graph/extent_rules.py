@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mnc.core.diagnostics import CompileError
-from mnc.lowering.onnx_to_graph.extents import contraction, elementwise, indexing, measuring, moving
+from mnc.lowering.onnx_to_graph.extents import contraction, elementwise, indexing, measuring, moving, shaping
 from mnc.lowering.onnx_to_graph.extents.common import Handler, Rule, refusal
 from mnc.lowering.onnx_to_graph.node import Node
 from mnc.lowering.onnx_to_graph.run_time_extents import COUNTING
@@ -19,14 +19,22 @@ def _itself(handler: Handler, node: Node) -> Any:
     return handler(node)
 
 
+SHAPED = frozenset(shaping.RULES)
+"""Operators that take a shape as an operand."""
 RULES: Mapping[str, Rule] = {
     **elementwise.RULES,
     **moving.RULES,
     **indexing.RULES,
     **measuring.RULES,
     **contraction.RULES,
+    **shaping.RULES,
     **dict.fromkeys(COUNTING, _itself),
 }
+
+
+def is_concerned(node: Node) -> bool:
+    """Whether an operand has an extent that a run finds, or is a shape with one and decides that of the result."""
+    return any(node.given) or (node.op_type in SHAPED and any(entry is not None for entry in node.lengths))
 
 
 def with_extents(handler: Handler, node: Node) -> Callable[[Node], Any]:

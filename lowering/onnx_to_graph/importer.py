@@ -1,7 +1,7 @@
 """Walks an ONNX graph and builds the same computation in the graph dialect."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from mnc.core.diagnostics import CompileError, InternalError
 from mnc.dialects import graph
 from mnc.dialects.graph.run_time_extents import note_extents
 from mnc.lowering.onnx_to_graph.element_types import held, held_type
-from mnc.lowering.onnx_to_graph.extent_rules import with_extents
+from mnc.lowering.onnx_to_graph.extent_rules import is_concerned, with_extents
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.node import Node, element_type_of, shape_of
 from mnc.lowering.onnx_to_graph.node_checks import check_node
@@ -82,6 +82,7 @@ class GraphImporter:
         values = (*self._graph.input, *self._graph.value_info, *self._graph.output)
         self._declared = {value.name: value for value in values}
         self._extents: dict[str, Extents] = {}
+        self._lengths: dict[str, Sequence[Any]] = {}
         self._counted: dict[Any, tuple[list[Any], dict[int, Extents]]] = {}
 
     def _sample(self, name: str) -> np.ndarray | None:
@@ -175,6 +176,7 @@ class GraphImporter:
         version = operator_version(proto, self._opsets)
         node = Node(proto, name, version, self._model.file_name, self._operand, self._known.get, self._onnx_type)
         node.given = [self._extents.get(operand, {}) for operand in proto.input]
+        node.lengths = [self._lengths.get(operand) for operand in proto.input]
         with onnx_location(name, self._model.file_name):
             results = self._results(node)
         for number, (output, value) in enumerate(zip(proto.output, results, strict=False)):
@@ -183,6 +185,8 @@ class GraphImporter:
                 self._values[output] = value
                 if node.found.get(number):
                     self._extents[output] = node.found[number]
+                if node.measured is not None:
+                    self._lengths[output] = node.measured
         missing = [output for output in proto.output[len(results) :] if output]
         if missing:
             raise node.error(f"its output '{missing[0]}' is not supported", hint="use only the first outputs")
@@ -200,7 +204,7 @@ class GraphImporter:
 
     def _handled(self, node: Node, operator: Operator) -> list[Any]:
         try:
-            handler = with_extents(operator.handler, node) if any(node.given) else operator.handler
+            handler = with_extents(operator.handler, node) if is_concerned(node) else operator.handler
             results = handler(node)
         except (ValueError, TypeError) as error:
             hint = "correct its attributes, or the shapes and types of what it reads"

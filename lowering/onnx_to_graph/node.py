@@ -25,6 +25,8 @@ class Node:
     Attributes:
         given: of every input, the extents that a run finds (`run_time_extents`).
         found: the same of outputs, by their numbers, where the operator finds any.
+        lengths: of every input that is the shape of a value with such extents, its elements: numbers and counts.
+        measured: the same of the first output.
     """
 
     def __init__(
@@ -49,6 +51,8 @@ class Node:
         self._replaced: dict[int, Any] = {}
         self.given: list[Mapping[int, Any]] = [{} for _ in proto.input]
         self.found: dict[int, Mapping[int, Any]] = {}
+        self.lengths: list[Sequence[Any] | None] = [None for _ in proto.input]
+        self.measured: Sequence[Any] | None = None
 
     def error(self, message: str, hint: str | None = None) -> CompileError:
         """An error about this node, for the caller to raise."""

@@ -66,6 +66,8 @@ def _range(node: Node) -> None:
 
 
 def _filled(node: Node) -> int:
+    if (lengths := node.lengths[0]) is not None:  # the shape of a value whose extents a run finds
+        return math.prod(length if isinstance(length, int) else length.most for length in lengths)
     wanted = node.constant_ints(0, "shape")
     if min(wanted, default=0) < 0:
         raise node.error(f"shape {wanted} has a negative extent", hint="extents are 0 or more")

@@ -27,6 +27,7 @@ def shape(_: Handler, node: Node) -> Any:
     part = list(range(len(own)))[node.attribute("start", 0) : node.attribute("end", len(own))]
     if not any(dimension in extents for dimension in part):
         return constant(np.array([own[i] for i in part], np.int64))
+    node.measured = tuple(extents.get(i, own[i]) for i in part)
     entries = [extents[i].integer([1]) if i in extents else constant(np.array([own[i]])) for i in part]
     return concat_tree(entries, 0)
 

@@ -61,6 +61,10 @@ TAKEN = {
     "gather elements": ("float[N,1] y", "i = NonZero (m) t = Transpose (i) y = GatherElements (x, t)"),
     "one-hot": ("float[1,N,6] y", "i = NonZero (m) d = Constant <value_int = 6> () "
                 "v = Constant <value_floats = [0.0, 1.0]> () y = OneHot (i, d, v)"),
+    "expanded to a shape": ("int64[N,2] y, float[N,4] z", f"{ROWS} o = Constant <value_ints = [1,2]> () "
+                            "s = Shape (t) u = Identity (t) v = Expand (u, s) y = Expand (v, o) p = Shape (r) "
+                            "z = Expand (b, p)"),
+    "constant of a shape": ("float[N,4] y", f"{ROWS} s = Shape (r) c = ConstantOfShape (s) y = Add (r, c)"),
     "softmax of rows": ("float[N,4] y", f"{ROWS} y = Softmax (r)"),
     "largest of rows": ("int64[N] y", f"{ROWS} y = ArgMax <axis = 1, keepdims = 0> (r)"),
     "first of rows": ("float[N,2] y", f"{ROWS} k = Constant <value_ints = [2]> () y, q = TopK (r, k)"),
@@ -120,6 +124,10 @@ REFUSED = {
     "and there it meets another one that a run finds": [
         "n = Not (m) j = NonZero (n) u = Transpose (j) q = GatherND (x, u) y = Add (r, q)",
     ],
+    "and the shape has 6 there": ["s = Constant <value_ints = [6,4]> () y = Expand (r, s)"],
+    "and the shape has another one that a run finds there": [
+        "n = Not (m) j = NonZero (n) u = Transpose (j) q = GatherND (x, u) s = Shape (q) y = Expand (r, s)",
+    ],
     "which this operator does not take": [
         "z = Constant <value_ints = [2,1]> () y = Tile (r, z)", "y = ScatterND (x, t, r)",
     ],
@@ -150,7 +158,7 @@ def test_refusals_name_the_node_and_the_reason(reason: str, nodes: str) -> None:
 
 
 def test_a_shape_that_a_run_finds_is_not_known_when_compiling() -> None:
-    nodes = f"{ROWS} s = Shape (r) v = ConstantOfShape (s) y = Identity (v)"
+    nodes = f"{ROWS} s = Shape (r) v = Add (s, s) y = ConstantOfShape (v)"
     with pytest.raises(CompileError, match="must be known at compile time"):
         import_model(model_of(f"({HEAD}) => (float[A,B] y) {{ {nodes} }}"), make_context())
 
