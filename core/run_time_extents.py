@@ -16,16 +16,23 @@ class RunTimeExtent:
     count: str
 
 
+def rows_that_count(
+    extents: Sequence[RunTimeExtent], output: str, rank: int, results: Mapping[str, np.ndarray]
+) -> tuple[slice, ...]:
+    """What of the result `output` is no padding, for the counts among `results`; all where they hold none of it."""
+    rows = [slice(None)] * rank
+    for entry in extents:
+        if entry.output == output and entry.count in results:
+            rows[entry.dimension] = slice(int(results[entry.count]))
+    return tuple(rows)
+
+
 def without_padding(
     results: Mapping[str, np.ndarray], extents: Sequence[RunTimeExtent]
 ) -> dict[str, np.ndarray]:
     """Results with the extents that the run found, and without the counts that say them."""
     counts = {entry.count for entry in extents}
     kept = {name: array for name, array in results.items() if name not in counts}
-    for entry in extents:
-        if entry.output in kept and entry.count in results:
-            array = kept[entry.output]
-            rows = [slice(None)] * array.ndim
-            rows[entry.dimension] = slice(int(results[entry.count]))
-            kept[entry.output] = np.ascontiguousarray(array[tuple(rows)])
+    for name in {entry.output for entry in extents} & kept.keys():
+        kept[name] = np.ascontiguousarray(kept[name][rows_that_count(extents, name, kept[name].ndim, results)])
     return kept

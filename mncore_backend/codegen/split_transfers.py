@@ -14,6 +14,7 @@ from itertools import chain, pairwise
 from mnc.mncore_backend.assembly.mv_accesses import mv_form
 from mnc.mncore_backend.codegen.ordering.kernels import transfer_of_buffers, transfer_timing
 from mnc.mncore_backend.codegen.program_ir import MachinePass, Unit
+from mnc.mncore_backend.movement.transfers import MV_UNIT
 from mnc.mncore_backend.program import BufferOperand, MachineOp
 from mnc.mncore_backend.target import MvForm
 
@@ -21,8 +22,6 @@ SHORTEST = 16
 """Steps that a part gives data for at least. An MV takes a tag, a wait, and a few steps to issue."""
 MOST = 8
 """Parts of an MV at most."""
-UNIT = 64
-"""Long words of which parts are multiples: in such blocks the DRAMs take turns, and dependences are known."""
 SCATTERS = "mvd"
 """The operation whose parts do not lie one behind the other on both sides."""
 
@@ -64,14 +63,14 @@ def _form(op: MachineOp) -> MvForm | None:
     if not all(isinstance(operand, BufferOperand) for operand in (*op.sources, *op.destinations)):
         return None
     form = mv_form(transfer_of_buffers(op))
-    return None if form is None or form.opcode == SCATTERS or op.size % UNIT else form
+    return None if form is None or form.opcode == SCATTERS or op.size % MV_UNIT else form
 
 
 def _cuts(op: MachineOp) -> list[int]:
     """Where the parts of an MV begin, and its end, in long words of its size."""
-    units = op.size // UNIT
+    units = op.size // MV_UNIT  # in blocks of it the DRAMs take turns, and dependences are known
     parts = max(1, min(MOST, transfer_timing(op).data_steps // SHORTEST, units))
-    return [UNIT * (units * number // parts) for number in range(parts + 1)]
+    return [MV_UNIT * (units * number // parts) for number in range(parts + 1)]
 
 
 def _moved(operand: BufferOperand, longs: int) -> BufferOperand:

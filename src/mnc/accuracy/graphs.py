@@ -9,6 +9,7 @@ import onnx
 from mnc.accuracy.rounding import MACHINE, REFERENCE, Rounding
 from mnc.core.bindings import ir
 from mnc.core.context import make_context
+from mnc.core.run_time_extents import rows_that_count
 from mnc.dialects.graph.run_time_extents import noted_extents
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.options import Options, Precision
@@ -52,10 +53,6 @@ def outputs_of(module: ir.Module, counts: Mapping[str, np.ndarray]) -> list[tupl
     results = list(list(module.body.operations[0].operation.regions[0].blocks[0].operations)[-1].operation.operands)
     found = []
     for number, (name, value) in enumerate(zip(result_names(module), results, strict=True)):
-        rows = [slice(None)] * ir.RankedTensorType(value.type).rank
-        for entry in extents:
-            if entry.output == name:
-                rows[entry.dimension] = slice(int(counts[entry.count]))
         if name not in hidden:
-            found.append((number, tuple(rows)))
+            found.append((number, rows_that_count(extents, name, ir.RankedTensorType(value.type).rank, counts)))
     return found
