@@ -52,6 +52,9 @@ AT_A_TIME = 0.4
 FOLLOWED = 2
 """Policies that all operations follow in searches of planned rounds of short programs, the first: the others, and all
 of them where programs are not short, have won only before."""
+MANY = 64
+"""Operations of a problem from which a short program is searched for like a long one: searches near solutions take half
+a minute for small recurrences and blocks of transformers, for programs that are shorter by 1 %."""
 WORTHWHILE = 24
 """Operations of a problem from which two processes gain time."""
 CLOSE, CLOSE_IF_SHORT = 1.15, 1.25
@@ -78,7 +81,8 @@ def solutions(
     own = own.at_the_price_of_room(rough)
     shared = both if traces is None and len(problem.operations) >= WORTHWHILE else in_turn
     found = own.narrow(rough)
-    short = is_short(min(found, key=lambda state: _promised(state, rough)), rough.resources)
+    short = len(problem.operations) < MANY
+    short &= is_short(min(found, key=lambda state: _promised(state, rough)), rough.resources)
     if short:
         found += own.by_other_weights(rough, shared)
         found += own.nearby(rough, found, shared)

@@ -11,6 +11,7 @@ from onnx.reference import ReferenceEvaluator
 import mnc
 from mnc.mncore_backend.placement.candidates.policy import policy_of
 from mnc.mncore_backend.placement.refine import solve_together
+from mnc.mncore_backend.placement.refine.searches import Searches
 from mnc.mncore_backend.placement.refine.solve_together import MIXED, PURE, solutions
 from mnc.mncore_backend.shortest.trials import Trials
 from mnc.options import Options
@@ -50,6 +51,19 @@ def test_one_solution_is_found_whose_movements_are_planned(seed: int, monkeypatc
     states, movements = solutions(problem, mixed, pure, effort="quick")
     assert len(states) == 1
     assert all(movement in movements.exact for movement in states[0].movements)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_near_known_solutions_is_searched_where_operations_are_few(many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    near: list[object] = []
+    search = Searches.nearby
+    monkeypatch.setattr(Searches, "nearby", lambda *given: near.append(given[2]) or search(*given))
+    problem = random_problem(Random(2), 5)
+    if many:
+        monkeypatch.setattr(solve_together, "MANY", len(problem.operations))
+    mixed, pure = ([policy_of(names) for names in own] for own in (MIXED, PURE))
+    assert solutions(problem, mixed, pure)[0]
+    assert (not near) == many
 
 
 def test_it_is_the_cheapest_by_rough_prices() -> None:
