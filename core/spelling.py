@@ -1,5 +1,6 @@
 """How arguments are called where the user is: options of a command, or arguments of a function in Python."""
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -25,4 +26,5 @@ def spelled(option: str, argument: str) -> str:
 def shape_argument(name: str, *shape: int) -> str:
     """``--shape x=1,64`` or ``shapes={"x": (1, 64)}``; a single number is an extent by its name."""
     python = f"{shape[0]}" if len(shape) == 1 else f"{shape}"
-    return spelled(f"--shape {name}={','.join(map(str, shape))}", f'shapes={{"{name}": {python}}}')
+    text = shlex.quote(f"{name}={','.join(map(str, shape))}")
+    return spelled(f"--shape {text}", f'shapes={{"{name}": {python}}}')

@@ -20,15 +20,26 @@ CONTROL_FLOW = frozenset(["If", "Loop", "Scan"])
 _BRANCHES = ("then_branch", "else_branch")
 
 
-def resolve_control_flow(model: onnx.ModelProto, opset: int, file_name: str) -> onnx.ModelProto | None:
-    """The model with all control flow of the main graph that can be resolved; None if nothing changed."""
+def resolve_control_flow(
+    model: onnx.ModelProto, opset: int, file_name: str, *, select: bool = True
+) -> onnx.ModelProto | None:
+    """The model with all control flow of the main graph that can be resolved; None if nothing changed.
+
+    Args:
+        select: compute both branches of an If whose condition is not known. What it hangs on may be known later, and
+            the other branch may read what is not there.
+    """
     if not any(node.op_type in CONTROL_FLOW for node in model.graph.node):
         return None
     model = infer_shapes(model, file_name, opset)
-    return model if _Resolver(model, opset, file_name).run() else None
+    return model if _Resolver(model, opset, file_name, select).run() else None
 
 
 class _Resolver(GraphRewriter):
+    def __init__(self, model: onnx.ModelProto, opset: int, file_name: str, select: bool) -> None:
+        super().__init__(model, opset, file_name)
+        self._selects = select
+
     def run(self) -> bool:
         """Rewrite the graph in place; False if nothing could be done."""
         changed = self._rewrite({"If": self._if, "Loop": self._loop, "Scan": self._scan})
@@ -60,7 +71,7 @@ class _Resolver(GraphRewriter):
             self._give(list(node.output), self._inline(node, taken, {}))
             return True
         shapes = [[static_shape(value.type) for value in branches[name].output] for name in _BRANCHES]
-        if shapes[0] != shapes[1] or None in shapes[0] or self._shape(node.input[0]) is None:
+        if not self._selects or shapes[0] != shapes[1] or None in shapes[0] or self._shape(node.input[0]) is None:
             return False
         # Operators have no effect but their results: both branches are computed and one is selected.
         scalar = self._constant(np.zeros(0, np.int64), self._unique("scalar"))

@@ -1,48 +1,17 @@
 """Binding the dynamic extents of a model's inputs."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 
 import numpy as np
 import onnx
 import onnx.numpy_helper
 
 from mnc.core.diagnostics import CompileError
-from mnc.core.spelling import shape_argument, spelled
+from mnc.core.sequences import HostSequence, Shapes
+from mnc.core.spelling import shape_argument
+from mnc.lowering.onnx_to_graph.input_shapes import OpenExtentsError, bind_input, check_extent, shape_hint
+from mnc.lowering.onnx_to_graph.sequence_inputs import list_type, refuse_open, split_inputs
 from mnc.lowering.onnx_to_graph.unsupported_hints import WITHOUT_ZIP_MAP
-
-LARGEST_EXTENT = 2**31 - 1
-"""Indices and addresses are 32-bit words."""
-
-
-def _shape_hint(value: onnx.ValueInfoProto) -> str:
-    dims = value.type.tensor_type.shape.dim
-    if value.type.tensor_type.HasField("shape") and not dims:
-        return f"'{value.name}' is a scalar: leave {spelled('--shape', 'its shape')} out"
-    extents = [d.dim_value if d.HasField("dim_value") else 1 for d in dims]
-    hint = f"give it with {shape_argument(value.name, *extents)}"
-    named = dict.fromkeys(d.dim_param for d in dims if d.dim_param)
-    return f"{hint}, or by its name with {shape_argument(next(iter(named)), 1)}" if named else hint
-
-
-def _bind_input(value: onnx.ValueInfoProto, shape: tuple[int, ...], bound: dict[str, int], file_name: str) -> None:
-    tensor = value.type.tensor_type
-    if not tensor.HasField("shape"):
-        tensor.shape.SetInParent()
-        for _ in shape:
-            tensor.shape.dim.add()
-    if len(tensor.shape.dim) != len(shape):
-        message = f"input '{value.name}' has {len(tensor.shape.dim)} dimensions, the given shape has {len(shape)}"
-        raise CompileError(message, location=file_name, hint=_shape_hint(value))
-    for dim, extent in zip(tensor.shape.dim, shape, strict=True):
-        fixed = dim.dim_value if dim.HasField("dim_value") else bound.get(dim.dim_param, extent)
-        if fixed != extent or extent < 0:
-            wanted = f"{dim.dim_param} = {fixed}" if dim.dim_param else str(fixed)
-            message = f"input '{value.name}': {extent} was given for a dimension of extent {wanted}"
-            raise CompileError(message, location=file_name, hint=_shape_hint(value))
-        _check_extent(extent, value.name, file_name)
-        if dim.dim_param:
-            bound[dim.dim_param] = extent
-        dim.dim_value = extent
 
 
 def _substitute(value: onnx.ValueInfoProto, bound: dict[str, int]) -> None:
@@ -117,15 +86,9 @@ def _named_extents(
         if len(shape) != 1 or shape[0] < 0:
             hint = f"give it with {shape_argument(name, 1)}"
             raise CompileError(f"'{name}' is one extent", location=file_name, hint=hint)
-        _check_extent(shape[0], name, file_name)
+        check_extent(shape[0], name, file_name)
         bound[name] = shape[0]
     return bound
-
-
-def _check_extent(extent: int, name: str, file_name: str) -> None:
-    if extent > LARGEST_EXTENT:
-        message = f"the extent {extent} given for '{name}' is larger than {LARGEST_EXTENT}"
-        raise CompileError(message, location=file_name, hint="give a smaller one")
 
 
 def _open_negative(values: Iterable[onnx.ValueInfoProto]) -> None:
@@ -136,17 +99,17 @@ def _open_negative(values: Iterable[onnx.ValueInfoProto]) -> None:
                 dim.ClearField("dim_value")
 
 
-class OpenExtentsError(CompileError):
-    """The shapes of inputs are not known; all else that can be said without them holds."""
-
-
 def bind_shapes(
-    graph: onnx.GraphProto, shapes: dict[str, tuple[int, ...]], weights: Iterable[str], file_name: str
-) -> None:
+    graph: onnx.GraphProto, shapes: Shapes, weights: Iterable[str], file_name: str
+) -> list[HostSequence]:
     """Give every input of `graph` a static shape, in place; `weights` are initializers kept elsewhere.
 
     `shapes` has shapes of inputs by their names and single extents by theirs. A named extent that one input binds is
-    bound everywhere. Inputs that nothing reads are removed where no shape can be found for them.
+    bound everywhere. A sequence becomes as many inputs as its length says, which stands there in the place of a shape,
+    and an optional value one or none. Inputs that nothing reads are removed where no shape can be found for them.
+
+    Returns:
+        Which inputs the sequences and optional values have become.
 
     Raises:
         CompileError: a shape does not fit, or names no input.
@@ -154,22 +117,28 @@ def bind_shapes(
     """
     _open_negative((*graph.input, *graph.output, *graph.value_info))
     initializers = {*weights, *(tensor.name for tensor in graph.initializer)}
+    given, sequences = split_inputs(graph, shapes, initializers, file_name)
     inputs = {value.name: value for value in graph.input if value.name not in initializers}
-    bound = _named_extents(inputs, shapes, file_name)
-    for name, shape in shapes.items():
+    bound = _named_extents(inputs, given, file_name)
+    for name, shape in given.items():
         if name in inputs:
-            _bind_input(inputs[name], tuple(shape), bound, file_name)
+            bind_input(inputs[name], tuple(shape), bound, file_name)
     for value in (*graph.input, *graph.output, *graph.value_info):
         _substitute(value, bound)
     _drop_unread(graph)
     for value in graph.output:
-        if value.type.WhichOneof("value") not in (None, "tensor_type"):
+        if value.type.WhichOneof("value") not in (None, "tensor_type") and list_type(value.type) is None:
             is_zip_map = value.type.sequence_type.elem_type.HasField("map_type") or value.type.HasField("map_type")
             hint = WITHOUT_ZIP_MAP if is_zip_map else "give its elements as outputs of their own"
             raise CompileError(f"output '{value.name}' is not a tensor", location=file_name, hint=hint)
-    for name, value in {value.name: value for value in graph.input if value.name in inputs}.items():
+    _refuse_open_inputs({value.name: value for value in graph.input if value.name in inputs}, file_name)
+    return sequences
+
+
+def _refuse_open_inputs(inputs: Mapping[str, onnx.ValueInfoProto], file_name: str) -> None:
+    for name, value in inputs.items():
         if not value.type.HasField("tensor_type"):
-            raise CompileError(f"input '{name}' is not a tensor", location=file_name, hint="pass tensors one by one")
+            refuse_open(value, file_name)
         tensor = value.type.tensor_type
         if not tensor.HasField("shape"):
             hint = f"give its shape with {shape_argument(name, 1, 64)}"
@@ -177,4 +146,4 @@ def bind_shapes(
         dynamic = [d.dim_param or "?" for d in tensor.shape.dim if not d.HasField("dim_value")]
         if dynamic:
             message = f"input '{name}' has dynamic extents: {', '.join(dynamic)}"
-            raise OpenExtentsError(message, location=file_name, hint=_shape_hint(value))
+            raise OpenExtentsError(message, location=file_name, hint=shape_hint(value))

@@ -20,6 +20,7 @@
 - Upsample, GridSample: see `reference_resampling`.
 - Sparse initializers and constants: the reference does not read them.
 - NonMaxSuppression, Unique: see `reference_counted_rows`.
+- Optional, OptionalGetElement, OptionalHasElement, SequenceMap: see `reference_sequences`.
 - Operators of ai.onnx.ml: see `reference_ml`.
 - GatherElements with 32 and more indices along the axis: the reference takes the first ones only.
 """
@@ -55,6 +56,12 @@ from mnc.lowering.onnx_to_graph.reference_pooling import (
 from mnc.lowering.onnx_to_graph.reference_recurrent import GRU, LSTM, RNN
 from mnc.lowering.onnx_to_graph.reference_resampling import FirstResize, GridSample, Resize, Upsample
 from mnc.lowering.onnx_to_graph.reference_scan import Scan
+from mnc.lowering.onnx_to_graph.reference_sequences import (
+    Optional,
+    OptionalGetElement,
+    OptionalHasElement,
+    SequenceMap,
+)
 from mnc.lowering.onnx_to_graph.sparse_tensors import without_sparse_tensors
 from mnc.lowering.onnx_to_graph.unknown_attributes import unknown_attributes
 
@@ -226,7 +233,7 @@ _CORRECTED: list[type[OpRun]] = [
     GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax, AbsoluteLpNormalization,
     BroadcastMean, FlatOneHot, Loop, MaxPool, AveragePool, LpPool, GlobalMaxPool, GlobalLpPool, RNN, GRU, LSTM,
     Upsample, GridSample, Scatter, DirectRange, RowwiseMatMulInteger, ScalarCumSum, NonMaxSuppression, Unique,
-    *CORRECTED_ML,
+    Optional, OptionalGetElement, OptionalHasElement, SequenceMap, *CORRECTED_ML,
 ]  # fmt: skip
 
 

@@ -31,6 +31,9 @@ class GraphRewriter:
         self._nodes: list[onnx.NodeProto] = []
         self._opset = opset
         self._count = 0
+        self._outputs = {value.name for value in model.graph.output}
+        self._taken = {value.name for value in model.graph.input}
+        self._taken |= {prefix for node in model.graph.node for name in node.output for prefix in _prefixes(name)}
         self._other_names: dict[str, str] = {}
 
     def _rewrite(self, handlers: Mapping[str, Callable[[onnx.NodeProto], bool]]) -> bool:
@@ -69,15 +72,18 @@ class GraphRewriter:
         return name
 
     def _unique(self, what: str) -> str:
-        self._count += 1
-        return f"{what}#{self._count}"
+        """A name that neither a value nor what stands before a slash in one has: an earlier pass made names, too."""
+        while True:
+            self._count += 1
+            if (name := f"{what}#{self._count}") not in self._taken:
+                return name
 
     def _give(self, outputs: list[str], values: list[str]) -> None:
         """The values under the names of the node's outputs. A sequence is called by its own name from here on: in older
-        operator sets, no operator hands it on."""
+        operator sets, no operator hands it on. As an output of the model it keeps its name."""
         for output, value in zip(outputs, values, strict=False):
             type_ = self._types.declared.get(output)
-            if type_ is not None and type_.HasField("sequence_type"):
+            if type_ is not None and type_.HasField("sequence_type") and output not in self._outputs:
                 self._other_names[output] = value
             elif output:
                 self._emit(onnx.helper.make_node("Identity", [value], [output]))
@@ -103,6 +109,12 @@ class GraphRewriter:
         result = self._unique(owner.name or owner.op_type)
         self._emit(onnx.helper.make_node("Concat", wide, [result], axis=axis, name=f"{owner.name}/stack"))
         return result
+
+
+def _prefixes(name: str) -> list[str]:
+    """A name, and what stands before its slashes."""
+    parts = name.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
 
 def renamed(node: onnx.NodeProto, names: Mapping[str, str]) -> onnx.NodeProto:

@@ -11,8 +11,10 @@ from mnc.core import events
 from mnc.core.bindings import func, ir
 from mnc.core.context import make_context, onnx_location
 from mnc.core.diagnostics import CompileError, InternalError
+from mnc.core.sequences import Shapes
 from mnc.dialects import graph
 from mnc.dialects.graph.run_time_extents import note_extents
+from mnc.dialects.graph.sequences import note_sequences
 from mnc.lowering.onnx_to_graph.element_types import held, held_type
 from mnc.lowering.onnx_to_graph.extent_rules import is_concerned, with_extents
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
@@ -21,6 +23,7 @@ from mnc.lowering.onnx_to_graph.node_checks import check_node
 from mnc.lowering.onnx_to_graph.onnx_file import LoadedModel, load_model
 from mnc.lowering.onnx_to_graph.operator_entry import Operator
 from mnc.lowering.onnx_to_graph.run_time_extents import COUNTING, Extents, result_extents
+from mnc.lowering.onnx_to_graph.sequences import LISTS
 from mnc.lowering.onnx_to_graph.support import (
     OPERATORS,
     expand_functions,
@@ -37,7 +40,7 @@ ENTRY = "main"
 def import_model(
     path_or_model: str | os.PathLike[str] | onnx.ModelProto,
     context: ir.Context | None = None,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    shapes: Shapes | None = None,
     file_name: str | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
     updates: Mapping[str, str] | None = None,
@@ -47,14 +50,16 @@ def import_model(
     Args:
         path_or_model: a file, or a model in memory, which is not changed.
         context: a context with the graph dialect loaded; default a new one.
-        shapes: shapes of inputs that have dynamic extents.
+        shapes: shapes of inputs that have dynamic extents; lengths of sequences, shapes of their elements by their
+            names such as ``s[0]``, None for an optional input without a value.
         constants: values of inputs that are fixed when compiling; these are no arguments any more.
         file_name: how messages and locations call the model; default the path.
         updates: input -> output that is its value in the next run; noted on the arguments as ``mnc.updated``.
 
     Returns:
         A module with ``func.func @main``; its arguments and results carry ``onnx.name``, and so do
-        the ``graph.constant`` operations of initializers. Every operation has the location of its
+        the ``graph.constant`` operations of initializers. ``mnc.sequences`` of the module says which of them are
+        elements of a sequence of the model. Every operation has the location of its
         node. Operations that only computed shapes are left out.
 
     Raises:
@@ -127,6 +132,7 @@ class GraphImporter:
             function.res_attrs = _name_attributes(names)
         _erase_unused(block)
         note_extents(module, notes)
+        note_sequences(module, self._model.sequences)
         return self._verified(module)
 
     def _result(self, name: str) -> Any:
@@ -173,6 +179,8 @@ class GraphImporter:
     def _import_node(self, proto: onnx.NodeProto, index: int) -> None:
         name = proto.name or f"{proto.op_type}_{index}"
         events.emit("node", name)
+        if proto.op_type in LISTS:  # what reads a list and is left is refused itself
+            return
         version = operator_version(proto, self._opsets)
         node = Node(proto, name, version, self._model.file_name, self._operand, self._known.get, self._onnx_type)
         node.given = [self._extents.get(operand, {}) for operand in proto.input]

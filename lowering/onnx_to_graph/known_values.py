@@ -6,6 +6,7 @@ Axes, shapes and bounds are often inputs in ONNX, sometimes computed by small gr
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import onnx
@@ -120,5 +121,8 @@ class KnownValues:
         graph = onnx.helper.make_graph([node], "constant", inputs, outputs)
         # Imports all operator sets of the model: the node may be of any of them.
         model = onnx.helper.make_model(graph, opset_imports=self._model.proto.opset_import)
-        results = iter(evaluator(model).run(None, feeds))
+        found: Any = evaluator(model).run(None, feeds)
+        if any(isinstance(result, list | dict) for result in found):
+            raise ValueError("sequences and optional values have no value of their own")
+        results = iter(found)
         return [np.asarray(next(results)) if name else np.empty(0) for name in node.output]

@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import path_hint
+from mnc.core.sequences import HostSequence, Shapes
 from mnc.lowering.onnx_to_graph.deprecated_operators import deprecated_set_aside
 from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes, fix_inputs
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
@@ -191,18 +192,19 @@ def without_weights(
 
 def load_model(
     source: str | os.PathLike[str] | onnx.ModelProto,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    shapes: Shapes | None = None,
     file_name: str | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
-    expand: Callable[[onnx.ModelProto, int, str], onnx.ModelProto] | None = None,
+    expand: Callable[[onnx.ModelProto, int, str], tuple[onnx.ModelProto, list[HostSequence]]] | None = None,
 ) -> LoadedModel:
     """Load `source`, a path or a model in memory, which is not changed.
 
     Args:
-        shapes: shapes of inputs with dynamic extents, or the extents by their names.
+        shapes: shapes of inputs with dynamic extents, or the extents by their names; see `bind_shapes`.
         file_name: how messages call the model.
         constants: values of inputs that become initializers.
-        expand: callable (model, opset, file name) -> model that replaces operators by their definitions.
+        expand: callable (model, opset, file name) -> model that replaces operators by their definitions, and outputs
+            that are sequences by their elements, which it gives, too.
 
     Raises:
         CompileError: for everything that is wrong with the file or the model.
@@ -220,8 +222,13 @@ def load_model(
         check_node_count(inlined_nodes(model, name), "the model with its functions replaced", name)
         model = without_functions(model)
     fix_inputs(model.graph, dict(constants or {}), weights, name)
-    bind_shapes(model.graph, dict(shapes or {}), weights, name)
+    sequences = bind_shapes(model.graph, shapes or {}, weights, name)
     if expand is not None:
-        model = expand(model, opset, name)
+        model, found = expand(model, opset, name)
+        sequences += found
+        if not model.graph.output:
+            message = "no output has a tensor: sequences are empty, and optional values are not there"
+            raise CompileError(message, location=name, hint="give inputs another length, or a value")
     model = with_reachable_scales(LoadedModel(model, name, opset, weights))
-    return LoadedModel(infer_shapes(model, name, opset, weights, strict=True), name, opset, weights)
+    inferred_model = infer_shapes(model, name, opset, weights, strict=True)
+    return LoadedModel(inferred_model, name, opset, weights, tuple(sequences))

@@ -39,9 +39,12 @@ def check_tensor(tensor: onnx.TensorProto, file_name: str) -> None:
 
 def _check_value(value: onnx.ValueInfoProto, file_name: str) -> None:
     _check_texts("a name of a value", (value.name,), file_name)
-    if not value.type.HasField("tensor_type"):
+    type_ = value.type
+    while type_.WhichOneof("value") in ("sequence_type", "optional_type"):
+        type_ = getattr(type_, type_.WhichOneof("value")).elem_type
+    if not type_.HasField("tensor_type"):
         return
-    tensor = value.type.tensor_type
+    tensor = type_.tensor_type
     _check_texts(f"an extent of '{value.name}'", (dim.dim_param for dim in tensor.shape.dim), file_name)
     if tensor.elem_type and tensor.elem_type not in _TYPES:
         message = f"value '{value.name}' has element type {tensor.elem_type}, which ONNX does not have"

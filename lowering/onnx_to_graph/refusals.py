@@ -1,7 +1,6 @@
 """Everything in a model that the importer refuses, not only the first."""
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +9,11 @@ import onnx
 from mnc.core.bindings import ir
 from mnc.core.context import onnx_location
 from mnc.core.diagnostics import CompileError
+from mnc.core.sequences import Shapes
 from mnc.dialects import graph
-from mnc.lowering.onnx_to_graph.dynamic_shapes import OpenExtentsError
 from mnc.lowering.onnx_to_graph.element_types import held_type
 from mnc.lowering.onnx_to_graph.importer import ENTRY, GraphImporter
+from mnc.lowering.onnx_to_graph.input_shapes import OpenExtentsError
 from mnc.lowering.onnx_to_graph.onnx_file import LoadedModel, load_model, read_proto
 from mnc.lowering.onnx_to_graph.support import expand_functions
 from mnc.lowering.onnx_to_graph.unknown_operators import refused_operators
@@ -35,7 +35,7 @@ class Refusals:
 def find_refusals(
     model: str | os.PathLike[str] | onnx.ModelProto,
     context: ir.Context,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    shapes: Shapes | None = None,
 ) -> Refusals:
     """Import a model as far as possible. Where a node is refused, its results are taken to be as ONNX infers them.
 

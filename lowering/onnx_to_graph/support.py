@@ -9,6 +9,7 @@ from typing import Any
 
 import onnx
 
+from mnc.core.sequences import HostSequence
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.control_flow import resolve_control_flow
 from mnc.lowering.onnx_to_graph.function_bodies import expand_bodies
@@ -272,19 +273,24 @@ def has_body(node: onnx.NodeProto, opsets: dict[str, int]) -> bool:
     return _schema_to_expand(node, opsets) is not None
 
 
-def expand_functions(model: onnx.ModelProto, opset: int, file_name: str) -> onnx.ModelProto:
+def expand_functions(
+    model: onnx.ModelProto, opset: int, file_name: str
+) -> tuple[onnx.ModelProto, list[HostSequence]]:
     """Replace operators without a handler by the bodies of the ONNX standard, control flow by what it does, and
-    sequences by their elements."""
+    sequences by their elements; also where they are outputs, which are given as well."""
     opsets = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
+    outputs: list[HostSequence] = []
     for _ in range(_EXPANSION_ROUNDS):
         expanded = expand_bodies(model, opset, file_name, lambda node: _schema_to_expand(node, opsets))
-        resolved = resolve_control_flow(expanded or model, opset, file_name)
-        listed = resolve_sequences(resolved or expanded or model, opset, file_name)
+        resolved = resolve_control_flow(expanded or model, opset, file_name, select=False)
+        listed = resolve_sequences(resolved or expanded or model, opset, file_name, outputs)
+        if expanded is None and resolved is None and listed is None:
+            resolved = resolve_control_flow(model, opset, file_name)  # also by selections, last of all
         if expanded is None and resolved is None and listed is None:
             break
         model = listed or resolved or expanded or model
-    return model
+    return model, outputs
 
 
-_EXPANSION_ROUNDS = 8
-"""Bodies may hold operators with bodies, and branches; the standard nests them two deep."""
+_EXPANSION_ROUNDS = 16
+"""Bodies may hold operators with bodies, and branches; the standard nests them two deep, and a selection takes two."""

@@ -12,7 +12,10 @@ _SEQUENCE = (
     "what a sequence holds must be known when compiling: its length, the positions that are read and written, the "
     "sizes it is split by; make them constants, or use Split, Gather and Concat"
 )
-_OPTIONAL = "whether an optional value is there must be known when compiling; give the tensor itself"
+_OPTIONAL = (
+    "whether an optional value is there must be known when compiling, and it must be there to be read; give the tensor "
+    "itself"
+)
 _RANDOM = (
     "the machine draws no random numbers: make them an input of the model, or give the node a seed, whose numbers "
     "become a constant, equal in every run"

@@ -9,6 +9,7 @@ from onnx import TensorProto, helper
 
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
+from mnc.lowering.onnx_to_graph.reference_sequences import plain
 from mnc.reference import evaluate
 
 FLOAT, X = TensorProto.FLOAT, np.arange(6, dtype=np.float32).reshape(3, 2)
@@ -123,3 +124,36 @@ def test_faults_of_the_reference_are_not_those_of_the_inputs(monkeypatch: pytest
         hints.append(raised.value.hint)
     assert "give values with --input" in hints[0]
     assert "pip install onnxruntime" in hints[1] and "neither ONNX Runtime nor the evaluator" in hints[2]
+
+
+def sequence_results(text: str, inputs: dict[str, Any]) -> list[Any]:
+    return run(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g {text}'), inputs)
+
+
+def test_optional_values() -> None:
+    text = """(float[3,2] x) => (optional(float[3,2]) o, float[3,2] y, bool h, optional(float[2]) e, bool n) {
+        o = Optional (x)  y = OptionalGetElement (o)  h = OptionalHasElement (o)
+        a = Optional <type = float[2]> ()  e = Identity (a)  n = OptionalHasElement (e) }"""
+    given, got, there, absent, also = sequence_results(text, {"x": X})
+    assert np.array_equal(given, X) and np.array_equal(got, X) and there and not also
+    assert plain(absent) is None and evaluate(onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18]> g (float x) => (optional(float[2]) e) '
+        "{ e = Optional <type = float[2]> () }"), ["e"], {"x": np.float32(0)}) == {"e": None}  # fmt: skip
+
+
+def test_what_is_not_there_cannot_be_read() -> None:
+    text = "(float x) => (float[2] y) { a = Optional <type = float[2]> ()  y = OptionalGetElement (a) }"
+    with pytest.raises(ValueError, match="not there"):
+        sequence_results(text, {"x": np.float32(0)})
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_maps_of_sequences_and_tensors(count: int) -> None:
+    s, t = ([np.full(i + 1, offset + i, np.float32) for i in range(count)] for offset in (1, 10))
+    text = """(seq(float[N]) s, float[1] x, seq(float[N]) t) => (seq(float[N]) y, seq(float[N]) z) {
+        y, z = SequenceMap (s, x, t) <body = b (float[N] a, float[1] c, float[N] d) => (float[N] o, float[N] p)
+            { o = Mul (a, c)  p = Add (a, d) }> }"""
+    y, z = sequence_results(text, {"s": s, "x": np.array([2], np.float32), "t": t})
+    assert len(y) == len(z) == count
+    for i in range(count):
+        assert np.array_equal(y[i], s[i] * 2) and np.array_equal(z[i], s[i] + t[i])

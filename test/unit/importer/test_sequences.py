@@ -113,12 +113,60 @@ def test_a_list_that_nobody_reads_is_no_obstacle() -> None:
     ("text", "operator"),
     [
         ("g (float[2,3] x, int64 i) => (float[?,?] y) { s = SequenceConstruct (x, x) y = SequenceAt (s, i) }",
-         "SequenceConstruct"),
+         "SequenceAt"),
         ("g (float[2,3] x, int64 i) => (float[?,?] y) { s = SplitToSequence (x, i) "
          "y = ConcatFromSequence <axis = 0> (s) }", "SplitToSequence"),
+        ("g (float[2,3] x, int64 i) => (seq(float[2,3]) t) { s = SequenceConstruct (x, x) t = SequenceErase (s, i) }",
+         "SequenceErase"),
+        ("g (float[2,3] x, int64 i) => (seq(float[2,3]) t, float[2,3] y) "
+         "{ s = SequenceConstruct (x, x) t = SequenceInsert (s, x) y = SequenceAt (t, i) }", "SequenceAt"),
+        ("g (float[2,3] x, int64 i) => (seq(float[1,3]) t, float[1,3] y) "
+         "{ t = SplitToSequence (x) y = SequenceAt (t, i) }", "SequenceAt"),
+        ("g (float[2,3] x, bool c) => (seq(float[2,3]) t) { s = SequenceConstruct (x, x) "
+         "t = If (c) <then_branch = a () => (seq(float[2,3]) u) { u = SequenceErase (s) }, "
+         "else_branch = b () => (seq(float[2,3]) v) { v = SequenceInsert (s, x) }> }", "If"),
+        ("g (float[2,3] x, bool c) => (optional(float[2,3]) t) { "
+         "t = If (c) <then_branch = a () => (optional(float[2,3]) u) { u = Optional <type = float[2,3]> () }, "
+         "else_branch = b () => (optional(float[2,3]) v) { v = Optional (x) }> }", "If"),
     ],
 )  # fmt: skip
 def test_what_depends_on_a_run_is_refused(text: str, operator: str) -> None:
     with pytest.raises(CompileError) as caught:
         import_model(_model(text, 17))
-    assert operator in str(caught.value) and "known" in (caught.value.hint or "")
+    assert f"({operator})" in str(caught.value) and "known" in (caught.value.hint or "")
+
+
+def test_a_branch_that_is_not_taken_may_read_what_is_not_there() -> None:
+    """The condition is known once the optional value is: until then no selection between the branches is made."""
+    text = """g (float[4] x) => (float[4] y) {
+        o = Optional <type = float[4]> ()
+        there = OptionalHasElement (o)
+        y = If (there) <then_branch = t () => (float[4] a) { v = OptionalGetElement (o) a = Add (v, x) },
+                        else_branch = e () => (float[4] b) { b = Neg (x) }> }"""
+    context = make_context(["graph"])
+    module = import_model(_model(text, 18), context)
+    x = np.arange(4, dtype=np.float32)
+    with context:
+        np.testing.assert_array_equal(evaluate(module, {"x": x})[0], -x)
+
+
+def test_an_absent_value_that_is_read_is_refused() -> None:
+    text = "g (float[4] x) => (float[4] y) { o = Optional <type = float[4]> () v = OptionalGetElement (o) y = Neg (v) }"
+    with pytest.raises(CompileError, match="OptionalGetElement") as caught:
+        import_model(_model(text, 18))
+    assert "known" in (caught.value.hint or "")
+
+
+def test_loops_of_later_rounds_have_names_of_their_own() -> None:
+    """The second loop can only be unrolled when the first one is: both make values of the same names."""
+    body = """(int64 i, bool go, seq(float[2]) have) => (bool on, seq(float[2]) more) {
+        on = Identity (go) z = Add (x, x) more = SequenceInsert (have, z) }"""
+    _check(f"""g (float[2] x) => (float[?] y, int64 m) {{
+        count = Constant <value = int64 {{2}}> ()
+        yes = Constant <value = bool {{1}}> ()
+        none = SequenceEmpty <dtype = 1> ()
+        s = Loop (count, yes, none) <body = b {body}>
+        n = SequenceLength (s)
+        t = Loop (n, yes, s) <body = c {body}>
+        m = SequenceLength (t)
+        y = ConcatFromSequence <axis = 0> (t) }}""")

@@ -32,6 +32,12 @@ def unary() -> onnx.GraphProto:
     return helper.make_graph(nodes, "unary", [x], [y])
 
 
+def sequences() -> onnx.GraphProto:
+    """A sequence with one more element, and an optional value as it is."""
+    return onnx.parser.parse_graph("""sequences (seq(float[N]) s, optional(float[3]) o, float[3] x)
+        => (seq(float[]) t, optional(float[3]) p) { t = SequenceInsert (s, x)  p = Identity (o) }""")
+
+
 if __name__ == "__main__":
-    graph = {"mlp": mlp, "unary": unary}[sys.argv[1]]()
+    graph = {"mlp": mlp, "sequences": sequences, "unary": unary}[sys.argv[1]]()
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), sys.argv[2])
