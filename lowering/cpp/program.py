@@ -8,8 +8,10 @@ import numpy as np
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
 from mnc.core.run_time_extents import RunTimeExtent
+from mnc.core.sequences import HostSequence
 from mnc.dialects.graph.attributes import numpy_dtype, to_numpy
 from mnc.dialects.graph.run_time_extents import noted_extents
+from mnc.dialects.graph.sequences import noted_sequences
 from mnc.lowering.cpp.functions import Step, steps_of
 from mnc.lowering.cpp.helpers import STRUCTURES, helper_text
 from mnc.lowering.cpp.interface import CppParameter, example_text, header_text, signature
@@ -40,6 +42,7 @@ class CppSource:
     outputs: tuple[CppParameter, ...]
     files: dict[str, str]
     extents: tuple[RunTimeExtent, ...] = ()
+    sequences: tuple[HostSequence, ...] = ()
 
 
 def print_cpp(module: ir.Module, name: str, entry: str = "main", example: bool = False) -> CppSource:
@@ -67,7 +70,7 @@ class _Printer:
         if not matching:
             raise CompileError(f"there is no function '{entry}'")
         self._function = matching[0]
-        self._extents = noted_extents(module)
+        self._extents, self._sequences = noted_extents(module), noted_sequences(module)
         self._names = Names()
         self._pointers: dict[ir.Value, str] = {}
 
@@ -83,7 +86,7 @@ class _Printer:
             files["weights.cpp"] = weights_source(self._namespace, weights)
         if example:
             files["main.cpp"] = example_text(self._namespace, inputs, outputs)
-        return CppSource(self._namespace, tuple(inputs), tuple(outputs), files, self._extents)
+        return CppSource(self._namespace, tuple(inputs), tuple(outputs), files, self._extents, self._sequences)
 
     def _parameters(self) -> tuple[list[CppParameter], list[CppParameter]]:
         inputs: list[CppParameter] = []

@@ -27,6 +27,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.core.files import PROGRAM, partial_directory
 from mnc.core.json_text import parsed_json
 from mnc.core.run_time_extents import RunTimeExtent
+from mnc.core.sequences import read_sequences
 from mnc.executable import Executable, HostTensor
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.report.ideal import Ideal
@@ -67,6 +68,7 @@ def memory_map(executable: Executable) -> dict[str, Any]:
         "unread": list(executable.unread),
         "may_hold_nan": list(executable.may_hold_nan),
         "run_time_extents": [asdict(entry) for entry in executable.extents],
+        "sequences": [asdict(entry) for entry in executable.sequences],
         "preferences": list(executable.preferences),
         "machine": executable.machine,
         "ideal": None if executable.ideal is None else asdict(executable.ideal),
@@ -202,7 +204,9 @@ def _read(source: Path) -> Executable:
     machine = named(described.get("machine", MN_CORE_2.name)).name
     harmless = tuple(described.get("may_hold_nan", ()))
     extents = tuple(RunTimeExtent(**entry) for entry in described.get("run_time_extents", ()))
-    return replace(read, may_hold_nan=harmless, extents=extents, machine=machine, **companions)
+    sequences = read_sequences(described.get("sequences", ()))
+    noted = {"may_hold_nan": harmless, "extents": extents, "sequences": sequences}
+    return replace(read, machine=machine, **noted, **companions)
 
 
 def _compare_program(path: Path, text: str, described: dict[str, Any]) -> None:

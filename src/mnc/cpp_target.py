@@ -18,6 +18,7 @@ from mnc.core.diagnostics import CompileError, InternalError
 from mnc.core.files import whole_file
 from mnc.core.pipeline import Pipeline
 from mnc.core.run_time_extents import without_padding
+from mnc.core.sequences import as_lists, given_tensors
 from mnc.lowering.cpp import CppParameter, CppSource, print_cpp
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.options import Options
@@ -192,19 +193,21 @@ class CppProgram:
         counts = {entry.count for entry in self.source.extents}
         return tuple(parameter for parameter in self.source.outputs if parameter.name not in counts)
 
-    def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """Compute the outputs: numpy in, numpy out, by ONNX names.
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Compute the outputs: numpy in, numpy out, by ONNX names. A sequence of the model is a list of arrays, an
+        optional value that is not there None.
 
         Raises:
             CompileError: a missing, surplus or unfitting input, or an index outside its tensor.
         """
         names = [parameter.name for parameter in self.inputs]
         hint = f"the inputs are: {', '.join(names) or 'none'}"
-        if surplus := sorted(set(inputs) - set(names)):
+        values = given_tensors(inputs, self.source.sequences)
+        if surplus := sorted(set(values) - set(names)):
             raise CompileError(f"there is no input '{surplus[0]}'", hint=hint)
-        if missing := [name for name in names if name not in inputs]:
+        if missing := [name for name in names if name not in values]:
             raise CompileError(f"no value for input '{missing[0]}'", hint=hint)
-        given = [_checked(parameter, inputs[parameter.name]) for parameter in self.inputs]
+        given = [_checked(parameter, values[parameter.name]) for parameter in self.inputs]
         made = self.source.outputs
         results = [np.empty(parameter.shape, parameter.dtype) for parameter in made]
         arrays = [*given, *results]
@@ -213,7 +216,7 @@ class CppProgram:
         if self.library.mnc_entry(pointers, message):
             raise CompileError(f"the program stopped: {message.value.decode()}")
         named = {parameter.name: result for parameter, result in zip(made, results, strict=True)}
-        return without_padding(named, self.source.extents)
+        return as_lists(without_padding(named, self.source.extents), self.source.sequences, "output")
 
 
 def _checked(parameter: CppParameter, value: Any) -> np.ndarray:

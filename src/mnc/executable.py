@@ -11,6 +11,7 @@ import numpy as np
 from mnc.core import events
 from mnc.core.diagnostics import CompileError
 from mnc.core.run_time_extents import RunTimeExtent, without_padding
+from mnc.core.sequences import HostSequence, as_lists, given_tensors, missing_hint
 from mnc.input_checks import check_input, check_seed, refuse_nan
 from mnc.mncore_backend.codegen.report.ideal import Ideal
 from mnc.mncore_backend.program.dram_image import DramImage
@@ -61,9 +62,9 @@ class HostTensor:
 
 @dataclass
 class RunResult:
-    """Outputs by name and what the run cost."""
+    """Outputs by name, sequences as lists of arrays, and what the run cost."""
 
-    outputs: dict[str, np.ndarray]
+    outputs: dict[str, Any]
     statistics: Any
 
 
@@ -72,7 +73,8 @@ class Executable:
     """A program and its host tensors. `line_nodes` names the ONNX nodes of every line of the text, `source` the text
     itself in messages, `unread` inputs of the model that nothing reads: values are accepted and left aside;
     `machine` is the name of the machine that it is for; `may_hold_nan` inputs whose NaN no arithmetic reads;
-    `extents` are those of outputs that a run finds, which is given back without its padding;
+    `extents` are those of outputs that a run finds, which is given back without its padding; `sequences` are those of
+    the model, whose elements are inputs and outputs of their own here, and optional values without a tensor;
     `preferences` are those about layouts that it was compiled with; `ideal` is the work of the model, None where the
     pass `count-work` did not run; `cache_key` is the key of its entry in the cache, if it has one; `origin` says what
     it was compiled from, unless it was read from a directory.
@@ -90,6 +92,7 @@ class Executable:
     unread: tuple[str, ...] = ()
     may_hold_nan: tuple[str, ...] = ()
     extents: tuple[RunTimeExtent, ...] = ()
+    sequences: tuple[HostSequence, ...] = ()
     machine: str = MN_CORE_2.name
     preferences: tuple[str, ...] = ()
     ideal: Ideal | None = None
@@ -142,8 +145,9 @@ class Executable:
 
         return Report(report_of(self))
 
-    def random_inputs(self, seed: int = 0) -> dict[str, np.ndarray]:
-        """Seeded values for every input: normal for floats, small for integers, fair for booleans.
+    def random_inputs(self, seed: int = 0) -> dict[str, Any]:
+        """Seeded values for every input: normal for floats, small for integers, fair for booleans. Sequences are lists,
+        optional inputs without a value None.
 
         Where the model is known they are those of ``mnc check --seed``, for which the model is defined. A program that
         was read from a directory knows its tensors only: its integers are 0 or 1.
@@ -153,14 +157,15 @@ class Executable:
         """
         check_seed(seed)
         if self.origin is not None:
-            return self.origin.random_inputs(int(seed))
+            return as_lists(self.origin.random_inputs(int(seed)), self.sequences, "input")
         rng = np.random.default_rng(seed)
-        return {tensor.name: _drawn(tensor, rng) for tensor in self.inputs}
+        return as_lists({tensor.name: _drawn(tensor, rng) for tensor in self.inputs}, self.sequences, "input")
 
     def run(
         self, inputs: Mapping[str, Any], *, mode: str = "strict", intermediates: bool = False
-    ) -> dict[str, np.ndarray]:
-        """Run on the emulator: numpy in, numpy out, by ONNX names.
+    ) -> dict[str, Any]:
+        """Run on the emulator: numpy in, numpy out, by ONNX names. A sequence of the model is a list of arrays; an
+        optional value that is not there is None, and may be left out of the inputs.
 
         Args:
             mode: ``vendor`` skips checks of what the machine would not notice.
@@ -175,7 +180,8 @@ class Executable:
             if self.origin is None:
                 hint = "compile the model with mnc.compile, or use mnc check --intermediates"
                 raise CompileError("a program that was read from a directory does not know its model", hint=hint)
-            return self.origin.storing_intermediates().run(inputs, mode=mode)
+            stored = self.origin.storing_intermediates()  # its inputs are tensors, also those of sequences
+            return stored.run(self._given(inputs), mode=mode)
         return self.run_with_statistics(inputs, mode=mode).outputs
 
     def run_with_statistics(
@@ -192,16 +198,16 @@ class Executable:
             hint = "strict mode follows the words that nobody wrote; give mode='vendor'"
             raise CompileError("random words in memory are for vendor mode", hint=hint)
         machine = Machine(mode=mode, dirty=dirty, target=named(self.machine))
-        self._check_names(inputs)
+        given = self._given(inputs)
         outputs: dict[str, np.ndarray] = {}
         statistics = None
         for part in self.parts:
             before = deepcopy(machine.statistics)
             with events.span("stage", "emulator"):
-                outputs |= part.run_on(machine, part.text, inputs)
+                outputs |= part.run_on(machine, part.text, given)
             if part is self:
                 statistics = machine.statistics.since(before)
-        return RunResult(outputs, statistics)
+        return RunResult(as_lists(outputs, self.sequences, "output"), statistics)
 
     def run_on(self, machine: Any, program: Any, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Run this program alone, on a machine that exists already, with the inputs among `inputs` that it takes.
@@ -225,22 +231,26 @@ class Executable:
             message = f"the program is for the machine {self.machine}, and this one is {machine.target.name}"
             raise CompileError(message, hint="compile the model for the machine that it is to run on")
 
-    def _check_names(self, inputs: Mapping[str, Any]) -> None:
+    def _given(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Values of a complete run by the names of tensors, all of which are inputs; raises CompileError."""
         names = {tensor.name for tensor in self.inputs}
         if not isinstance(inputs, Mapping):
             hint = f"give a mapping of names to arrays; the inputs are: {', '.join(sorted(names)) or 'none'}"
             raise CompileError(f"the inputs are a value of type {type(inputs).__name__}", hint=hint)
-        if surplus := sorted(set(inputs) - names - set(self.unread)):
+        given = given_tensors(inputs, self.sequences)
+        if surplus := sorted(set(given) - names - set(self.unread)):
             hint = f"the inputs are: {', '.join(sorted(names)) or 'none'}"
             raise CompileError(f"there is no input '{surplus[0]}'", hint=hint)
-        for name in sorted(names & set(inputs) - set(self.may_hold_nan)):
-            refuse_nan(name, inputs[name])
+        for name in sorted(names & set(given) - set(self.may_hold_nan)):
+            refuse_nan(name, given[name])
+        return given
 
     def load(self, machine: Any, inputs: Mapping[str, Any]) -> None:
         """Write constants and inputs of this program to the DRAM of a machine."""
         names = {tensor.name for tensor in self.tensors if tensor.role == "input"}
         if missing := sorted(names - set(inputs)):
-            raise CompileError(f"no value for input '{missing[0]}'", hint=f"the inputs are: {', '.join(sorted(names))}")
+            hint = missing_hint(missing[0], self.sequences) or f"the inputs are: {', '.join(sorted(names))}"
+            raise CompileError(f"no value for input '{missing[0]}'", hint=hint)
         for tensor in self.tensors:
             if tensor.role == "output":
                 continue

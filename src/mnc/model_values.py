@@ -9,6 +9,8 @@ import onnx
 
 from mnc.core.diagnostics import CompileError
 from mnc.lowering.onnx_to_graph.onnx_file import load_model, read_proto
+from mnc.lowering.onnx_to_graph.sequence_inputs import list_type
+from mnc.lowering.onnx_to_graph.types_left_out import value_types
 from mnc.options import Options
 from mnc.reference import draw_inputs, evaluate, random_inputs
 
@@ -110,5 +112,10 @@ def evaluate_model(
     values: dict[str, Any] = {t.name: onnx.numpy_helper.to_array(t) for t in proto.graph.initializer}
     values.update(inputs)
     values.update(run_reference(proto, inputs, [name for node in proto.graph.node for name in node.output if name]))
-    tensors = {name: np.asarray(value) for name, value in values.items() if isinstance(value, np.ndarray | np.generic)}
+    lists = {name for name, type_ in value_types(proto.graph).items() if list_type(type_) is not None}
+    tensors = {
+        name: np.asarray(value)
+        for name, value in values.items()
+        if isinstance(value, np.ndarray | np.generic) and name not in lists
+    }
     return ModelValues(proto, tensors, static_names(proto), tuple(inputs))

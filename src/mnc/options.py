@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from mnc.core.diagnostics import CompileError
+from mnc.core.sequences import element_name
 from mnc.mncore_backend.placement.preferences import Effort, Preference
 from mnc.mncore_backend.target import PRECISIONS, Precision, chip, named
 
@@ -23,7 +24,10 @@ class Options:
         precision: of matrix products. ``pseudo-single`` keeps 18 bits of each factor and is twice as fast as
             ``single``, which keeps 23; ``half`` keeps 9 and is four times as fast. All of them accumulate in single.
             Everything else is single.
-        shapes: shapes of model inputs, for models that leave dimensions open; or single extents by their names.
+        shapes: shapes of model inputs, for models that leave dimensions open; or single extents by their names. Of an
+            input that is a sequence the shapes of its elements, as in ``{"s": [(4,), (3, 2)]}``, its length, ``{"s":
+            2}``, where the model declares their shape, or shapes of single elements, ``{"s[0]": (4,)}``. Of an optional
+            input its shape, or None where it has no value.
         resident: what stays in local memory from run to run. ``updates``: inputs that an output updates; ``state``:
             also weights, as the parameters of a training step, as many as there is room for; ``batch``: also the other
             inputs, which a run loads for the next one.
@@ -47,7 +51,7 @@ class Options:
     """
 
     precision: Precision = "pseudo-single"
-    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    shapes: dict[str, tuple[int, ...] | None] = field(default_factory=dict)
     dump_dir: Path | str | None = None
     resident: Resident = "nothing"
     updates: dict[str, str] = field(default_factory=dict)
@@ -112,11 +116,19 @@ def _one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise CompileError(f"there is no {name} '{value}'", hint=hint)
 
 
-def read_shapes(given: Any) -> dict[str, tuple[int, ...]]:
-    """Shapes by names of inputs, as tuples; a number is an extent by its name. Raises CompileError."""
+def read_shapes(given: Any) -> dict[str, tuple[int, ...] | None]:
+    """Shapes by names of inputs, as tuples; a number is an extent by its name. A list of shapes becomes its length and
+    the shapes of its elements. Raises CompileError."""
     if not isinstance(given, Mapping):
         raise CompileError(f"the shapes are {_kind(given)}", hint='give a mapping such as {"x": (1, 64)}')
-    return {str(name): _shape(name, value) for name, value in given.items()}
+    shapes: dict[str, tuple[int, ...] | None] = {}
+    for name, value in given.items():
+        if isinstance(value, list | tuple) and value and all(isinstance(item, list | tuple) for item in value):
+            shapes[str(name)] = (len(value),)
+            shapes |= {element_name(str(name), i): _shape(name, item) for i, item in enumerate(value)}
+        else:
+            shapes[str(name)] = None if value is None else _shape(name, value)
+    return shapes
 
 
 def _shape(name: str, value: Any) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from mnc.core.context import error_at
 from mnc.core.diagnostics import NODE_SEPARATOR, CompileError
 from mnc.core.modules import parts_of
 from mnc.dialects.graph.run_time_extents import noted_extents
+from mnc.dialects.graph.sequences import noted_sequences
 from mnc.dialects.mncore.target import machine_of
 from mnc.dialects.mncore.trips import NODES, WEIGHTS
 from mnc.executable import Executable, HostTensor
@@ -37,7 +38,7 @@ def to_executable(module: Any) -> Executable:
             hint = "put add-companions behind verify-schedule, as in docs/pipeline.md"
             raise error_at(module.operation, "keeps values in local memory, and nothing fills it", hint=hint)
         noted: dict[str, Any] = {**companions, "preferences": preferences_of(module), "ideal": _ideal(module)}
-        noted["extents"] = noted_extents(module)
+        noted |= {"extents": noted_extents(module), "sequences": noted_sequences(module)}
         return replace(_program(module, list(parts.values())), **noted)
 
 

@@ -12,6 +12,7 @@ from mnc import onnx_runtime
 from mnc.accuracy.probable import Allowance, allowances
 from mnc.core.diagnostics import CompileError
 from mnc.core.float_types import is_floating
+from mnc.core.sequences import Shapes, tensors_of
 from mnc.lowering.onnx_to_graph.evaluator import corrected_operators, evaluator
 from mnc.lowering.onnx_to_graph.onnx_file import (
     drop_unknown_attributes,
@@ -20,6 +21,7 @@ from mnc.lowering.onnx_to_graph.onnx_file import (
     read_proto,
     without_old_operators,
 )
+from mnc.lowering.onnx_to_graph.reference_sequences import plain
 from mnc.options import Precision
 
 
@@ -55,7 +57,7 @@ _UNDEFINED_BELOW_ZERO = frozenset(["Adagrad", "Adam", "Log", "Pow", "Sqrt"])
 
 
 def random_inputs(
-    model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], seed: int,
+    model: onnx.ModelProto, shapes: Shapes, seed: int,
     given: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """`given` and seeded values for every other input without initializer: normal for floats, rounded to what the
@@ -85,12 +87,13 @@ def _is_defined(model: onnx.ModelProto, values: Mapping[str, np.ndarray]) -> boo
         return None
     except Exception:  # whoever needs the results will hear of it
         return True
-    arrays = [np.asarray(result) for result in results]
+    named = {str(i): plain(result) for i, result in enumerate(results)}
+    arrays = [np.asarray(result) for result in tensors_of(named).values()]
     return not any(is_floating(array.dtype) and np.isnan(array).any() for array in arrays)
 
 
 def draw_inputs(
-    model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], seed: int, limit: int = _LIMITS[0]
+    model: onnx.ModelProto, shapes: Shapes, seed: int, limit: int = _LIMITS[0]
 ) -> dict[str, np.ndarray]:
     """The values of `random_inputs`, with integers below `limit` whether the model can do with them or not."""
     rng = np.random.default_rng(seed)
@@ -153,8 +156,8 @@ def judge(
             values = list(evaluate(model, names, inputs).values())
         else:
             name, values = judged
-        expected = {key: np.asarray(value) for key, value in zip(names, values, strict=True)}
-        return name, _compare(expected, actual, allowances(model, inputs, precision))
+        expected = {key: np.asarray(value) for key, value in tensors_of(dict(zip(names, values, strict=True))).items()}
+        return name, _compare(expected, tensors_of(actual), allowances(model, inputs, precision))
 
 
 def compare_with(
@@ -167,13 +170,23 @@ def compare_with(
     """As `compare`, with stored results; one of another shape is wrong. Bounds come from the reference all the same:
     a stored result that is far from it must not widen its own bound."""
     with np.errstate(all="ignore"):
-        return _compare(expected, actual, allowances(model, inputs, precision))
+        return _compare(expected, tensors_of(actual), allowances(model, inputs, precision))
 
 
 def _compare(
     expected: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], allowed: Mapping[str, Allowance]
 ) -> list[Comparison]:
-    return [_comparison(name, actual[name], want, allowed[name]) for name, want in expected.items()]
+    """Of every tensor; elements that only one of two sequences has differ from anything."""
+    rows = [
+        _comparison(name, actual[name], want, allowed[name])
+        if name in actual and name in allowed
+        else Comparison(name, want.shape, float("inf"), 0.0, *_statistics(want))
+        for name, want in expected.items()
+    ]
+    surplus = {name: np.asarray(value) for name, value in actual.items() if name not in expected}
+    return rows + [
+        Comparison(name, value.shape, float("inf"), 0.0, *_statistics(value)) for name, value in surplus.items()
+    ]
 
 
 def evaluate(model: onnx.ModelProto, names: list[str], inputs: Mapping[str, np.ndarray]) -> dict[str, Any]:
@@ -189,7 +202,7 @@ def evaluate(model: onnx.ModelProto, names: list[str], inputs: Mapping[str, np.n
         first = str(error).strip().split("\n")[0]
         message = f"the ONNX reference cannot evaluate the model: {type(error).__name__}: {first}"
         raise CompileError(message, hint=_remedy(error)) from None
-    return dict(zip(names, results, strict=True))
+    return {name: plain(result) for name, result in zip(names, results, strict=True)}
 
 
 def _remedy(error: Exception) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import mnc
+from mnc.core.sequences import given_tensors, tensors_of
 from mnc.mncore_backend.codegen import schedule
 from mnc.mncore_backend.codegen.scheduling import scheduled_lines, sequential
 from mnc.mncore_backend.emulator import Machine
@@ -42,9 +43,9 @@ class Comparisons:
             assert operations is not None
             with use(machine.target):
                 statements = sequential(operations).statements
-            found |= part.run_on(machine, statements, inputs)
+            found |= part.run_on(machine, statements, given_tensors(inputs, program.sequences))
         self.compared += 1
-        for name, value in outputs.items():
+        for name, value in tensors_of(outputs).items():
             if value.tobytes() != found[name].tobytes():
                 raise SchedulingFault(f"output {name} of the schedule differs from that of the sequential form")
 

@@ -33,6 +33,7 @@ from mnc.accuracy.undecided import Array, Choices, Samples, is_exact
 from mnc.accuracy.worst_case import SUMS, is_float, magnitude
 from mnc.core import events
 from mnc.core.bindings import ir
+from mnc.core.sequences import shapes_of, tensors_of
 from mnc.dialects.graph.attributes import numpy_dtype
 from mnc.dialects.graph.run_time_extents import noted_extents
 from mnc.options import Precision
@@ -228,32 +229,33 @@ def _largest_mean_square(both: list[Samples]) -> float:
 
 
 def allowances(model: onnx.ModelProto, inputs: Mapping[str, Array], precision: Precision) -> dict[str, Allowance]:
-    """How every output of a model may differ for these inputs. The bound of floats holds for all elements but for
-    `FAILURE`; that of integers that are rounded floats goes as far as errors take them; others, and booleans, are
-    equal where they are decided.
+    """How every output of a model may differ for these inputs, elements of sequences by their own names. The bound of
+    floats holds for all elements but for `FAILURE`; that of integers that are rounded floats goes as far as errors take
+    them; others, and booleans, are equal where they are decided.
 
     Raises:
         CompileError: the model cannot be imported.
     """
     rng = np.random.default_rng(0)
     stored = {tensor.name for tensor in model.graph.initializer}  # may be inputs as well, with other values
-    shapes = {name: tuple(np.shape(value)) for name, value in inputs.items() if name not in stored}
+    shapes = shapes_of({name: value for name, value in inputs.items() if name not in stored})
     fixed = {name: value for name, value in inputs.items() if name in stored}
+    tensors = tensors_of(inputs)
+    names: list[str] = []
     found: list[list[Disturbed]] = []
     counts: dict[str, Array] = {}
     open_names: set[str] = set()
     for module, how in computations(model, precision, shapes=shapes, constants=fixed):
         with module.context, events.span("pass", "error bounds"):
-            results = deviations(module, inputs, how, rng)
+            results = deviations(module, tensors, how, rng)
             named = dict(zip(result_names(module), results, strict=True))
             counts = counts or {name: result.value for name, result in named.items()}
             open_names |= {e.output for e in noted_extents(module) if named[e.count].undecided.any()}
             found.append([_rows(results[i], rows) for i, rows in outputs_of(module, counts)])
+            names = [result_names(module)[i] for i, _ in outputs_of(module, counts)]
     return {
-        output.name: Allowance(
-            _bound(both), np.logical_or.reduce([own.undecided for own in both]), output.name in open_names
-        )
-        for output, *both in zip(model.graph.output, *found, strict=True)
+        name: Allowance(_bound(both), np.logical_or.reduce([own.undecided for own in both]), name in open_names)
+        for name, *both in zip(names, *found, strict=True)
     }
 
 

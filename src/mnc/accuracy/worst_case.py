@@ -11,6 +11,7 @@ from mnc.accuracy.error_rules import RULES, apply, kind_of, terms
 from mnc.accuracy.graphs import computations, outputs_of, result_names
 from mnc.accuracy.rounding import HALF_BITS, ONCE, Rounding, of_operation, underflow
 from mnc.core.bindings import ir
+from mnc.core.sequences import shapes_of, tensors_of
 from mnc.options import Precision
 from mnc.passes.graph.evaluate import evaluate_operation, python_attributes
 
@@ -136,17 +137,20 @@ def error_bounds(
     precision: Precision,
     constants: Mapping[str, Any] | None = None,
 ) -> list[Array]:
-    """Bound of the error of every element of every output of a model of static shapes, for these inputs: what the
-    machine and the reference may be off together.
+    """Bound of the error of every element of every output of a model, for these inputs: what the machine and the
+    reference may be off together. Elements of sequences are outputs of their own.
 
     Args:
         constants: inputs that the compiler was given.
     """
+    stored = {*(tensor.name for tensor in model.graph.initializer), *(constants or {})}
+    shapes = shapes_of({name: value for name, value in inputs.items() if name not in stored})
+    tensors = tensors_of(inputs)
     total: list[Array] = []
     counts: dict[str, Array] = {}
-    for module, how in computations(model, precision, constants=constants):
+    for module, how in computations(model, precision, shapes=shapes, constants=constants):
         with module.context, np.errstate(all="ignore"):
-            values, errors = zip(*module_bounds(module, inputs, how), strict=True)
+            values, errors = zip(*module_bounds(module, tensors, how), strict=True)
             counts = counts or dict(zip(result_names(module), values, strict=True))
             found = [errors[i][rows] for i, rows in outputs_of(module, counts)]
         total = [a + b for a, b in zip(total, found, strict=True)] if total else found

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mnc.core.sequences import Shapes
 from mnc.options import Options
 
 DEPENDENCIES = ("torch-mlir", "onnx", "numpy", "protobuf")
@@ -103,7 +104,7 @@ def _plain(value: Any) -> str:
     return repr(value)
 
 
-def options_text(options: Options, shapes: dict[str, tuple[int, ...]]) -> str:
+def options_text(options: Options, shapes: Shapes) -> str:
     """The options that decide about a program, as text; new fields of `Options` come in by themselves."""
     chosen = {f.name: getattr(options, f.name) for f in fields(options) if f.name not in _NOT_IN_KEY}
     return json.dumps({**chosen, "shapes": {**options.shapes, **shapes}}, sort_keys=True, default=_plain)

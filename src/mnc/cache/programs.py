@@ -9,6 +9,7 @@ import numpy as np
 
 from mnc.cache.container import Contents
 from mnc.core.run_time_extents import RunTimeExtent
+from mnc.core.sequences import read_sequences
 from mnc.executable import Executable, HostTensor
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.report.ideal import Ideal
@@ -61,6 +62,7 @@ def describe(executable: Executable, prefix: str = "") -> tuple[dict[str, Any], 
         "unread": list(executable.unread),
         "may_hold_nan": list(executable.may_hold_nan),
         "extents": [asdict(entry) for entry in executable.extents],
+        "sequences": [asdict(entry) for entry in executable.sequences],
         "preferences": list(executable.preferences),
         "machine": executable.machine,
         "ideal": None if executable.ideal is None else asdict(executable.ideal),
@@ -88,6 +90,7 @@ def restore(description: Mapping[str, Any], arrays: Mapping[str, np.ndarray], pr
         unread=tuple(description["unread"]),
         may_hold_nan=tuple(description["may_hold_nan"]),
         extents=tuple(RunTimeExtent(**entry) for entry in description["extents"]),
+        sequences=read_sequences(description["sequences"]),
         preferences=tuple(description["preferences"]),
         machine=named(description["machine"]).name,
         ideal=None if description["ideal"] is None else Ideal(**description["ideal"]),

@@ -86,9 +86,22 @@ def test_byte_for_byte(cache: Store, compilations: list[Any], model: Any, option
     assert {entry.kind for entry in cache.entries()} == {"program", "report"}
 
 
+def test_sequences_are_kept(cache: Store, compilations: list[Any]) -> None:
+    text = "(seq(float[2]) s, optional(float[3]) o, float[2] x) => (seq(float[2]) t) { t = SequenceInsert (s, x) }"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g {text}')
+    shapes: Any = {"s": 2, "o": None}
+    made, found = (mnc.compile(model, shapes=shapes) for _ in range(2))
+    assert len(compilations) == 1 and same(made, found) and found.sequences == made.sequences
+    assert [(entry.name, entry.elements) for entry in found.sequences] == [
+        ("s", ("s[0]", "s[1]")), ("o", None), ("t", ("t[0]", "t[1]", "t[2]")),
+    ]  # fmt: skip
+    mnc.compile(model, shapes={"s": 1, "o": None})
+    assert len(compilations) == 2
+
+
 def test_entries_hold_every_field() -> None:
     kept = {"text", "tensors", "line_nodes", "initialise", "read_back", "unread", "preferences", "ideal", "machine"}
-    kept |= {"extents"}
+    kept |= {"extents", "sequences"}
     assert kept | {"may_hold_nan", "source", "cache_key", "origin"} == {field.name for field in fields(Executable)}
     tensor = {"name", "role", "dtype", "image", "value"}
     assert tensor == {field.name for field in fields(HostTensor)}
