@@ -6,6 +6,7 @@ import click
 
 from mnc.core.command_line import STANDARD_STREAM, errors_to_exit_codes, read_text, write_text
 from mnc.core.diagnostics import CompileError, InternalError
+from mnc.core.sequences import Shapes
 from mnc.tools.commands.machine_option import machine_option
 from mnc.tools.commands.shared import parse_shapes, parse_updates
 from mnc.tools.interruptible import Interruptible
@@ -16,7 +17,7 @@ _STANDARD_INPUT = "/dev/stdin"
 
 
 def _import_onnx(
-    path: str, shapes: dict[str, tuple[int, ...]], updates: dict[str, str], limit: int | None, debug_info: bool
+    path: str, shapes: Shapes, updates: dict[str, str], limit: int | None, debug_info: bool
 ) -> str:
     from mnc.core.context import make_context
     from mnc.dialects.mncore.target import name_machine

@@ -9,6 +9,7 @@ import numpy as np
 
 from mnc.core.diagnostics import CompileError, one_line
 from mnc.core.files import whole_file
+from mnc.core.sequences import tensors_of
 from mnc.tools.commands.machine_option import machine_option, use_machine_of, use_machine_of_file
 from mnc.tools.commands.shared import read_arrays, require_inputs
 
@@ -93,11 +94,15 @@ def _run_build(program: Path, inputs: tuple[str, ...], output: Path | None, mode
     values = read_arrays(inputs, [tensor.name for tensor in executable.inputs])
     require_inputs(values, executable.inputs)
     result = executable.run_with_statistics(values, mode=mode, dirty=dirty)
+    tensors = tensors_of(result.outputs)
     if output is not None:
-        _save(result.outputs, output)
-    for name, value in result.outputs.items():
+        _save(tensors, output)
+    for name, value in tensors.items():
         first = np.array2string(value.reshape(-1)[:6], precision=6)
         click.echo(f"{one_line(name)}: {value.dtype}{list(value.shape)} {first}")
+    for name, value in result.outputs.items():
+        if value is None or (isinstance(value, list) and not value):
+            click.echo(f"{one_line(name)}: {'no value' if value is None else 'no elements'}")
     click.echo(statistics_line(result.statistics))
 
 

@@ -1,6 +1,7 @@
 """Options that several subcommands take."""
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -18,7 +19,11 @@ from mnc.tools.commands.machine_option import machine_option
 NO_CACHE = "MNC_NO_CACHE"
 PREFERENCES: tuple[Preference, ...] = get_args(Preference)
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
-SHAPE_HELP = "Shape of an open input, or one open extent by its name."
+SHAPE_HELP = (
+    "Shape of an open input, or one open extent by its name; of a sequence its length, and shapes of elements by "
+    "NAME[0], NAME[1], ...; none for an optional input without a value."
+)
+_NO_VALUE = "none"
 
 
 def resident_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,20 +42,21 @@ def refuse_resident(resident: Resident, target: str) -> None:
         raise CompileError("--resident belongs to --target mncore", hint="leave it out")
 
 
-def parse_shapes(texts: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
-    """``x=1,64`` or ``x=1x64`` to {"x": (1, 64)}; an empty right side is a scalar.
+def parse_shapes(texts: tuple[str, ...]) -> dict[str, tuple[int, ...] | None]:
+    """``x=1,64`` or ``x=1x64`` to {"x": (1, 64)}; an empty right side is a scalar, ``none`` an optional input without a
+    value.
 
     Raises:
         CompileError: the text is malformed, or a name is there twice.
     """
-    shapes = {}
+    shapes: dict[str, tuple[int, ...] | None] = {}
     for text in texts:
         name, equals, extents = text.rpartition("=")
         try:
             shape = tuple(int(extent) for extent in extents.replace("x", ",").split(",") if extent.strip())
         except ValueError:
-            shape = (-1,)
-        if not equals or not name or min(shape, default=0) < 0:
+            shape = None if extents == _NO_VALUE else (-1,)
+        if not equals or not name or min(shape or (), default=0) < 0:
             raise CompileError(f"cannot read the shape '{text}'", hint="write it as --shape x=1,64")
         if name in shapes:
             raise CompileError(f"the shape of '{name}' is given twice", hint="leave one --shape out")
@@ -145,7 +151,8 @@ def require_inputs(values: Mapping[str, np.ndarray], tensors: Iterable[Any]) -> 
     surplus = sorted(set(values) - {tensor.name for tensor in tensors})
     for tensor in tensors:
         if tensor.name not in values:
-            hint = f"add --input {tensor.name}=FILE.npy, an array of {tensor.dtype}{list(tensor.shape)}"
+            text = shlex.quote(f"{tensor.name}=FILE.npy")
+            hint = f"add --input {text}, an array of {tensor.dtype}{list(tensor.shape)}"
             other = f", and '{surplus[0]}' is no input" if surplus else ""
             raise CompileError(f"no value for input '{tensor.name}'{other}", hint=hint)
 
