@@ -12,9 +12,12 @@ from mnc.compiler import run_stages, to_executable
 from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError
 from mnc.core.float_types import is_floating
+from mnc.core.sequences import Shapes, tensors_of
 from mnc.executable import Executable
 from mnc.lowering.onnx_to_graph.importer import import_model
+from mnc.lowering.onnx_to_graph.sequence_inputs import list_type
 from mnc.options import Options, Precision
+from mnc.passes.autodiff.signature import Signature, find_main
 from mnc.passes.graph.nan_inputs import inputs_that_may_hold_nan
 
 PRECISION: Precision = "single"
@@ -22,13 +25,20 @@ WORD = np.dtype(np.float32).itemsize
 
 
 def output_types(model: onnx.ModelProto) -> dict[str, np.dtype]:
-    """Element types of the outputs; the machine's words become values of these."""
+    """Element types of outputs, of sequences those of their elements; the machine's words become values of these."""
     types = {}
     for value in model.graph.output:
-        if value.type.WhichOneof("value") != "tensor_type":
-            raise CompileError(f"output '{value.name}' is not a tensor", hint="pass tensors one by one")
-        types[value.name] = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
+        kind = list_type(value.type)
+        tensor = (value.type if kind is None else kind.tensor).tensor_type
+        types[value.name] = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
     return types
+
+
+def in_types(value: Any, type_: np.dtype) -> Any:
+    """A result, or those in a list, as values of a type; None stays."""
+    if isinstance(value, list):
+        return [own.astype(type_) for own in value]
+    return None if value is None else value.astype(type_)
 
 
 def check_values(values: Mapping[str, Any], may_hold_nan: Collection[str] = ()) -> None:
@@ -60,10 +70,15 @@ class Prepared(BackendRep):
         """Run on the strict emulator; `inputs` in the order of the executable, or by name."""
         order = [tensor.name for tensor in self.executable.inputs]
         values = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(order, inputs, strict=True))
-        check_values(values, self.executable.may_hold_nan)
-        result = self.executable.run_with_statistics({name: widened(value) for name, value in values.items()})
+        check_values(tensors_of(values), self.executable.may_hold_nan)
+        given = {
+            name: [widened(own) for own in value] if isinstance(value, list) else widened(value)
+            for name, value in values.items()
+            if value is not None
+        }
+        result = self.executable.run_with_statistics(given)
         self.statistics = result.statistics
-        return tuple(result.outputs[name].astype(self.types[name]) for name in self.names)
+        return tuple(in_types(result.outputs[name], self.types[name]) for name in self.names)
 
 
 class MncBackend(Backend):
@@ -80,18 +95,22 @@ class MncBackend(Backend):
         model: onnx.ModelProto,
         device: str = "CPU",
         constants: Mapping[str, np.ndarray] | None = None,
+        shapes: Shapes | None = None,
         **kwargs: Any,
     ) -> Prepared:
-        """Compile. `constants`: values of inputs that decide shapes; they are no inputs any more.
+        """Compile. `constants`: values of inputs that decide shapes; they are no inputs any more. `shapes`: those of
+        inputs that the model leaves open.
 
         Raises:
             CompileError: the model is refused.
         """
         output_types(model)
-        module = import_model(model, make_context(), file_name="model.onnx", constants=constants)
-        harmless = inputs_that_may_hold_nan(module)
+        module = import_model(model, make_context(), shapes, "model.onnx", constants)
+        harmless, names = inputs_that_may_hold_nan(module), Signature(find_main(module)).argument_names()
         run_stages(module, Options(precision=PRECISION))
-        return Prepared(replace(to_executable(module), may_hold_nan=harmless), model)
+        executable = to_executable(module)
+        unread = tuple(set(names) - {tensor.name for tensor in executable.inputs})
+        return Prepared(replace(executable, unread=unread, may_hold_nan=harmless), model)
 
     @classmethod
     def run_model(

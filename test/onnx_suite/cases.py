@@ -10,6 +10,8 @@ import onnx
 from onnx import numpy_helper
 from onnx.backend.test.loader import load_model_tests
 
+from mnc.core.sequences import shapes_of
+
 KINDS = ("node", "pytorch-converted", "pytorch-operator", "simple")
 _EXPANDED = "_expanded"
 
@@ -47,8 +49,12 @@ FIXED_INPUTS: dict[str, tuple[int, ...]] = {
     "Reshape": (1,),
     "Resize": (1, 2, 3),
     "ReverseSequence": (1,),
+    "SequenceAt": (1,),
+    "SequenceErase": (1,),
+    "SequenceInsert": (2,),
     "Slice": (1, 2, 3, 4),
     "Split": (1,),
+    "SplitToSequence": (1,),
     "Squeeze": (1,),
     "STFT": (1, 3),
     "Tile": (1,),
@@ -91,12 +97,27 @@ class Case:
     def fixed(self, values: dict[str, Any]) -> dict[str, np.ndarray]:
         """The inputs among `values` that the compiler must know."""
         found = {}
+        lists = {value.name for value in self.model.graph.output if not value.type.HasField("tensor_type")}
         for node in self.model.graph.node:
-            for position in FIXED_INPUTS.get(node.op_type, ()):
+            positions = FIXED_INPUTS.get(node.op_type, ())
+            if node.op_type == "If" and lists & set(node.output):  # it decides how many tensors there are
+                positions = (0,)
+            for position in positions:
                 name = node.input[position] if position < len(node.input) else ""
                 if name in values:
                     found[name] = np.asarray(values[name])
         return found
+
+    def shapes(self, values: dict[str, Any]) -> dict[str, tuple[int, ...] | None]:
+        """What the compiler must know of `values` of inputs whose type does not say it: sequences, optional values, and
+        tensors with open extents."""
+        open_names = {value.name for value in self.model.graph.input if not _is_static(value.type)}
+        return shapes_of({name: value for name, value in values.items() if name in open_names})
+
+
+def _is_static(type_: onnx.TypeProto) -> bool:
+    shape = type_.tensor_type.shape
+    return type_.tensor_type.HasField("shape") and all(dim.HasField("dim_value") for dim in shape.dim)
 
 
 def _array(value: Any) -> Any:

@@ -2,7 +2,9 @@
 
 import time
 import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from backend import PRECISION, MncBackend
@@ -11,6 +13,7 @@ from tolerances import is_floating, judge
 
 from mnc.accuracy.worst_case import error_bounds
 from mnc.core.diagnostics import CompileError, InternalError
+from mnc.core.sequences import tensors_of
 from mnc.mncore_backend.emulator.errors import EmulationError
 
 PASSED, REFUSED, WRONG, ERROR = "passed", "refused", "wrong", "error"
@@ -37,17 +40,26 @@ def _nan(value: np.ndarray) -> np.ndarray:
     return np.isnan(value.astype(np.float64))
 
 
+def _without(values: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in names}
+
+
 def _compare(case: Case) -> tuple[str, str, int]:
     steps = 0
     for number in range(len(case.data_sets)):
         values = case.inputs(number)
         fixed = case.fixed(values)
-        prepared = MncBackend.prepare(case.model, constants=fixed)
+        prepared = MncBackend.prepare(case.model, constants=fixed, shapes=case.shapes(_without(values, fixed)))
         takes = {tensor.name for tensor in prepared.executable.inputs}
+        takes |= {entry.name for entry in prepared.executable.sequences if entry.role == "input"}
         results = prepared.run({name: value for name, value in values.items() if name in takes})
         steps = prepared.statistics.steps
         bounds = error_bounds(case.model, values, PRECISION, fixed)
-        for name, got, want, bound in zip(prepared.names, results, case.outputs(number), bounds, strict=True):
+        found = tensors_of(dict(zip(prepared.names, results, strict=True)))
+        wants = tensors_of(dict(zip(prepared.names, case.outputs(number), strict=True)))
+        if list(found) != list(wants):
+            return WRONG, f"the outputs are {', '.join(found)} and should be {', '.join(wants)}", steps
+        for (name, got), want, bound in zip(found.items(), wants.values(), bounds, strict=True):
             wanted = np.asarray(want)
             if is_floating(wanted.dtype) and (_nan(wanted) & ~_nan(np.asarray(got))).any():
                 raise CompileError(f"output '{name}' is expected to hold NaN, which the machine does not have")
