@@ -26,6 +26,7 @@ from mnc.registry import parse_pipeline, pass_table
 from mnc.tools.commands.machine_option import asked_machine, machine_option
 from mnc.tools.interruptible import Interruptible
 from mnc.tools.opt_arguments import split_arguments
+from mnc.tools.plugins import load_plugin
 
 _MARKER = "// -----"
 _OPTIONAL_VALUES = {"split-input-file": _MARKER, "verify-diagnostics": "all"}
@@ -57,6 +58,11 @@ def _show_version(context: click.Context, _: click.Parameter, value: bool) -> No
 
     click.echo("\n".join(f"{name} {version}" for name, version in versions(("mnc", "torch-mlir")).items()))
     context.exit()
+
+
+def _load_plugins(context: click.Context, _: click.Parameter, values: tuple[Path, ...]) -> None:
+    for path in values:
+        load_plugin(path)
 
 
 def _names(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> frozenset[str]:
@@ -98,6 +104,9 @@ _EPILOG = "Every pass is a flag, too: --cse --fold-constants --canonicalize='max
               help="Record a failure in this file.")  # fmt: skip
 @click.option("--reproducer-dir", "reproducer_directory", type=click.Path(path_type=Path),
               help="Else record ours here (default: $MNC_REPRODUCER_DIR or ~/.local/state/mnc).")  # fmt: skip
+@click.option("--load-pass-plugin", multiple=True, is_eager=True, expose_value=False, callback=_load_plugins,
+              type=click.Path(path_type=Path), metavar="FILE.py",
+              help="A Python file that registers passes of its own with mnc.register_pass.")  # fmt: skip
 @click.option("--mlir-print-ir-before-all", "before_all", is_flag=True, help="Print the IR before each pass on stderr.")
 @click.option("--mlir-print-ir-after-all", "after_all", is_flag=True, help="Print the IR after each pass on stderr.")
 @click.option("--mlir-print-ir-before", "before", multiple=True, callback=_names, metavar="PASS,...",

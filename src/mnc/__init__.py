@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mnc.options import Options as Options
     from mnc.program_report import Report as Report
     from mnc.registry import parse_pipeline as parse_pipeline
+    from mnc.registry import register_pass as register_pass
     from mnc.stages import Pipeline as Pipeline
     from mnc.stages import default_pipeline as default_pipeline
 
@@ -41,6 +42,7 @@ _PUBLIC = {
     "import_model": "mnc.lowering.onnx_to_graph.importer",
     "load": "mnc.build_directory",
     "parse_pipeline": "mnc.registry",
+    "register_pass": "mnc.registry",
     "save": "mnc.build_directory",
 }
 _MODULES = ("torch",)
@@ -60,6 +62,7 @@ __all__ = [
     "import_model",
     "load",
     "parse_pipeline",
+    "register_pass",
     "save",
     "torch",
 ]

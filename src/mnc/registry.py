@@ -1,13 +1,17 @@
-"""The one place that knows every pass: merges the tables of the folders and refuses duplicates."""
+"""The one place that knows every pass: merges the tables of the folders, takes those of users, refuses duplicates."""
 
 import importlib
+import re
 from collections.abc import Mapping
+from typing import TypeVar
 
 from mnc.core.context import make_context
+from mnc.core.diagnostics import CompileError
 from mnc.core.pass_base import Pass
 from mnc.core.pipeline import Pipeline
 from mnc.core.pipeline_entries import load_pass
 
+PassT = TypeVar("PassT", bound=Pass)
 _FOLDERS = ("mnc.passes", "mnc.lowering", "mnc.mncore_backend")
 
 
@@ -27,9 +31,39 @@ def merge_tables(tables: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     return merged
 
 
+_registered: dict[str, str] = {}
+
+
 def pass_table() -> dict[str, str]:
-    """Name -> import path of every pass of the project; imports no pass."""
-    return merge_tables({folder: getattr(importlib.import_module(folder), "PASSES", {}) for folder in _FOLDERS})
+    """Name -> import path of every pass of the project, and of those that were registered; imports no pass."""
+    own = {folder: getattr(importlib.import_module(folder), "PASSES", {}) for folder in _FOLDERS}
+    return merge_tables({**own, "mnc.register_pass": _registered})
+
+
+def register_pass(own: type[PassT]) -> type[PassT]:
+    """Make a pass of one's own known by its name, to pipeline text in Python and to `mnc-opt`; returns the class, so
+    that it serves as a decorator. A file of such passes is given to `mnc-opt` by ``--load-pass-plugin``.
+
+    Args:
+        own: a frozen dataclass derived from `mnc.Pass`, at the top of a module. One that is registered again, as when
+            its file is read anew, replaces the one before.
+
+    Raises:
+        CompileError: it is no such class, or its name is none or that of another pass.
+    """
+    if not (isinstance(own, type) and issubclass(own, Pass)):
+        raise CompileError(f"{own!r} is no pass", hint="register a class derived from mnc.Pass")
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", own.name):
+        raise CompileError(f"the pass {own.__name__} has the name '{own.name}'", hint="write name = 'do-something'")
+    path = f"{own.__module__}:{own.__qualname__}"
+    if "<locals>" in path:
+        message = f"the pass {own.__name__} is defined inside of a function"
+        raise CompileError(message, hint="define it at the top of its module")
+    known = pass_table().get(own.name, path)
+    if known != path:
+        raise CompileError(f"there is a pass '{own.name}' already: {known}", hint="give yours another name")
+    _registered[own.name] = path
+    return own
 
 
 def pass_class(name: str) -> type[Pass]:
@@ -42,4 +76,4 @@ def parse_pipeline(text: str) -> Pipeline:
     return Pipeline.parse(text, pass_table())
 
 
-__all__ = ["make_context", "merge_tables", "parse_pipeline", "pass_class", "pass_table"]
+__all__ = ["make_context", "merge_tables", "parse_pipeline", "pass_class", "pass_table", "register_pass"]
