@@ -21,7 +21,8 @@ _INSTALL = "pip install ai-edge-model-explorer model-explorer-onnx"
 @click.argument("model", type=click.Path(path_type=Path, exists=True))
 @click.argument("build", type=click.Path(path_type=Path))
 @click.option("--write-only", is_flag=True, help="Write the costs for Model Explorer and do not open it.")
-@click.option("--port", default=8080, show_default=True, help="Port of Model Explorer's server on this machine.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True,
+              help="Port of Model Explorer's server on this machine.")  # fmt: skip
 @click.option("--no-browser", is_flag=True, help="Start the server and print its address, but open no browser.")
 def command(model: Path, build: Path, write_only: bool, port: int, no_browser: bool) -> None:
     """Open MODEL (an ONNX file) in Model Explorer, coloured by the cycles of its nodes in the program of BUILD.

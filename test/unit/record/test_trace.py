@@ -117,6 +117,8 @@ def test_costs_for_model_explorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "model_explorer", None)
     done = CliRunner().invoke(cli, ["explore", "model.onnx", "build"])
     assert isinstance(done.exception, CompileError) and "not installed" in done.exception.message
+    done = CliRunner().invoke(cli, ["explore", "model.onnx", "build", "--port", "65536"])
+    assert done.exit_code == 2 and "65536 is not in the range" in done.output
 
 
 def test_a_missing_package_is_told_before_the_model_is_compiled(
