@@ -96,6 +96,12 @@ def _native_refusal(entry: UpstreamPass) -> str | None:
     return None
 
 
+def is_upstream(name: str) -> bool:
+    """Whether upstream MLIR has a pass of this name, whatever it runs on."""
+    reason = _native_refusal(UpstreamPass(name))
+    return reason is None or _UNKNOWN not in reason
+
+
 def _explained(reason: str, entry: UpstreamPass, table: Mapping[str, str]) -> tuple[str, str]:
     """Message and hint for what the native parser refused."""
     if _UNKNOWN in reason:

@@ -5,11 +5,12 @@ rows count, as many as the result ``y.rows`` says.
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from mnc.core.bindings import ir
-from mnc.core.context import error_at
 from mnc.core.run_time_extents import RunTimeExtent
+from mnc.dialects.graph.module_notes import read_note, write_note
 
 EXTENTS = "mnc.run_time_extents"
 """Attribute of the module."""
@@ -17,30 +18,12 @@ EXTENTS = "mnc.run_time_extents"
 
 def note_extents(module: Any, extents: Sequence[RunTimeExtent]) -> None:
     """Write the extents, if there are any."""
-    if not extents:
-        return
-    with module.context:
-        entries = [
-            ir.DictAttr.get({
-                "output": ir.StringAttr.get(entry.output),
-                "dimension": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), entry.dimension),
-                "count": ir.StringAttr.get(entry.count),
-            })
-            for entry in extents
-        ]  # fmt: skip
-        module.operation.attributes[EXTENTS] = ir.ArrayAttr.get(entries)
+    write_note(module, EXTENTS, [asdict(entry) for entry in extents])
 
 
 def noted_extents(module: Any) -> tuple[RunTimeExtent, ...]:
     """Read them. Raises CompileError for a note of another form."""
-    if EXTENTS not in module.operation.attributes:
-        return ()
-    noted = module.operation.attributes[EXTENTS]
-    try:
-        return tuple(_extent(ir.DictAttr(entry)) for entry in ir.ArrayAttr(noted))
-    except (KeyError, ValueError):
-        hint = 'write [{count = "y.rows", dimension = 0 : i64, output = "y"}]'
-        raise error_at(module.operation, f"has the attribute {EXTENTS} = {str(noted)[:60]}", hint=hint) from None
+    return read_note(module, EXTENTS, _extent, '[{count = "y.rows", dimension = 0 : i64, output = "y"}]')
 
 
 def _extent(entry: Any) -> RunTimeExtent:

@@ -5,11 +5,12 @@ the sequence ``y`` of the model. Without `elements`: an optional value that is n
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from mnc.core.bindings import ir
-from mnc.core.context import error_at
 from mnc.core.sequences import HostSequence
+from mnc.dialects.graph.module_notes import read_note, write_note
 
 SEQUENCES = "mnc.sequences"
 """Attribute of the module."""
@@ -17,32 +18,13 @@ SEQUENCES = "mnc.sequences"
 
 def note_sequences(module: Any, sequences: Sequence[HostSequence]) -> None:
     """Write the sequences, if there are any."""
-    if not sequences:
-        return
-    with module.context:
-        module.operation.attributes[SEQUENCES] = ir.ArrayAttr.get([_entry(sequence) for sequence in sequences])
-
-
-def _entry(sequence: HostSequence) -> ir.Attribute:
-    entry: dict[str, ir.Attribute] = {
-        "name": ir.StringAttr.get(sequence.name),
-        "role": ir.StringAttr.get(sequence.role),
-    }
-    if sequence.elements is not None:
-        entry["elements"] = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in sequence.elements])
-    return ir.DictAttr.get(entry)
+    entries = ({key: value for key, value in asdict(own).items() if value is not None} for own in sequences)
+    write_note(module, SEQUENCES, [*entries])
 
 
 def noted_sequences(module: Any) -> tuple[HostSequence, ...]:
     """Read them. Raises CompileError for a note of another form."""
-    if SEQUENCES not in module.operation.attributes:
-        return ()
-    noted = module.operation.attributes[SEQUENCES]
-    try:
-        return tuple(_sequence(ir.DictAttr(entry)) for entry in ir.ArrayAttr(noted))
-    except (KeyError, ValueError):
-        hint = 'write [{elements = ["y[0]", "y[1]"], name = "y", role = "output"}]'
-        raise error_at(module.operation, f"has the attribute {SEQUENCES} = {str(noted)[:60]}", hint=hint) from None
+    return read_note(module, SEQUENCES, _sequence, '[{elements = ["y[0]", "y[1]"], name = "y", role = "output"}]')
 
 
 def _sequence(entry: Any) -> HostSequence:

@@ -9,7 +9,7 @@ from mnc.core.context import make_context
 from mnc.core.diagnostics import CompileError
 from mnc.core.pass_base import Pass
 from mnc.core.pipeline import Pipeline
-from mnc.core.pipeline_entries import load_pass
+from mnc.core.pipeline_entries import is_upstream, load_pass
 
 PassT = TypeVar("PassT", bound=Pass)
 _FOLDERS = ("mnc.passes", "mnc.lowering", "mnc.mncore_backend")
@@ -59,7 +59,7 @@ def register_pass(own: type[PassT]) -> type[PassT]:
     if "<locals>" in path:
         message = f"the pass {own.__name__} is defined inside of a function"
         raise CompileError(message, hint="define it at the top of its module")
-    known = pass_table().get(own.name, path)
+    known = pass_table().get(own.name, "one of MLIR" if is_upstream(own.name) else path)
     if known != path:
         raise CompileError(f"there is a pass '{own.name}' already: {known}", hint="give yours another name")
     _registered[own.name] = path

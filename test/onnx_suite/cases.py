@@ -10,58 +10,23 @@ import onnx
 from onnx import numpy_helper
 from onnx.backend.test.loader import load_model_tests
 
+from mnc.case_folders import STRUCTURAL_INPUTS
 from mnc.core.sequences import shapes_of
 
 KINDS = ("node", "pytorch-converted", "pytorch-operator", "simple")
 _EXPANDED = "_expanded"
 
 FIXED_INPUTS: dict[str, tuple[int, ...]] = {
-    "AffineGrid": (1,),
+    **STRUCTURAL_INPUTS,
     "BlackmanWindow": (0,),
-    "CenterCropPad": (1,),
-    "Clip": (1, 2),
-    "Col2Im": (1, 2),
-    "ConstantOfShape": (0,),
-    "CumSum": (1,),
     "CumProd": (1,),
-    "DFT": (1, 2),
-    "Dropout": (1, 2),
-    "Expand": (1,),
     "HammingWindow": (0,),
     "HannWindow": (0,),
     "Loop": (0, 1),
     "MaxUnpool": (2,),
     "MelWeightMatrix": (0, 1, 2, 3, 4),
     "NonMaxSuppression": (2,),
-    "OneHot": (1,),
-    "Pad": (1, 2, 3),
-    "Range": (0, 1, 2),
-    "ReduceL1": (1,),
-    "ReduceL2": (1,),
-    "ReduceLogSum": (1,),
-    "ReduceLogSumExp": (1,),
-    "ReduceMax": (1,),
-    "ReduceMean": (1,),
-    "ReduceMin": (1,),
-    "ReduceProd": (1,),
-    "ReduceSum": (1,),
-    "ReduceSumSquare": (1,),
-    "Reshape": (1,),
-    "Resize": (1, 2, 3),
     "ReverseSequence": (1,),
-    "SequenceAt": (1,),
-    "SequenceErase": (1,),
-    "SequenceInsert": (2,),
-    "Slice": (1, 2, 3, 4),
-    "Split": (1,),
-    "SplitToSequence": (1,),
-    "Squeeze": (1,),
-    "STFT": (1, 3),
-    "Tile": (1,),
-    "TopK": (1,),
-    "Trilu": (1,),
-    "Unsqueeze": (1,),
-    "Upsample": (1,),
 }
 """Operator -> inputs that decide shapes or structure: they are given to the compiler, not at run time."""
 

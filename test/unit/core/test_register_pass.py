@@ -67,6 +67,8 @@ def _named(own: Any) -> type[mnc.Pass]:
         (mnc.Pass, "the pass Pass has the name ''"),
         (_named("Do It"), "has the name 'Do It'"),
         (_named("fold-constants"), "there is a pass 'fold-constants' already: mnc.passes"),
+        (_named("cse"), "there is a pass 'cse' already: one of MLIR"),
+        (_named("affine-parallelize"), "there is a pass 'affine-parallelize' already: one of MLIR"),
     ],
 )
 def test_what_is_refused(own: Any, message: str) -> None:
