@@ -5,6 +5,7 @@ well, and what products behind those windows pay. A product ends the look ahead:
 where the whole is as far as they can, and those of one shape, as the steps of a sequence, pay all the same.
 """
 
+from collections.abc import Hashable
 from dataclasses import replace
 
 from mnc.mncore_backend.layout import Layout, LayoutError, permute, reshape
@@ -42,6 +43,8 @@ class Ahead:
         self._known: dict[tuple[int, int, Layout, bool], float] = {}
         self._sums: dict[tuple[int, Layout, int], float] = {}
         self._windowed: dict[int, bool] = {}
+        self._kinds: dict[int, int] = {}
+        self._numbers: dict[Hashable, int] = {}
         self._elsewhere: dict[int, tuple[Digits, ...]] = {}
 
     def price(self, tensor: int, layout: Layout, after: int) -> float:
@@ -91,6 +94,36 @@ class Ahead:
                     slices[shape] = found
                 price += found
         return price
+
+    def kind(self, tensor: int) -> int:
+        """A number that tensors have in common for which `windows` says the same after the operations that make them,
+        as the gates of all steps of a recurrence."""
+        if tensor not in self._kinds:
+            slices = dict[tuple[int, ...], Hashable]()
+            read = tuple(self._read(self.problem.operations[n], tensor, slices) for n in self._readers.get(tensor, ()))
+            self._kinds[tensor] = self._numbers.setdefault(read, len(self._numbers))
+        return self._kinds[tensor]
+
+    def _read(self, op: Operation, tensor: int, slices: dict[tuple[int, ...], Hashable]) -> Hashable:
+        """What of an operation that reads a tensor says what is paid. `slices`: by their shapes, the first of each."""
+        shape = self.problem.tensors[op.result].shape
+        windowed = tuple(use.windows for use in uses_of(op) if use.windows is not None and behind(use) == tensor)
+        match op:
+            case Product():
+                sides = tuple(behind(use) == tensor and not _is_copied(use) for use in (op.left, op.right))
+                return op.contraction, sides, _has_windows(op)
+            case Loops() if windowed:
+                tiles = op.extents, op.parallel, tuple(use.windows for use in op.uses if use.windows is not None)
+                return windowed, tiles, op.access, shape, self.kind(op.result)
+            case Loops():
+                return _stays(op, tensor, shape, self.problem.tensors[tensor].shape) and (self.kind(op.result),)
+            case Rearrangement() if _is_slice(op):
+                return slices.setdefault(shape, ("slice", shape, self.kind(op.result)))
+            case Transposition() | Reshape():
+                order = op.order if isinstance(op, Transposition) else None
+                return order, shape, self.kind(op.result)
+            case _:
+                return None
 
     def _of(self, reader: int, tensor: int, layout: Layout, passed: bool) -> float:
         key = reader, tensor, layout, passed
@@ -154,10 +187,15 @@ def then(problem: Problem, op: Operation, tensor: int, layout: Layout) -> Layout
             except LayoutError:
                 return None
         case Loops():
-            is_read = any(use.tensor == tensor and use.access == op.access for use in op.uses)
-            return layout if is_read and op.is_element_wise and shape == layout.shape else None
+            return layout if _stays(op, tensor, shape, layout.shape) else None
         case _:
             return None
+
+
+def _stays(op: Loops, tensor: int, shape: tuple[int, ...], read: tuple[int, ...]) -> bool:
+    """Whether element-wise work has a result of this shape where it reads a tensor that has the shape `read`."""
+    is_read = any(use.tensor == tensor and use.access == op.access for use in op.uses)
+    return is_read and op.is_element_wise and shape == read
 
 
 def _is_copied(use: Use) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 
 from mnc.mncore_backend.layout import Axis, Layout
 from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan
+from mnc.mncore_backend.placement.candidates.space import scattered
 from mnc.mncore_backend.placement.cost.movements import Movement, Movements
 from mnc.mncore_backend.placement.cost.weights import Kind, Weights
 
@@ -73,6 +74,11 @@ class PlanTable:
         return np.array([divided_by(own.plan.result) for own in self.priced])
 
     @cached_property
+    def left_at(self) -> tuple[list[Layout], np.ndarray]:
+        """Where results are left, and of each plan which of these: each PE keeps its share of a sum that it gets."""
+        return _numbered([scattered(own.plan.result) if own.plan.partial else own.plan.result for own in self.priced])
+
+    @cached_property
     def layouts(self) -> tuple[tuple[list[Layout], np.ndarray], ...]:
         """Of the factors and the result: all layouts that plans have for it, and of each plan which."""
         columns = zip(*((own.plan.left, own.plan.right, own.plan.result) for own in self.priced), strict=True)
@@ -85,7 +91,7 @@ def _numbered(column: Sequence[Layout]) -> tuple[list[Layout], np.ndarray]:
     return list(numbers), which
 
 
-def _filled(known: np.ndarray, which: np.ndarray, price: Callable[[int], float]) -> np.ndarray:
+def filled(known: np.ndarray, which: np.ndarray, price: Callable[[int], float]) -> np.ndarray:
     """Prices with these numbers, found out where they are not known yet."""
     found = known[which]
     missing = np.isnan(found)
@@ -113,10 +119,10 @@ class Moves:
         for i, held in self._held:
             layouts, which = table.layouts[i]
             known = self._known(table, i, held, len(layouts))
-            total += _filled(known, which[at], partial(self._moved, i, held, layouts))
+            total += filled(known, which[at], partial(self._moved, i, held, layouts))
         if self._tiled is not None:
             known = self._known(table, TILES, self._tiled, len(table.priced))
-            total += _filled(known, at, partial(self._tiles, table.priced))
+            total += filled(known, at, partial(self._tiles, table.priced))
         return total
 
     def _known(self, table: PlanTable, number: int, held: Layout, count: int) -> np.ndarray:

@@ -1,7 +1,9 @@
 """What the plans of a product cost, by kinds of work."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from math import nan
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +24,7 @@ from mnc.mncore_backend.placement.candidates.joint import joint_cut_of
 from mnc.mncore_backend.placement.candidates.problem import half_memory
 from mnc.mncore_backend.placement.candidates.tiles import straddling_steps
 from mnc.mncore_backend.placement.cost.movements import Movements
-from mnc.mncore_backend.placement.cost.plan_table import Known, Moves, Part, PlanTable, PricedPlan
+from mnc.mncore_backend.placement.cost.plan_table import Known, Moves, Part, PlanTable, PricedPlan, filled
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Weights
 from mnc.mncore_backend.pricing import Resources, arrival, reduction, relayout
 
@@ -38,7 +40,13 @@ class Counted:
     tables: dict[object, PlanTable] = field(default_factory=dict)
 
 
-Price = Callable[[ContractionPlan], float]
+class PaidLater(NamedTuple):
+    """What is paid later for where the result of a product is left. Of one `kind` are those who pay the same."""
+
+    kind: Hashable
+    price: Callable[[Layout], float]
+
+
 Among = Callable[[PlanTable], np.ndarray]
 """Of each plan of a table whether it comes into question."""
 FIRST = 4
@@ -55,6 +63,7 @@ class ProductPrices:
         self._at = tuple(weights.values())
         self._known: Known = {}
         self._least: dict[Contraction, float] = {}
+        self._later: dict[tuple[int, Hashable], np.ndarray] = {}
 
     def least(self, problem: Contraction) -> float:
         """The price of the cheapest plan."""
@@ -63,7 +72,7 @@ class ProductPrices:
         return self._least[problem]
 
     def best(
-        self, problem: Contraction, count: int, ahead: Price | None = None, among: Among | None = None
+        self, problem: Contraction, count: int, ahead: PaidLater | None = None, among: Among | None = None
     ) -> list[PricedPlan]:
         """The cheapest plans of a product, together with what is paid `ahead` for the place of the result, which is not
         part of their prices; `among` some, none if there are none.
@@ -72,13 +81,27 @@ class ProductPrices:
         add to that: so once some are known, those are left out that cost more without.
         """
         moves = Moves(problem, self.movements, self.weights, self._known)
-        found = [own for table in self.tables(problem) for own in _best_of(table, moves, count, ahead, among)]
+        found = [
+            own
+            for table in self.tables(problem)
+            for own in _best_of(table, moves, count, partial(self._ahead, table, ahead), among)
+        ]
         found = sorted(found, key=lambda own: own.total)[:count]
         return [self._with_moves(priced, moves, price) for _, price, priced in found]
 
     def moved(self, source: Layout, target: Layout) -> float:
         """The rough price of bringing a tensor from one layout to another."""
         return self.weights["moves"] * relayout(source, target).total
+
+    def _ahead(self, table: PlanTable, later: PaidLater | None, at: np.ndarray) -> np.ndarray:
+        """What is paid later for the results of the plans `at` these places of a table."""
+        if later is None:
+            return np.zeros(len(at))
+        layouts, which = table.left_at
+        key = table.number, later.kind
+        if key not in self._later:
+            self._later[key] = np.full(len(layouts), nan)
+        return filled(self._later[key], which[at], lambda i: later.price(layouts[i]))
 
     def _with_moves(self, priced: PricedPlan, moves: Moves, price: float) -> PricedPlan:
         plan = replace(priced.plan, cost=price)
@@ -116,25 +139,21 @@ class _Found(NamedTuple):
 
 
 def _best_of(
-    table: PlanTable, moves: Moves, count: int, ahead: Price | None, among: Among | None
+    table: PlanTable, moves: Moves, count: int, ahead: Callable[[np.ndarray], np.ndarray], among: Among | None
 ) -> Iterator[_Found]:
     at = np.arange(len(table.priced)) if among is None else np.flatnonzero(among(table))
     first, rest = at[: FIRST * count], at[FIRST * count :]
     prices = table.prices[first] + moves.prices(table, first)
-    totals = prices + _ahead(table, first, ahead)
+    totals = prices + ahead(first)
     if len(rest):
         most = np.partition(totals, count - 1)[count - 1]
         rest = rest[: np.searchsorted(table.prices[rest], most)]
         more = table.prices[rest] + moves.prices(table, rest)
         rest, more = rest[more < most], more[more < most]
         first, prices = np.concatenate([first, rest]), np.concatenate([prices, more])
-        totals = np.concatenate([totals, more + _ahead(table, rest, ahead)])
+        totals = np.concatenate([totals, more + ahead(rest)])
     for i in np.argsort(totals, kind="stable")[:count].tolist():
         yield _Found(float(totals[i]), float(prices[i]), table.priced[int(first[i])])
-
-
-def _ahead(table: PlanTable, at: np.ndarray, ahead: Price | None) -> np.ndarray:
-    return np.array([0.0 if ahead is None else ahead(table.priced[i].plan) for i in at])
 
 
 def _count(problem: Contraction, plans: Iterable[Candidate]) -> list[tuple[ContractionPlan, list[Part]]]:

@@ -6,19 +6,15 @@ from functools import partial
 import numpy as np
 
 from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan
-from mnc.mncore_backend.placement.candidates.policy import Policy
-from mnc.mncore_backend.placement.candidates.space import scattered
 from mnc.mncore_backend.placement.cost.ahead import Ahead
 from mnc.mncore_backend.placement.cost.plan_table import PlanTable, PricedPlan, divided_by
-from mnc.mncore_backend.placement.cost.product_prices import Price, ProductPrices
+from mnc.mncore_backend.placement.cost.product_prices import PaidLater, ProductPrices
 from mnc.mncore_backend.placement.problem import Product
 
 ALTERNATIVES = 6
 """Plans of a product that are followed from every state."""
 KINDS = 4
 """Plans at most that are followed besides, because their results are divided among the L2Bs by other dimensions."""
-ANY = -1
-"""Number in place of that of a product whose number does not matter."""
 SHOWN = 8
 """Plans that are noted as what a chosen one was compared with."""
 
@@ -32,16 +28,18 @@ class Plans:
 
     def __init__(self, prices: ProductPrices, pinned: Pinned) -> None:
         self._prices, self._wanted = prices, pinned
-        self._best: dict[tuple[int, Contraction, Policy | None], tuple[list[PricedPlan], int]] = {}
+        self._best: dict[object, tuple[list[PricedPlan], int]] = {}
 
     def of(self, number: int, op: Product, known: Contraction, later: Ahead) -> tuple[list[PricedPlan], int]:
         """The plans of a product that promise most, together with what windows pay later for its result, and how many
         of them are followed: among these is one whose result all L2Bs have, and one whose result they share, if there
         are such."""
-        wanted, has_windows = self._wanted.get(number), later.has_windows(op.result)
-        key = number if has_windows or wanted is not None else ANY, known, later.policy if has_windows else None
+        wanted, ahead = self._wanted.get(number), None
+        if later.has_windows(op.result):
+            kind = later.policy, later.kind(op.result)
+            ahead = PaidLater(kind, lambda layout: later.windows(op.result, layout, number))
+        key = None if wanted is None else number, known, None if ahead is None else ahead.kind
         if key not in self._best:
-            ahead = partial(_paid_later, later, op.result, number) if has_windows else None
             self._best[key] = self._best_of_kinds(known, ahead) if wanted is None else self._pinned(known, wanted)
         return self._best[key]
 
@@ -52,7 +50,7 @@ class Plans:
         best = self._prices.best(known, SHOWN, among=lambda table: np.array([wanted(own.plan) for own in table.priced]))
         return best or self._prices.best(known, SHOWN), ALTERNATIVES
 
-    def _best_of_kinds(self, known: Contraction, ahead: Price | None) -> tuple[list[PricedPlan], int]:
+    def _best_of_kinds(self, known: Contraction, ahead: PaidLater | None) -> tuple[list[PricedPlan], int]:
         """The best plans, and how many of them are followed. Behind the cheapest come the best of those whose results
         are divided among the L2Bs by other dimensions, if they cost less than to bring the result of the cheapest to
         where they have theirs. What comes next may pay much for one or the other: data come late from another L2B, and
@@ -70,11 +68,6 @@ class Plans:
         others = sorted(others, key=lambda own: own.price)[:KINDS]
         rest = [own for own in rest if own.plan not in [other.plan for other in others]]
         return [*followed, *others, *rest], ALTERNATIVES + len(others)
-
-
-def _paid_later(later: Ahead, result: int, number: int, plan: ContractionPlan) -> float:
-    """What windows pay later for where a plan has its result."""
-    return later.windows(result, scattered(plan.result) if plan.partial else plan.result, number)
 
 
 def _is_divided(kind: int, table: PlanTable) -> np.ndarray:

@@ -126,3 +126,51 @@ def test_a_product_may_keep_the_steps_of_a_sequence_inside_the_pes() -> None:
     assert any(plan.result.selected_bits(Axis.L2B) and plan.result.selected_bits(Axis.L1B) for plan in inside)
     rows = replace(product.contraction, sliced=frozenset())  # rows and columns of an image are no steps
     assert len(general_plans(rows)) < len(plans)
+
+
+def beside(first: Problem, second: Problem) -> Problem:
+    """Both problems as one."""
+    tensors, operations = len(first.tensors), len(first.operations)
+
+    def use(own: Use) -> Use:
+        return replace(own, tensor=own.tensor + tensors, source=None if own.source is None else own.source + tensors)
+
+    def moved(op: Product | Loops) -> Product | Loops:
+        if isinstance(op, Product):
+            return replace(op, result=op.result + tensors, left=use(op.left), right=use(op.right))
+        return replace(op, result=op.result + tensors, uses=tuple(map(use, op.uses)))
+
+    made = [replace(t, made_by=None if t.made_by is None else t.made_by + operations) for t in second.tensors]
+    others = [moved(op) for op in second.operations if isinstance(op, Product | Loops)]
+    return Problem((*first.tensors, *made), (*first.operations, *others), first.whole)
+
+
+def test_tensors_of_one_kind_pay_the_same() -> None:
+    own = network()
+    twice, count = beside(own, own), len(own.tensors)
+    ahead = Ahead(twice, PLAIN, ProductPrices(Movements()))
+    for tensor in (MADE, ACTIVE, FILTERED):
+        assert ahead.kind(tensor) == ahead.kind(tensor + count)
+    for layout in (ROWS, APART):
+        assert ahead.windows(MADE, layout, 0) == ahead.windows(MADE + count, layout, len(own.operations))
+    assert ahead.kind(MADE) != ahead.kind(FILTERED) != ahead.kind(LAST)
+
+
+def test_tensors_that_other_work_reads_are_of_another_kind() -> None:
+    own = network()
+    products, relu, depthwise = (own.operations[i] for i in (0, 1, 2))
+    assert isinstance(depthwise, Loops) and isinstance(relu, Loops) and isinstance(products, Product)
+    larger = Window(0), Window(1, kernel=3, low=1), Window(2, kernel=5, low=1)
+    first, *rest = depthwise.uses
+    others = replace(depthwise, uses=(replace(first, windows=larger), *rest))
+    changed = replace(own, operations=(products, relu, others, own.operations[3]))
+    summed = replace(own, operations=(products, replace(relu, parallel=(True, True, False)), *own.operations[2:]))
+    for other in (changed, summed):
+        ahead = Ahead(beside(own, other), PLAIN, ProductPrices(Movements()))
+        assert ahead.kind(MADE) != ahead.kind(MADE + len(own.tensors))
+    assert ahead.windows(MADE + len(own.tensors), ROWS, len(own.operations)) == 0  # nobody stays there behind the sum
+
+
+def test_slices_of_one_shape_are_of_one_kind_however_many_there_are() -> None:
+    ahead = Ahead(sequence(), PLAIN, ProductPrices(Movements()))
+    assert ahead.kind(3) == ahead.kind(4) != ahead.kind(2)

@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan
 from mnc.mncore_backend.placement.candidates.policy import policy_of
+from mnc.mncore_backend.placement.candidates.space import scattered
 from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.cost.plan_table import Moves
-from mnc.mncore_backend.placement.cost.product_prices import ProductPrices
+from mnc.mncore_backend.placement.cost.product_prices import PaidLater, ProductPrices
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS
 from mnc.mncore_backend.placement.problem import Product
 from mnc.mncore_backend.placement.solve.search import Search
@@ -50,11 +52,14 @@ def test_the_best_plans_are_found(random: Random, operations: int, count: int) -
 def test_what_is_ahead_counts_but_is_no_part_of_the_price(random: Random, operations: int) -> None:
     prices = ProductPrices(Movements())
 
+    def paid(layout: Layout) -> float:
+        return 100.0 * layout.local_size
+
     def ahead(plan: ContractionPlan) -> float:
-        return 1000.0 if plan.swapped else 0.0
+        return paid(scattered(plan.result) if plan.partial else plan.result)
 
     for problem in contractions(random, operations):
-        (best,) = prices.best(problem, 1, ahead)
+        (best,) = prices.best(problem, 1, PaidLater("size", paid))
         every = prices.best(problem, 1 << 20)
         assert best.price + ahead(best.plan) == pytest.approx(min(own.price + ahead(own.plan) for own in every))
         divided = prices.best(problem, 3, among=lambda table: table.divided != 0)
