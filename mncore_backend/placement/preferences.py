@@ -3,8 +3,8 @@
 from typing import Literal
 
 Preference = Literal[
-    "alike", "tensor-parallel", "data-parallel", "whole-axes", "cyclic", "foresight", "still", "together", "second",
-    "third", "fourth", "fifth", "sixth",
+    "alike", "tensor-parallel", "data-parallel", "whole-axes", "cyclic", "together", "second", "third", "fourth",
+    "fifth", "sixth",
 ]
 """What a choice among layouts favours, beyond its price.
 
@@ -16,8 +16,6 @@ enough. Every L2B reads all weights, and no sums are exchanged between them.
 ``whole-axes``: contractions may leave an axis of the chip to one dimension where two would share it, as the images of a
 batch and their rows do. Some places stay empty then, or one dimension is spread less, but parts meet more evenly.
 ``cyclic``: elements are dealt out to the places in turn, not in blocks, where blocks would not be powers of two.
-``foresight``: a layout is chosen for what it saves in later operations, even where that estimate is uncertain.
-``still``: tensors keep their layouts, as long as the matrix unit loses less time than a transfer takes.
 ``together``: all operations are placed together by a search, and not one after the other.
 ``second`` to ``sixth``: with ``together``, not the cheapest of the solutions that were compared but the next ones.
 Prices are not exact, schedules are.

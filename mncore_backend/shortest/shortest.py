@@ -4,9 +4,8 @@ before:  linalg on tensors
 after:   what the passes inside make of it, as shortest{...}(drop-empty,...,assign-layouts,...,verify-schedule), with
          the options of `assign-layouts`, `tile-regions` and `spill-buffers` that led to the fewest cycles
 
-Prices of layouts are rough, schedules are exact. Preferences are changed one after the other, on top of the changes
-that have made the program shorter so far; layouts that were compiled before are not compiled again. Where tensors are
-tiny, one preference is known to be right, and most programs are compiled once.
+Prices of layouts are rough, schedules are exact. Layouts that were compiled before are not compiled again. Where
+tensors are tiny, one preference is known to be right, and most programs are compiled once.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -23,12 +22,11 @@ from mnc.core.recording import choose_attempt, compared, unrecorded
 from mnc.lowering.linalg_to_spmd.layout_attributes import note_preferences
 from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
 from mnc.mncore_backend.codegen.scheduling import TooLongError
-from mnc.mncore_backend.placement.preferences import BY_ROWS, NEXT, TOGETHER, WHOLE_AXES, Preference
+from mnc.mncore_backend.placement.preferences import NEXT, TOGETHER, WHOLE_AXES, Preference
 from mnc.mncore_backend.shortest.largest_tensor import largest_tensor
 from mnc.mncore_backend.shortest.shared_axes import contracts_several
 from mnc.mncore_backend.shortest.trials import (
     DECISION,
-    PREFERENCES,
     SCHEDULE,
     Compiled,
     Passes,
@@ -46,7 +44,8 @@ FEW = 2
 """Solutions beside the first that are compiled of programs that are not short."""
 REGIONS, RESIDENTS = "tile-regions", "keep-resident"
 CLOSE = 1.1
-"""Factor of the cycles of the best program up to which rules are tried on top of one that is placed one by one."""
+"""Factor of the cycles of the best program up to which one that is placed one by one is also compiled so that all L2Bs
+do the same."""
 DEARER = 1.8
 """Factor of the price of what is placed together at which the same with another preference is not compiled: both prices
 come from one search."""
@@ -64,13 +63,13 @@ class Shortest(NestingPass):
 
     `assign-layouts` and `schedule` have to be among the passes. Where all operations are placed together, the next
     solutions of that search are compiled, too: two for programs of up to ``most_statements``, five up to
-    ``few_statements``, and these are also compiled with one operation placed after the other, by rules that are tried
-    one on top of the other. Where products contract several dimensions, which may share axes, as images and their rows,
+    ``few_statements``, and these are also compiled with one operation placed after the other, and so that all L2Bs do
+    the same. Where products contract several dimensions, which may share axes, as images and their rows,
     programs of up to ``most_by_axes`` statements are also compiled with axes left to one.
 
-    Programs of small tensors have their operations placed one after the other at first. Below ``least_cycles`` no rules
-    are tried: such programs load, work and store, and hardly wait otherwise. From ``busy_cycles`` on they do not only
-    wait: up to ``most_statements`` they are compiled with all operations placed together, too.
+    Programs of small tensors have their operations placed one after the other at first. Below ``least_cycles`` nothing
+    else is tried: such programs load, work and store, and hardly wait otherwise. Above, up to ``most_statements``, they
+    are compiled with all operations placed together, too.
 
     ``regions``: percent of all local memory that an operation may take before its chain is done part by part; less than
     `tile-regions` says is tried where one operation, as it is laid out, finds no room in a PE. ``rooms``: percent of
@@ -85,7 +84,6 @@ class Shortest(NestingPass):
     most_statements: int = at_least(0, 8000)
     most_by_axes: int = at_least(0, 20_000)
     least_cycles: int = at_least(0, 1000)
-    busy_cycles: int = at_least(0, 1500)
     regions: tuple[int, ...] = (36, 24, 16)
     rooms: tuple[int, ...] = (100, 88, 75, 62, 50)
     constants: tuple[int, ...] = (60, 35)
@@ -126,10 +124,10 @@ class Shortest(NestingPass):
 
     def _one_by_one(self, trials: Trials, best: Compiled, settled: Collection[Preference]) -> Compiled:
         """The best program where the first places one operation after the other."""
-        best = self._with_rules(trials, best, settled)
+        best = self._also_alike(trials, best, settled)
         if best.text.count("\n") > self.few_statements and ALIKE not in settled:
             best = _shortest(trials, best, [(ALIKE,)])  # long with small tensors: steps of a recurrence wait
-        if best.length[0] >= self.busy_cycles and best.text.count("\n") <= self.most_statements:
+        if best.length[0] >= self.least_cycles and best.text.count("\n") <= self.most_statements:
             # What makes a program shorter one way may do so the other way, too.
             alike: list[Collection[Preference]] = [(TOGETHER, ALIKE)] if ALIKE in best.preferences else []
             best = _shortest_of_two(trials, best, [(TOGETHER,)], alike)
@@ -159,16 +157,13 @@ class Shortest(NestingPass):
         one_by_one = _placed_one_by_one(trials, best)
         if one_by_one is None or one_by_one.length[0] > CLOSE * best.length[0]:
             return best
-        return min(best, self._with_rules(trials, one_by_one, settled), key=lambda own: own.length)
+        return min(best, self._also_alike(trials, one_by_one, settled), key=lambda own: own.length)
 
-    def _with_rules(self, trials: Trials, best: Compiled, settled: Collection[Preference]) -> Compiled:
-        """A program whose operations are placed one after the other, with the rules that make it shorter."""
-        if best.text.count("\n") > self.few_statements or best.length[0] < self.least_cycles:
-            return best
-        for preference in PREFERENCES:
-            if preference not in (*settled, TOGETHER, *NEXT, BY_ROWS, WHOLE_AXES):
-                best = _shorter(trials, best, {*best.preferences, preference})
-        return best
+    def _also_alike(self, trials: Trials, best: Compiled, settled: Collection[Preference]) -> Compiled:
+        """A short program whose operations are placed one after the other, or the same where all L2Bs do the same if
+        that is better: prices know little of what waits for an exchange between them."""
+        is_short = best.text.count("\n") <= self.few_statements and best.length[0] >= self.least_cycles
+        return _shorter(trials, best, {*best.preferences, ALIKE}) if is_short and ALIKE not in settled else best
 
     def _with_regions(self, module: Any, settled: Collection[Preference]) -> tuple[Trials, Compiled]:
         """Trials and their first program, with parts of large tensors as large as there is room for."""

@@ -31,6 +31,8 @@ FUTURES = 6
 """Layouts of a result for which it is found out what its readers pay."""
 PLACES = 8
 """Places of factors for which it is found out what other contractions pay."""
+CLEARLY = 0.5
+"""Part of a price to which it has to fall to count: prices of what comes later are rough."""
 NOTABLY = 0.9
 ROUGHLY = 100
 """Part of a price, others included, to which it has to fall to count, and steps by which: those prices are rough."""
@@ -54,7 +56,7 @@ def _sums(problem: Contraction, plan: ContractionPlan) -> float:
 
 
 def _cost(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], price: Price) -> float:
-    steps = problem.policy.work * compute_steps(counts, problem.precision) + _sums(problem, plan)
+    steps = compute_steps(counts, problem.precision) + _sums(problem, plan)
     factors = (problem.left, plan.left, plan.right), (problem.right, plan.right, plan.left)
     cut = joint_cut_of(problem, plan)
     for number, (operand, layout, other) in enumerate(factors):
@@ -93,16 +95,16 @@ def _exact_cost(problem: Contraction, candidate: Candidate, exact: PriceWithin, 
 
 
 def _looking_ahead(
-    plans: Sequence[tuple[Layout, float]], afterwards: Callable[[Layout], float], foresight: float
+    plans: Sequence[tuple[Layout, float]], afterwards: Callable[[Layout], float]
 ) -> Layout | None:
-    """The layout of the result with which this and what follows is, by `foresight`, cheaper than with the first; None
-    if there is none. `plans`: results and costs, the cheapest first."""
+    """The layout of the result with which this and what follows is clearly cheaper than with the first; None if there
+    is none. `plans`: results and costs, the cheapest first."""
     totals: dict[Layout, float] = {}
     for result, cost in plans:
         if result not in totals and len(totals) < FUTURES:
             totals[result] = cost + afterwards(result)
     best = min(totals, key=lambda result: totals[result])
-    return best if totals[best] < foresight * totals[plans[0][0]] else None
+    return best if totals[best] < CLEARLY * totals[plans[0][0]] else None
 
 
 @cached_per_machine(1024)
@@ -143,7 +145,7 @@ def plan_contraction(
     order = sorted(range(len(candidates)), key=lambda i: (costs[i], i))
     if afterwards is not None:
         found = [(candidates[i][0].result, costs[i]) for i in order]
-        chosen = _looking_ahead(found, afterwards, problem.policy.foresight)
+        chosen = _looking_ahead(found, afterwards)
         order = [i for i in order if candidates[i][0].result == chosen] if chosen is not None else order
     best = 0 if others is None else _with_others([(candidates[i][0], costs[i]) for i in order], others)
     order = [order[best], *order[:best], *order[best + 1 :]]
@@ -165,7 +167,7 @@ def plan_contraction(
 
 def _compared(problem: Contraction, plan: ContractionPlan, counts: dict[str, int], cost: float) -> Compared:
     """A plan with its cost, and the parts of that."""
-    work = problem.policy.work * compute_steps(counts, problem.precision)
+    work = compute_steps(counts, problem.precision)
     sums = _sums(problem, plan)
     parts = {"matrix unit": work, "sums": sums, "movements and what follows": cost - work - sums}
     return replace(plan, cost=cost), parts

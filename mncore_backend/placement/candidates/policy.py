@@ -11,8 +11,6 @@ from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.placement.preferences import Preference
 
 SPLIT_AXES = (Axis.L2B, Axis.L1B, Axis.MAB)
-CLEARLY = 0.5
-"""Part of a price to which it has to fall to count: prices of what comes later are rough."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +24,6 @@ class Policy:
         by_rows: whether contractions are split over the L2Bs by their rows or batches only.
         whole_axes: whether contractions may leave an axis to one dimension where two would share it.
         cyclic: whether elements are dealt out in turn instead of in blocks where blocks would not be powers of two.
-        foresight: part of the price of this and what follows to which it has to fall for a plan that is not the
-            cheapest itself.
-        work: what a step of the matrix unit counts, where one of a movement counts 1. Movements wait for each other.
     """
 
     axes: tuple[Axis, ...] = SPLIT_AXES
@@ -36,8 +31,6 @@ class Policy:
     by_rows: bool = False
     whole_axes: bool = False
     cyclic: bool = False
-    foresight: float = CLEARLY
-    work: float = 1.0
 
 
 PLAIN = Policy()
@@ -53,9 +46,6 @@ def of_contractions(policy: Policy) -> Policy:
     )
 
 
-_WORK = 0.3
-
-
 def policy_of(preferences: Collection[Preference]) -> Policy:
     """The policy of one who prefers all this."""
     inside = SPLIT_AXES[1:]
@@ -65,8 +55,6 @@ def policy_of(preferences: Collection[Preference]) -> Policy:
         by_rows="data-parallel" in preferences,
         whole_axes="whole-axes" in preferences,
         cyclic="cyclic" in preferences,
-        foresight=1.0 if "foresight" in preferences else CLEARLY,
-        work=_WORK if "still" in preferences else 1.0,
     )
 
 
@@ -78,7 +66,5 @@ def preferences_of(policy: Policy) -> tuple[Preference, ...]:
         "data-parallel": policy.by_rows,
         "whole-axes": policy.whole_axes,
         "cyclic": policy.cyclic,
-        "foresight": policy.foresight == 1.0,
-        "still": policy.work == _WORK,
     }
     return tuple(name for name in get_args(Preference) if is_held.get(name, False))

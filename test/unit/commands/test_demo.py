@@ -5,7 +5,7 @@ import math
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema
 import numpy as np
@@ -18,6 +18,7 @@ from mnc.digits import Digits, load_digits, to_onnx, train_classifier
 from mnc.mncore_backend.assembly import parse_program, print_statement
 from mnc.mncore_backend.checker import check_text
 from mnc.mncore_backend.emulator import Machine
+from mnc.mncore_backend.placement.preferences import Preference
 from mnc.report import report
 
 from .running import Shell
@@ -84,6 +85,7 @@ def test_report_follows_its_schema(compiled: Compiled) -> None:
     jsonschema.validate(costs, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**costs, "surplus": 1}, schema)
+    assert schema["properties"]["preferences"]["items"]["enum"] == list(get_args(Preference))
     named = {node.name for node in compiled.model.graph.node}
     assert named == {row["node"] for row in costs["nodes"]}, "weights and inputs are no nodes"
     assert sum(row["cycles"] for row in costs["nodes"]) == pytest.approx(costs["total"]["cycles"])

@@ -56,7 +56,7 @@ def layers(rows: int, columns: int, count: int) -> onnx.ModelProto:
     ("model", "options"),
     [
         (chain(LONG), {}),
-        (chain(SHORT), {"precision": "single", "prefer": ("still", "cyclic")}),
+        (chain(SHORT), {"precision": "single", "prefer": ("tensor-parallel", "cyclic")}),
         (chain(LONG), {"machine": "small"}),
         (layers(1024, 128, 12), {}),
         (layers(1024, 128, 12), {"prefer": ("cyclic",)}),

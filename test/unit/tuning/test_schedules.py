@@ -64,15 +64,15 @@ def test_what_cannot_be_decided(decisions: dict[str, dict[str, str]], message: s
 
 def test_files_come_back_and_fit_the_schema(trial: Any, tmp_path: Path) -> None:
     other = trial.space["layout", "product"][1]
-    options = Options(prefer=("still",), decisions={"layout": {"product": other}})
+    options = Options(prefer=("cyclic",), decisions={"layout": {"product": other}})
     content = schedule(trial, options)
     jsonschema.validate(content, json.loads((ROOT / "docs" / "schedule.schema.json").read_text()))
     write_schedule(content, tmp_path / "s.json")
     assert read_schedule(tmp_path / "s.json").decisions == options.decisions
-    content["decisions"] = [{"decision": "preferences", "node": "", "choice": "still, alike"}]
+    content["decisions"] = [{"decision": "preferences", "node": "", "choice": "cyclic, alike"}]
     write_schedule(content, tmp_path / "s.json")
     edited = read_schedule(tmp_path / "s.json", Options("single"))
-    assert edited.prefer == ("alike", "still") and edited.precision == "single" and edited.decisions == {}
+    assert edited.prefer == ("alike", "cyclic") and edited.precision == "single" and edited.decisions == {}
 
 
 @pytest.mark.parametrize(
@@ -108,15 +108,15 @@ def _with(tmp_path: Path, *entries: tuple[str, str, str]) -> Path:
 def test_what_is_written_by_hand_counts_once_and_for_the_right_node(tmp_path: Path) -> None:
     for entries, message in {
         (("layout", "a", "x"), ("layout", "a", "y")): "'layout' of 'a' is decided twice",
-        (("preferences", "", "alike"), ("preferences", "", "still")): "'preferences' of '' is decided twice",
-        (("preferences", "product", "still"),): "those of the whole program, and not of 'product'",
+        (("preferences", "", "alike"), ("preferences", "", "cyclic")): "'preferences' of '' is decided twice",
+        (("preferences", "product", "cyclic"),): "those of the whole program, and not of 'product'",
     }.items():
         with pytest.raises(CompileError, match=message):
             read_schedule(_with(tmp_path, *entries))
 
 
 @pytest.mark.parametrize(
-    "choice, prefer", [("", ()), ("plain", ()), ("shortest", None), ("alike,still", ("alike", "still"))]
+    "choice, prefer", [("", ()), ("plain", ()), ("shortest", None), ("alike,cyclic", ("alike", "cyclic"))]
 )
 def test_rules_are_written_as_for_compile(tmp_path: Path, choice: str, prefer: object) -> None:
     assert read_schedule(_with(tmp_path, ("preferences", "", choice))).prefer == prefer

@@ -18,12 +18,12 @@ BEST = {"a": "2", "b": "1", "c": "4"}
 
 
 def landscape(_: Any, options: Options) -> Trial:
-    """A program that is shorter the more decisions are right; `still` helps, and node b with `alike` fails."""
+    """A program that is shorter the more decisions are right; `cyclic` helps, and node b with `alike` fails."""
     prefer = options.prefer if options.prefer is not None else ("alike",)
     nodes = options.decisions.get("layout", {})
     if "alike" in prefer and nodes.get("b") == "1":
         return Trial(error="no room")
-    cycles = 1000 - 100 * ("still" in prefer)
+    cycles = 1000 - 100 * ("cyclic" in prefer)
     for (_, node), _ in CANDIDATES.items():
         cycles -= 50 * (nodes.get(node, "0") == BEST[node])
     space = {}
@@ -49,7 +49,7 @@ def test_it_finds_the_best(executor: Executor, seed: int) -> None:
     found = Search("model", Options(), seed=seed).run(executor, 2, 60)
     assert found.finished and found.untuned is not None and found.untuned.cycles == 1000
     assert found.best.cycles == 1000 - 100 - 150
-    assert found.options.prefer is not None and "still" in found.options.prefer
+    assert found.options.prefer is not None and "cyclic" in found.options.prefer
     assert found.options.decisions == {"layout": BEST}
 
 

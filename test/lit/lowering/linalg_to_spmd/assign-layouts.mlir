@@ -1,10 +1,10 @@
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts)' | FileCheck %s
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{precision=single})' | FileCheck %s --check-prefix=SINGLE
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{resident=state})' | FileCheck %s --check-prefix=KEPT
-// RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{prefer=alike,still})' | FileCheck %s --check-prefix=ALIKE
+// RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{prefer=alike,cyclic})' | FileCheck %s --check-prefix=ALIKE
 // RUN: mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{prefer=together})' | FileCheck %s --check-prefix=TOGETHER
 // RUN: not mnc-opt %s --pass-pipeline='builtin.module(assign-layouts{prefer=quick})' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: 'quick' is not one of alike, tensor-parallel, data-parallel, whole-axes, cyclic, foresight, still, together
+// UNKNOWN: 'quick' is not one of alike, tensor-parallel, data-parallel, whole-axes, cyclic, together
 
 // The contracted dimension fills (PE, W); element-wise work follows its operand; a hand-written layout is kept.
 // CHECK-LABEL: func.func @chain
