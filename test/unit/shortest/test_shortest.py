@@ -208,11 +208,12 @@ def test_preferences_without_room_are_left_out(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_dumps_are_of_the_program_that_is_kept(tmp_path) -> None:  # pyright: ignore[reportMissingParameterType]
-    kept, dumps = None, []
+    kept: tuple[Preference, ...] | None = None
+    dumps: list[dict[str, str]] = []
     for directory in (tmp_path / "searched", tmp_path / "asked-for"):
         module = import_model(chain(LONG), make_context())
         run_stages(module, Options(dump_dir=directory, prefer=kept))
-        kept = preferences_of(module)
+        kept = parse_layouts(",".join(preferences_of(module)))
         dumps.append({path.name: path.read_text() for path in directory.iterdir()})
     assert kept and len(dumps[0]) == 7
     assert dumps[0]["3-spmd.mlir"] == dumps[1]["3-spmd.mlir"]
