@@ -1,5 +1,6 @@
 """Copies of what windows read, one for every place of a window: arranged by the host, or made on the chip."""
 
+import hashlib
 from collections.abc import Iterable
 from contextlib import suppress
 from math import inf
@@ -11,6 +12,7 @@ from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.movement.compose import NoWay
 from mnc.mncore_backend.movement.estimate import TooMany, UpTo, count
 from mnc.mncore_backend.movement.gather import plan_gather
+from mnc.mncore_backend.movement.within import PricesWithin
 from mnc.mncore_backend.pricing import arrival
 from mnc.mncore_backend.program import LOCAL_MEMORY, Builder, Program
 
@@ -22,9 +24,19 @@ def copied_from(sources: Iterable[Layout], layout: Layout, index_map: NDArray[np
     best, least = None, arrival(layout).bound
     for source in dict.fromkeys(sources):
         most = least - arrival(source).bound
-        if most > 0 and (steps := _steps(source, layout, index_map, most)) <= most:
+        if most > 0 and (steps := _within(source, layout, index_map, most)) <= most:
             best, least = source, arrival(source).bound + steps
     return best
+
+
+_KNOWN = PricesWithin()
+"""Programs of one model with other layouts ask for the same copies."""
+
+
+def _within(source: Layout, target: Layout, index_map: NDArray[np.int64], most: float) -> float:
+    """`_steps`, remembered for the same limit: with another one the gather may be planned in another way."""
+    key = source, target, hashlib.blake2b(index_map.tobytes()).digest(), most
+    return _KNOWN.steps(key, most, lambda: _steps(source, target, index_map, most))
 
 
 def _steps(source: Layout, target: Layout, index_map: NDArray[np.int64], most: float) -> float:

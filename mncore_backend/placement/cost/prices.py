@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 from math import inf
 
 from mnc.mncore_backend.layout import Axis, Layout, canonical
-from mnc.mncore_backend.movement.price_book import machine_digest
 from mnc.mncore_backend.movement.relayout import DEAR, find_chain
 from mnc.mncore_backend.movement.transfers import CYCLES
+from mnc.mncore_backend.movement.within import PricesWithin
 from mnc.mncore_backend.placement.candidates import Access, Digits, Windows, kernel_dims, same_places
 from mnc.mncore_backend.placement.candidates.costs import relayout_steps
 from mnc.mncore_backend.placement.candidates.policy import SPLIT_AXES
@@ -28,33 +28,23 @@ def movement_steps(source: Layout, target: Layout, limit: float = inf) -> float:
     padded = any(layout.padded_shape != layout.shape for layout in (source, target))
     if padded or max(source.local_size, target.local_size) > LARGEST_PLANNED:
         return rough  # padding rules out most short cuts, and the search for them is long
-    ends = machine_digest(), source, target
-    known = _LEAST.get(ends, (-inf, False))
-    if known[1] or known[0] >= limit:
-        return known[0] if known[1] else inf
-    found = _planned_steps(source, target, rough, limit)
-    while len(_LEAST) >= REMEMBERED:
-        _LEAST.pop(next(iter(_LEAST)), None)
-    _LEAST[ends] = (limit, False) if found is None else (found, True)
-    return inf if found is None else found
+    return _LEAST.steps((source, target), limit, lambda: _planned_steps(source, target, rough, limit))
 
 
-REMEMBERED = 10_000
-_LEAST: dict[tuple[str, Layout, Layout], tuple[float, bool]] = {}
-"""Prices that were found out on a machine, and whether they are known: otherwise it is more than that."""
+_LEAST = PricesWithin()
 
 
-def _planned_steps(source: Layout, target: Layout, rough: float, limit: float) -> float | None:
-    """The same by a search for chains; None for more than `limit`."""
+def _planned_steps(source: Layout, target: Layout, rough: float, limit: float) -> float:
+    """The same by a search for chains; infinitely many for more than `limit`."""
     detours = max(source.local_size, target.local_size) <= LARGEST_DETOURED
     # Of chains that are dear the rough price is taken where it is less: then it is of interest whether one is dear.
     within = limit if rough > limit else max(DEAR, rough)
     chain = find_chain(canonical(source), canonical(target), detours=detours, limit=within)
     if chain is None and within < max(DEAR, rough):
-        return None
+        return inf
     steps = sum(move[0] for move in chain) if chain is not None else rough
     price = float(steps if steps <= DEAR else min(steps, rough))
-    return price if price <= limit else None
+    return price if price <= limit else inf
 
 
 def loop_steps(work: int, layout: Layout) -> int:
