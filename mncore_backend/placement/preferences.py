@@ -28,7 +28,6 @@ Effort = Literal["quick", "normal"]
 """
 SHORTEST, PLAIN = "shortest", "plain"
 """Written in the place of names: several sets are tried, and the shortest program is kept; none at all."""
-BY_ROWS: Preference = "data-parallel"
 WHOLE_AXES: Preference = "whole-axes"
 TOGETHER: Preference = "together"
 NEXT: tuple[Preference, ...] = "second", "third", "fourth", "fifth", "sixth"
