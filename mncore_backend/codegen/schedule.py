@@ -19,14 +19,12 @@ from mnc.mncore_backend.program import BufferOperand, Program
 class Schedule(MachinePass):
     """Pack operations into steps, hide transfers behind work, keep every distance and port rule.
 
-    most: cycles that the program may take; a search gives up on what takes more. None: any number.
-    below: cycles that the program has to stay below to be of use; where one unit has work for as long, it is not
-    scheduled at all.
+    below: cycles that the program has to stay below to be of use. Where one unit has work for as long, it is not
+    scheduled at all, and a schedule that nothing could make so short is given up. None: any number.
     """
 
     name = "schedule"
     done = "scheduled"
-    most: int | None = at_least(0, None)
     below: int | None = at_least(0, None)
 
     def run_on(self, unit: Unit) -> None:
@@ -34,7 +32,7 @@ class Schedule(MachinePass):
         _check_addresses(unit)
         if self.below is not None and least_cycles(unit.program) >= self.below:
             raise TooLongError(f"the program takes at least {self.below} cycles", hint="permit more")
-        lines = scheduled_lines(unit.program, both, most=self.most)
+        lines = scheduled_lines(unit.program, both, most=self.below)
         unit.statements += zip(lines.texts, lines.nodes, strict=True)
         unit.program = Program(unit.program.buffers)  # whoever keeps the one that was scheduled finds it as it was
         unit.is_rewritten = True

@@ -38,9 +38,6 @@ PREFERENCES: tuple[Preference, ...] = typing.get_args(Preference)
 """In the order in which they are changed: the first gains most."""
 ROUGH = 1.2
 """Factor by which each preference has to make a program cheaper: prices are rough."""
-HOPELESS = 1.25
-"""Factor of the cycles of the best program at which the schedule of another is given up: the first schedule of a
-program may still become shorter, by a few percent."""
 SLACK = 12
 """Percent of local memory by which what is needed at once may be reckoned too large."""
 DECISION, SPILLS, ORDER, SCHEDULE = "assign-layouts", "spill-buffers", "order-operations", "schedule"
@@ -200,8 +197,7 @@ class Trials:
         cycles than the `best`.
         """
         start = position()
-        limits = {} if best is None else {"most": int(HOPELESS * best), "below": best}
-        last = with_options(self.passes[place_of(self.passes, SPILLS) :], SCHEDULE, **limits)
+        last = with_options(self.passes[place_of(self.passes, SPILLS) :], SCHEDULE, below=best)
         last = with_options(last, ORDER, below=best)
         largest = next((entry.percent for entry in last if entry.name == SPILLS), 0)
         for room in self.rooms:

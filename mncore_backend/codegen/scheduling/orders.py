@@ -17,6 +17,11 @@ SEVERAL = 5000
 """Programs of so many operations at most are scheduled in several ways."""
 IMPROVED = 4
 """How often the best of them is improved at most."""
+IMPROVABLE = 1.12
+"""Factor of the cycles that are wanted at which the first schedule of several is given up. The best of several took 1 %
+less than the first in the middle of 67 programs, and never more than 10.3 % less."""
+CLOSE = 1.02
+"""Factor of the cycles that are wanted up to which the best is improved: that took 1.1 % off at most."""
 
 Both = Callable[[Callable[[], Any], Callable[[], Any]], tuple[Any, Any]]
 """Does two pieces of work, in two processes perhaps."""
@@ -28,20 +33,21 @@ def best_schedule(program: Program, most: int | None = None, both: Both | None =
     helps. Of larger programs there are two, if `both` is given to make them; else MVs go by urgency. Where MVs do not
     meet, there is one order.
 
-    Raises InternalError for operations that no step can take, and TooLongError for a program whose first schedule takes
-    more than `most` cycles.
+    Raises InternalError for operations that no step can take, and TooLongError for a program that has no hope of taking
+    `most` cycles or fewer.
     """
-    limited = ScheduleOptions(most=most)
     orders = TransferOrder if _meet(program) else (TransferOrder.READY,)
     if len(program.operations) > SEVERAL:
-        return _of_large(program, limited, tuple(orders), both)
+        return _of_large(program, ScheduleOptions(most=most), tuple(orders), both)
+    limited = ScheduleOptions(most=None if most is None else int(IMPROVABLE * most))
     tried = [ScheduleOptions(order=order, deep=deep) for order in orders for deep in (True, False)]
     reading = Reading(program.operations)
     best, options = schedule(program, limited, reading), tried[0]
     for trial in tried[1:]:
         if (other := _better(program, trial, reading, best)) is not None:
             best, options = other, trial
-    for _ in range(IMPROVED):
+    times = IMPROVED if most is None or best.cycles <= CLOSE * most else 0
+    for _ in range(times):
         other = _better(program, replace(options, earlier=best.places), reading, best)
         if other is None:
             break

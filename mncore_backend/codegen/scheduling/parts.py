@@ -39,8 +39,8 @@ def scheduled_lines(
 ) -> Lines:
     """The lines of the best schedule, or of the best schedules of two parts of a program of at least `parted`
     operations. `both` does two pieces of work at the same time. Raises InternalError for
-    operations that no step can take, and TooLongError where the program, or one of its parts, takes more than `most`
-    cycles."""
+    operations that no step can take, and TooLongError where the program, or one of its parts, has no hope
+    of taking `most` cycles or fewer."""
     parts = cut(program) if len(program.operations) >= parted else None
     if parts is None:
         return _scheduled(program, most, both)

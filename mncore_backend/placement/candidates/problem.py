@@ -123,6 +123,11 @@ class ContractionPlan:
         """Digits of the iteration dimensions, in order."""
         return tuple(self.digits.get(d, ()) for d in range(1 + max(self.digits, default=-1)))
 
+    @property
+    def done(self) -> tuple[object, ...]:
+        """What is done, whatever it costs: plans that agree in it are one."""
+        return self.left, self.right, self.result, self.swapped, self.partial, self.all_digits
+
     def arriving(self, number: int) -> float:
         """The share of factor 0 or 1 that comes from DRAM, if it comes from there."""
         return self.matrix_share if (number == 0) == self.swapped else 1.0

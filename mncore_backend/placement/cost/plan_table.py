@@ -6,7 +6,7 @@ price of bringing it there is found out once for all of them, and is remembered.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import nan
 from typing import NamedTuple
@@ -71,7 +71,22 @@ class PlanTable:
     @cached_property
     def divided(self) -> np.ndarray:
         """Of each plan the dimensions of the result of which L2Bs have different parts, as `divided_by` says."""
-        return np.array([divided_by(own.plan.result) for own in self.priced])
+        return np.array([divided_by(own.plan.result) for own in self.priced], int)
+
+    @cached_property
+    def kinds(self) -> frozenset[int]:
+        """All that are in `divided`."""
+        return frozenset(self.divided.tolist())
+
+    @cached_property
+    def place_in_kind(self) -> np.ndarray:
+        """Of each plan how many there are before it with results that are divided by the same dimensions."""
+        before: dict[int, int] = {}
+        places = []
+        for kind in self.divided.tolist():
+            places.append(before.setdefault(kind, 0))
+            before[kind] += 1
+        return np.array(places, int)
 
     @cached_property
     def left_at(self) -> tuple[list[Layout], np.ndarray]:
@@ -139,6 +154,11 @@ class Moves:
                 yield Part("moves", found[1], found[0])
         if self._tiled is not None:
             yield self._halos(plan)
+
+    def added_to(self, priced: PricedPlan, price: float) -> PricedPlan:
+        """A plan of a table with all its movements, and its price with these."""
+        plan = replace(priced.plan, cost=price)
+        return PricedPlan(plan, [*priced.parts, *self.parts(priced.plan)], price, self.weights)
 
     def _tiles(self, priced: Sequence[PricedPlan], plan: int) -> float:
         return self.weights["halos"] * self._halos(priced[plan].plan).steps

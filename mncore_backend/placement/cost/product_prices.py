@@ -4,7 +4,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import nan
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from mnc.mncore_backend.placement.candidates.problem import half_memory
 from mnc.mncore_backend.placement.candidates.tiles import straddling_steps
 from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.cost.plan_table import Known, Moves, Part, PlanTable, PricedPlan, filled
+from mnc.mncore_backend.placement.cost.ranking import Among, PaidLater, RankedTable, Ranking
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Weights
 from mnc.mncore_backend.pricing import Resources, arrival, reduction, relayout
 
@@ -40,19 +40,6 @@ class Counted:
     tables: dict[object, PlanTable] = field(default_factory=dict)
 
 
-class PaidLater(NamedTuple):
-    """What is paid later for where the result of a product is left. Of one `kind` are those who pay the same."""
-
-    kind: Hashable
-    price: Callable[[Layout], float]
-
-
-Among = Callable[[PlanTable], np.ndarray]
-"""Of each plan of a table whether it comes into question."""
-FIRST = 4
-"""So many times the plans that are wanted are compared before others are left out."""
-
-
 class ProductPrices:
     """Prices of plans under the prices of movements that are known by now; they are remembered."""
 
@@ -62,6 +49,7 @@ class ProductPrices:
         self._counted = Counted() if counted is None else counted
         self._at = tuple(weights.values())
         self._known: Known = {}
+        self._tables: dict[Contraction, list[PlanTable]] = {}
         self._least: dict[Contraction, float] = {}
         self._later: dict[tuple[int, Hashable], np.ndarray] = {}
 
@@ -74,20 +62,15 @@ class ProductPrices:
     def best(
         self, problem: Contraction, count: int, ahead: PaidLater | None = None, among: Among | None = None
     ) -> list[PricedPlan]:
-        """The cheapest plans of a product, together with what is paid `ahead` for the place of the result, which is not
-        part of their prices; `among` some, none if there are none.
+        """The cheapest plans of a product, as `Ranking.best` says."""
+        return self.ranking(problem, ahead).best(count, among)
 
-        Plans are looked at in the order of what they cost wherever factors are, and movements and what is ahead only
-        add to that: so once some are known, those are left out that cost more without.
-        """
+    def ranking(self, problem: Contraction, ahead: PaidLater | None = None) -> Ranking:
+        """The plans of a product by their prices, together with what is paid `ahead` for the place of the result."""
         moves = Moves(problem, self.movements, self.weights, self._known)
-        found = [
-            own
-            for table in self.tables(problem)
-            for own in _best_of(table, moves, count, partial(self._ahead, table, ahead), among)
-        ]
-        found = sorted(found, key=lambda own: own.total)[:count]
-        return [self._with_moves(priced, moves, price) for _, price, priced in found]
+        return Ranking([
+            RankedTable(table, moves, partial(self._ahead, table, ahead)) for table in self.tables(problem)
+        ])  # fmt: skip
 
     def moved(self, source: Layout, target: Layout) -> float:
         """The rough price of bringing a tensor from one layout to another."""
@@ -103,13 +86,14 @@ class ProductPrices:
             self._later[key] = np.full(len(layouts), nan)
         return filled(self._later[key], which[at], lambda i: later.price(layouts[i]))
 
-    def _with_moves(self, priced: PricedPlan, moves: Moves, price: float) -> PricedPlan:
-        plan = replace(priced.plan, cost=price)
-        return PricedPlan(plan, [*priced.parts, *moves.parts(priced.plan)], price, self.weights)
-
     def tables(self, problem: Contraction) -> list[PlanTable]:
         """Plans with what they cost wherever factors are: in general, and such as follow from where the left is, if
         there are any; of those of one table with the same layouts there is the cheapest."""
+        if problem not in self._tables:
+            self._tables[problem] = self._tables_of(problem)
+        return self._tables[problem]
+
+    def _tables_of(self, problem: Contraction) -> list[PlanTable]:
         held = [operand.layout for operand in (problem.left, problem.right)]
         alike = any(layout is not None and not layout.selected_bits(Axis.L2B) for layout in held)
         marks = *(layout is None for layout in held), alike
@@ -128,32 +112,6 @@ class ProductPrices:
                 counted[key] = _count(problem, plans(problem))
             tables[at_weights] = PlanTable(len(tables), _cheapest(counted[key], self.weights))
         return tables[at_weights]
-
-
-class _Found(NamedTuple):
-    """A plan, its price, and that together with what is ahead."""
-
-    total: float
-    price: float
-    priced: PricedPlan
-
-
-def _best_of(
-    table: PlanTable, moves: Moves, count: int, ahead: Callable[[np.ndarray], np.ndarray], among: Among | None
-) -> Iterator[_Found]:
-    at = np.arange(len(table.priced)) if among is None else np.flatnonzero(among(table))
-    first, rest = at[: FIRST * count], at[FIRST * count :]
-    prices = table.prices[first] + moves.prices(table, first)
-    totals = prices + ahead(first)
-    if len(rest):
-        most = np.partition(totals, count - 1)[count - 1]
-        rest = rest[: np.searchsorted(table.prices[rest], most)]
-        more = table.prices[rest] + moves.prices(table, rest)
-        rest, more = rest[more < most], more[more < most]
-        first, prices = np.concatenate([first, rest]), np.concatenate([prices, more])
-        totals = np.concatenate([totals, more + ahead(rest)])
-    for i in np.argsort(totals, kind="stable")[:count].tolist():
-        yield _Found(float(totals[i]), float(prices[i]), table.priced[int(first[i])])
 
 
 def _count(problem: Contraction, plans: Iterable[Candidate]) -> list[tuple[ContractionPlan, list[Part]]]:

@@ -1,14 +1,14 @@
 """The plans of a product that a search follows: those that promise most, of both kinds."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import numpy as np
 
 from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan
 from mnc.mncore_backend.placement.cost.ahead import Ahead
-from mnc.mncore_backend.placement.cost.plan_table import PlanTable, PricedPlan, divided_by
-from mnc.mncore_backend.placement.cost.product_prices import PaidLater, ProductPrices
+from mnc.mncore_backend.placement.cost.plan_table import PricedPlan, divided_by
+from mnc.mncore_backend.placement.cost.product_prices import ProductPrices
+from mnc.mncore_backend.placement.cost.ranking import PaidLater
 from mnc.mncore_backend.placement.problem import Product
 
 ALTERNATIVES = 6
@@ -55,21 +55,15 @@ class Plans:
         are divided among the L2Bs by other dimensions, if they cost less than to bring the result of the cheapest to
         where they have theirs. What comes next may pay much for one or the other: data come late from another L2B, and
         a plan that is dearer by a few steps may be all that it costs to have them in each."""
-        best = self._prices.best(known, SHOWN, ahead)
+        ranking = self._prices.ranking(known, ahead)
+        best = ranking.best(SHOWN)
         followed, rest = best[:ALTERNATIVES], best[ALTERNATIVES:]
-        kinds = {divided_by(own.plan.result) for own in followed}
-        left = {int(kind) for table in self._prices.tables(known) for kind in table.divided} - kinds
+        left = ranking.kinds - {divided_by(own.plan.result) for own in followed}
         others = [
-            own
-            for kind in sorted(left)
-            for own in self._prices.best(known, 1, ahead, partial(_is_divided, kind))
-            if own.price <= best[0].price + self._prices.moved(best[0].plan.result, own.plan.result)
+            found.priced()
+            for found in ranking.best_of_each(left)
+            if found.price <= best[0].price + self._prices.moved(best[0].plan.result, found.result)
         ]
         others = sorted(others, key=lambda own: own.price)[:KINDS]
         rest = [own for own in rest if own.plan not in [other.plan for other in others]]
         return [*followed, *others, *rest], ALTERNATIVES + len(others)
-
-
-def _is_divided(kind: int, table: PlanTable) -> np.ndarray:
-    """Which plans have results that are divided so."""
-    return table.divided == kind

@@ -218,8 +218,10 @@ class Search:
         seen.add(known.policy)
         plans, followed = self._plans.of(number, op, known, self.borders.ahead)
         for i, priced in enumerate(plans[: max(count, followed)]):
-            take = partial(_take, products, number=number, op=op, priced=priced, among=plans)
-            yield Way(products.rules.policy, take, i < followed)
+            if (done := priced.plan.done) not in seen:
+                seen.add(done)
+                take = partial(_take, products, number=number, op=op, priced=priced, among=plans)
+                yield Way(products.rules.policy, take, i < followed)
 
     def _for_readers(self, number: int, op: Rearrangement, products: Products) -> list[list[Digits]]:
         """Digits of the result with which the products that read it would have it, were it theirs to say."""

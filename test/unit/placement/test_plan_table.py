@@ -11,8 +11,9 @@ from mnc.mncore_backend.placement.candidates import Contraction, ContractionPlan
 from mnc.mncore_backend.placement.candidates.policy import policy_of
 from mnc.mncore_backend.placement.candidates.space import scattered
 from mnc.mncore_backend.placement.cost.movements import Movements
-from mnc.mncore_backend.placement.cost.plan_table import Moves
-from mnc.mncore_backend.placement.cost.product_prices import PaidLater, ProductPrices
+from mnc.mncore_backend.placement.cost.plan_table import Moves, divided_by
+from mnc.mncore_backend.placement.cost.product_prices import ProductPrices
+from mnc.mncore_backend.placement.cost.ranking import PaidLater
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS
 from mnc.mncore_backend.placement.problem import Product
 from mnc.mncore_backend.placement.solve.search import Search
@@ -45,6 +46,26 @@ def test_the_best_plans_are_found(random: Random, operations: int, count: int) -
         found = prices.best(problem, count)
         assert [own.price for own in found] == pytest.approx(one_by_one(prices, problem)[:count])
         assert [own.plan.cost for own in found] == [own.price for own in found]
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.randoms(use_true_random=False), st.integers(1, 6), st.booleans())
+def test_the_best_of_each_kind_are_the_best_among_its_plans(random: Random, operations: int, is_first: bool) -> None:
+    prices = ProductPrices(Movements())
+    paid = PaidLater("size", lambda layout: 10.0 * layout.local_size)
+    for problem in contractions(random, operations):
+        ranking = prices.ranking(problem, paid)
+        before = ranking.best(8) if is_first else []
+        kinds = ranking.kinds
+        found = ranking.best_of_each(kinds)
+        expected = [
+            ranking_of_kind.best(1, lambda table, kind=kind: table.divided == kind)[0]
+            for ranking_of_kind, kind in ((prices.ranking(problem, paid), kind) for kind in sorted(kinds))
+        ]
+        assert [own.priced().plan for own in found] == [own.plan for own in expected]
+        assert [divided_by(own.result) for own in found] == sorted(kinds)
+        assert ranking.best(8)[: len(before)] == before  # what was found out in between changes nothing
+        assert ranking.best_of_each(()) == []
 
 
 @settings(deadline=None, max_examples=20)
