@@ -23,6 +23,7 @@ from mnc.lowering.onnx_to_graph.onnx_file import (
 )
 from mnc.lowering.onnx_to_graph.reference_sequences import plain
 from mnc.options import Precision
+from mnc.positive_inputs import bases, has_bases
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,6 @@ class Comparison:
 
 _LIMITS = (8, 4, 2, 1)
 _ONLY_POSITIVE = "float8_e8m0fnu"
-_UNDEFINED_BELOW_ZERO = frozenset(["Adagrad", "Adam", "Log", "Pow", "Sqrt"])
 
 
 def random_inputs(
@@ -62,20 +62,30 @@ def random_inputs(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """`given` and seeded values for every other input without initializer: normal for floats, rounded to what the
     machine reads, small for integers, fair for booleans. Where integers lead the reference out of a tensor, as labels
-    and indices may, smaller ones are drawn; where it is undefined for negative numbers, floats are positive."""
+    and indices may, smaller ones are drawn; where it is undefined for negative numbers, those that roots and logarithms
+    are taken of are positive, or all floats if that is not enough."""
     given = given or {}
     first = {**draw_inputs(model, shapes, seed), **given}
     looks_up = any(value.dtype.kind in "iu" and name not in given for name, value in first.items())
-    if not looks_up and not any(node.op_type in _UNDEFINED_BELOW_ZERO for node in model.graph.node):
+    if not looks_up and not has_bases(model):
         return first
     for limit in _LIMITS:
         values = {**draw_inputs(model, shapes, seed, limit), **given}
         if (defined := _is_defined(model, values)) is None:
             continue
-        sizes = {name: np.abs(value) if is_floating(value.dtype) else value for name, value in values.items()}
-        positive = {**sizes, **given}
-        return values if defined or not _is_defined(model, positive) else positive
+        return values if defined else _defined(model, values, given)
     return first
+
+
+def _defined(
+    model: onnx.ModelProto, values: dict[str, np.ndarray], given: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """The values with as few negative floats left out as the model needs; the values themselves if nothing helps."""
+    for names in (bases(model), values.keys()):
+        sizes = {name: np.abs(values[name]) for name in values if name in names and is_floating(values[name].dtype)}
+        if _is_defined(model, positive := {**values, **sizes, **given}):
+            return positive
+    return values
 
 
 def _is_defined(model: onnx.ModelProto, values: Mapping[str, np.ndarray]) -> bool | None:

@@ -82,3 +82,25 @@ def test_a_tensor_without_elements_has_no_least_one(shell: Shell, tmp_path: Path
     assert [cell.strip() for cell in done.out.splitlines()[3].split("│")[1:-1]] == [
         "y", "0x3", "0", "0", "-", "-", "-", "pass",
     ]  # fmt: skip
+
+
+def test_only_what_a_root_is_taken_of_is_positive() -> None:
+    """A step of Adam takes the root of squares that are kept; where all numbers are positive its loss may overflow."""
+    text = """<ir_version: 9, opset_import: ["" : 18]>
+    g (float[4,400] x, float[400,4] w, float[4] v) => (float[4,4] y) {
+      products = MatMul (x, w)
+      opposite = Neg (products)
+      some = Mul (small, opposite)
+      squares = Mul (some, products)
+      row = ReduceSum <keepdims = 0> (squares, axis)
+      sums = Add (v, row)
+      roots = Sqrt (sums)
+      powers = Exp (products)
+      more = Add (powers, roots)
+      y = Div (powers, more)
+    }"""
+    model = onnx.parser.parse_model(text)
+    constants = {"axis": np.array([0]), "small": np.float32(-1e-6)}
+    model.graph.initializer.extend(onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items())
+    values = random_inputs(model, {}, 0)
+    assert values["v"].min() >= 0 and values["x"].min() < 0 and values["w"].min() < 0

@@ -1,0 +1,73 @@
+"""Inputs that a model takes roots or logarithms of: it is defined where they are not negative."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import onnx
+
+_BASES = frozenset(["Log", "Pow", "Sqrt"])  # their first operand must not be negative
+_TENSORS_EACH = {"Adagrad": 3, "Adam": 4}  # the last of them are sums of squares
+_FROM_ALL = frozenset(["Add", "Concat", "Conv", "Div", "Gemm", "MatMul", "Max", "Mean", "Min", "Sum"])
+_FROM_FIRST = frozenset([
+    "AveragePool", "Cast", "CumSum", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "GlobalAveragePool",
+    "Identity", "MaxPool", "Pad", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "Reshape", "Slice",
+    "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze",
+])  # fmt: skip
+
+
+def has_bases(model: onnx.ModelProto) -> bool:
+    """Whether an operator of the model is undefined for negative numbers."""
+    return any(node.op_type in _BASES or node.op_type in _TENSORS_EACH for node in model.graph.node)
+
+
+def bases(model: onnx.ModelProto) -> frozenset[str]:
+    """Names of values that suffice: where they are not negative, neither is what roots and logarithms are taken of, as
+    far as sums, products and moved elements go. What follows from a difference is left out."""
+    factors = _factors(model)
+    whole = _whole_numbers(model)
+    found = set[str]()
+    for node in reversed(model.graph.node):
+        if node.op_type in _BASES:
+            found.update(name for name in node.input[:1] if node.op_type != "Pow" or node.input[1] not in whole)
+        elif node.op_type in _TENSORS_EACH:
+            each = _TENSORS_EACH[node.op_type]
+            found.update(node.input[2 + (len(node.input) - 2) * (each - 1) // each :])
+        elif not found.isdisjoint(node.output):
+            found.update(_needed(node, factors))
+    return frozenset(found)
+
+
+def _needed(node: onnx.NodeProto, factors: Mapping[str, frozenset[str]]) -> Iterable[str]:
+    """Operands that make the results of a node not negative."""
+    if node.op_type == "Mul":
+        return factors[node.output[0]]
+    if node.op_type in _FROM_ALL:
+        return node.input
+    if node.op_type in _FROM_FIRST:
+        return node.input[:1]
+    return node.input[1:] if node.op_type == "Where" else ()
+
+
+def _factors(model: onnx.ModelProto) -> dict[str, frozenset[str]]:
+    """Of every product, also of several: those that it has an odd number of times. Signs are left out."""
+    found = dict[str, frozenset[str]]()
+    for node in model.graph.node:
+        if node.op_type in ("Mul", "Neg"):
+            operands = [found.get(name, frozenset([name])) for name in node.input]
+            found[node.output[0]] = operands[0] if len(operands) == 1 else operands[0] ^ operands[1]
+    return found
+
+
+def _whole_numbers(model: onnx.ModelProto) -> frozenset[str]:
+    """Constants without fractions: powers of negative numbers with such exponents are defined."""
+    tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+    numbers = set[str]()
+    for node in model.graph.node:
+        if node.op_type == "Constant":
+            value, name = onnx.helper.get_attribute_value(node.attribute[0]), node.output[0]
+            if isinstance(value, onnx.TensorProto):
+                tensors[name] = value
+            elif isinstance(value, int | float) and value == int(value):
+                numbers.add(name)
+    small = {name: onnx.numpy_helper.to_array(tensor) for name, tensor in tensors.items() if np.prod(tensor.dims) == 1}
+    return frozenset(numbers) | {name for name, array in small.items() if np.all(array == np.round(array))}
