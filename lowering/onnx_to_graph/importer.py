@@ -32,7 +32,7 @@ from mnc.lowering.onnx_to_graph.support import (
 )
 from mnc.lowering.onnx_to_graph.type_checks import check_types
 from mnc.lowering.onnx_to_graph.unsupported_hints import STRINGS, unsupported_hint
-from mnc.lowering.onnx_to_graph.updates import note_updates, refuse_open_updates
+from mnc.lowering.onnx_to_graph.updates import declared_updates, note_updates, refuse_open_updates
 
 ENTRY = "main"
 
@@ -44,6 +44,8 @@ def import_model(
     file_name: str | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
     updates: Mapping[str, str] | None = None,
+    *,
+    with_declared_updates: bool = False,
 ) -> ir.Module:
     """Import an ONNX model.
 
@@ -55,6 +57,7 @@ def import_model(
         constants: values of inputs that are fixed when compiling; these are no arguments any more.
         file_name: how messages and locations call the model; default the path.
         updates: input -> output that is its value in the next run; noted on the arguments as ``mnc.updated``.
+        with_declared_updates: note what the model declares (`declare_updates`), too; `updates` come first.
 
     Returns:
         A module with ``func.func @main``; its arguments and results carry ``onnx.name``, and so do
@@ -69,8 +72,10 @@ def import_model(
     model = load_model(path_or_model, shapes, file_name, constants, expand_functions)
     with context or make_context(), onnx_location(model.graph.name or ENTRY, model.file_name):
         module = GraphImporter(model).run()
-        refuse_open_updates(module, updates or {})
-        note_updates(module.body.operations[0].operation, updates or {})
+        declared = declared_updates(model.proto) if with_declared_updates else {}
+        known = {**declared, **(updates or {})}
+        refuse_open_updates(module, known)
+        note_updates(module.body.operations[0].operation, known)
         return module
 
 

@@ -1,13 +1,44 @@
 """Which output of a model is the value of which input in the next run, as notes on the arguments of its function."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import onnx
 
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
 from mnc.dialects.graph.run_time_extents import noted_extents
 
 NAME, UPDATED = "onnx.name", "mnc.updated"
+DECLARED = "mnc.updates"
+"""Key of the metadata of a model; its value is an object of JSON, of inputs and the outputs that update them."""
+
+
+def declare_updates(model: onnx.ModelProto, updates: Mapping[str, str]) -> None:
+    """Write updates (input -> output) into a model, so that nobody has to give them any more."""
+    model.metadata_props.add(key=DECLARED, value=json.dumps(dict(updates)))
+
+
+def declared_updates(model: onnx.ModelProto) -> dict[str, str]:
+    """The updates that a model declares; without those of inputs and outputs that a part of it may lack.
+
+    Raises:
+        CompileError: the declaration cannot be read.
+    """
+    texts = [entry.value for entry in model.metadata_props if entry.key == DECLARED]
+    if not texts:
+        return {}
+    try:
+        found = json.loads(texts[-1])
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(output, str) for output in found.values()):
+        hint = 'write an object such as {"state": "state_new"}, or leave the entry out'
+        raise CompileError(f"cannot read '{DECLARED}' in the metadata of the model", hint=hint)
+    inputs, outputs = ({value.name for value in values} for values in (model.graph.input, model.graph.output))
+    known = inputs - {tensor.name for tensor in model.graph.initializer}
+    return {given: output for given, output in found.items() if given in known and output in outputs}
 
 
 def note_updates(function: Any, updates: Mapping[str, str]) -> None:

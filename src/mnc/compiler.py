@@ -67,7 +67,10 @@ def compile(
     try:
         with events.span("stage", "import"), use(named(chosen.machine)):
             extents = {**chosen.shapes, **(shapes or {})}
-            module = import_model(model, context, shapes=extents, updates=chosen.updates)
+            module = import_model(
+                model, context, shapes=extents, updates=chosen.updates,
+                with_declared_updates=chosen.resident != "nothing",
+            )  # fmt: skip
         name_machine(module, named(chosen.machine))
         names = Signature(find_main(module)).argument_names()
         harmless = inputs_that_may_hold_nan(module)

@@ -15,9 +15,11 @@ from mnc.tools.commands.shared import (
     effort_option,
     model_options,
     parse_shapes,
+    parse_updates,
     read_arrays,
     refuse_resident,
     resident_option,
+    update_option,
 )
 from mnc.tools.commands.tables import (
     NUMBERS,
@@ -40,20 +42,22 @@ from mnc.tools.json_output import comparison, format_option, print_json
               help="Judge each node twice: alone, with inputs from the reference, and in its place.")  # fmt: skip
 @click.option("--intermediates", is_flag=True, help="Compare every float intermediate, too.")
 @resident_option
+@update_option
 @effort_option
 @format_option()
 @model_options
 def command(
     models: tuple[str, ...], inputs: tuple[str, ...], intermediates: bool, per_node: bool, output_format: str,
-    resident: Any, effort: Any, precision: Any, shapes: tuple[str, ...], **given: Any,
+    resident: Any, updates: tuple[str, ...], effort: Any, precision: Any, shapes: tuple[str, ...], **given: Any,
 ) -> None:
     """Compile, run and compare every output with the ONNX reference.
 
     A MODEL (an ONNX file) runs on random or given inputs. A FOLDER of a unit test, in the layout of ONNX backend tests,
     brings inputs and expected outputs; several may be given, or a directory that holds them.
     """
-    refuse_resident(resident, given["target"])
-    options = Options(precision, parse_shapes(shapes), resident=resident, effort=effort)
+    refuse_resident(resident, given["target"], updates)
+    own = parse_updates(updates)
+    options = Options(precision, parse_shapes(shapes), resident=resident, updates=own, effort=effort)
     folders = [Path(model) for model in models if Path(model).is_dir()]
     if not folders and len(models) == 1 and per_node:
         if intermediates:

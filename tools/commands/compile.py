@@ -28,6 +28,7 @@ from mnc.tools.commands.shared import (
     parse_updates,
     refuse_resident,
     resident_option,
+    update_option,
 )
 from mnc.tools.json_output import format_option, print_json
 
@@ -40,8 +41,7 @@ from mnc.tools.json_output import format_option, print_json
               help="Assembly for MN-Core 2, or C++17 without dependencies.")  # fmt: skip
 @click.option("--example", is_flag=True, help="With --target cpp: add a main.cpp that calls the model.")
 @resident_option
-@click.option("--update", "updates", multiple=True, metavar="INPUT=OUTPUT",
-              help="With --resident: this output is the value of this input in the next run.")  # fmt: skip
+@update_option
 @click.option("--layouts", default=SHORTEST, show_default=True, metavar="shortest|plain|NAME,...",
               help="Rules for layouts: 'shortest' tries several on small programs and keeps the shortest program, "
                    f"'plain' uses none; or rules by name, of {', '.join(PREFERENCES)}.")  # fmt: skip
@@ -80,13 +80,11 @@ def command(
         from mnc.tuning.schedule_file import read_schedule
 
         options = read_schedule(schedule, options)
-    refuse_resident(resident, target)
+    refuse_resident(resident, target, updates)
     if layouts != SHORTEST and target == "cpp":
         raise CompileError("--layouts belongs to --target mncore", hint="leave it out")
     if effort != "normal" and target == "cpp":
         raise CompileError("--effort belongs to --target mncore", hint="leave it out")
-    if updates and resident == "nothing":
-        raise CompileError("--update concerns what stays in local memory", hint="add --resident state")
     if target == "cpp":
         refuse_artifacts(artifacts)
         _compile_cpp(model, output, options, example, output_format)

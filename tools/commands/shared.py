@@ -36,10 +36,18 @@ def resident_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--resident", type=kinds, default="nothing", show_default=True, help=text)(command)
 
 
-def refuse_resident(resident: Resident, target: str) -> None:
-    """Raise CompileError where nothing can stay: C++ runs on this computer."""
+def update_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--update``: what an input is in the next run, where the model does not say it."""
+    text = "With --resident: this output is the value of this input in the next run."
+    return click.option("--update", "updates", multiple=True, metavar="INPUT=OUTPUT", help=text)(command)
+
+
+def refuse_resident(resident: Resident, target: str, updates: tuple[str, ...]) -> None:
+    """Raise CompileError where nothing can stay: C++ runs on this computer; and for updates where nothing does."""
     if resident != "nothing" and target == "cpp":
         raise CompileError("--resident belongs to --target mncore", hint="leave it out")
+    if updates and resident == "nothing":
+        raise CompileError("--update concerns what stays in local memory", hint="add --resident state")
 
 
 def parse_shapes(texts: tuple[str, ...]) -> dict[str, tuple[int, ...] | None]:

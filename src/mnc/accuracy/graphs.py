@@ -17,7 +17,7 @@ from mnc.stages import Pipeline, stage_pipeline
 
 
 def computations(
-    model: onnx.ModelProto, precision: Precision, **imported: Mapping[str, Any] | None
+    model: onnx.ModelProto, precision: Precision, **imported: Any
 ) -> Iterator[tuple[ir.Module, Rounding]]:
     """What the machine runs, the graph that is compiled, and what the reference runs, the model operator by operator,
     with what each of them rounds. All operations are primitive.

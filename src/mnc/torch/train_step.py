@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import torch
 
+from mnc.lowering.onnx_to_graph.updates import declare_updates
 from mnc.torch import step_trace
 from mnc.torch.proof import Proof
 from mnc.torch.step_proof import prove
@@ -21,7 +22,7 @@ class TrainStep:
 
     Attributes:
         model: inputs are data, labels, parameters and state; outputs the loss, what replaces the parameters and the
-            state in the next step, and the gradients if they were asked for.
+            state in the next step, and the gradients if they were asked for. Its metadata declare the updates.
         data: names of the inputs of the module.
         labels: names of the further inputs of the loss.
         parameters: names of the trained parameters, as the module calls them.
@@ -86,6 +87,7 @@ def export_train_step(
     base = [traced.loss, *traced.updates.values()]
     wanted = [*base, *traced.gradients.values()] if gradients else base
     model = to_onnx(traced.traced, name, wanted)
+    declare_updates(model, traced.updates)
     exact = to_onnx(traced.traced, name, [*base, *traced.gradients.values()], double=True)
     return TrainStep(
         model=model,

@@ -35,6 +35,17 @@ def test_what_stays_is_judged(shell: Shell, tmp_path: Path) -> None:
     assert cycles["state"] < cycles["nothing"]
 
 
+def test_updates_are_given(shell: Shell, tmp_path: Path) -> None:
+    """As for `mnc compile`."""
+    text = '<ir_version: 9, opset_import: ["" : 20]> g (float[8] s, float[8] x) => (float[8] y) { y = Add(x, s) }'
+    onnx.save(onnx.parser.parse_model(text), path := tmp_path / "sum.onnx")
+    assert shell("mnc", "check", path, "--resident", "updates", "--update", "s=y").code == 0
+    done = shell("mnc", "check", path, "--resident", "updates", "--update", "s=z")
+    assert done.code == 2 and "there is no output 'z'" in done.err
+    done = shell("mnc", "check", path, "--update", "s=y")
+    assert done.code == 2 and "add --resident state" in done.err
+
+
 def test_nothing_stays_in_a_program_for_this_computer(shell: Shell, tmp_path: Path) -> None:
     path = product(tmp_path / "product.onnx")
     done = shell("mnc", "check", str(path), "--resident", "state", "--target", "cpp")

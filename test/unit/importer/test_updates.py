@@ -22,6 +22,28 @@ def test_updates_are_noted() -> None:
     assert "mnc.updated" not in str(import_model(onnx.parser.parse_model(MODEL)))
 
 
+def _declaring(text: str) -> onnx.ModelProto:
+    model = onnx.parser.parse_model(MODEL)
+    model.metadata_props.add(key="mnc.updates", value=text)
+    return model
+
+
+def test_models_say_what_is_updated() -> None:
+    """Of parts of a model, as `mnc reduce` makes them, what is left; what is given comes first."""
+    model = _declaring('{"s": "s_new", "gone": "s_new", "t": "gone"}')
+    text = str(import_model(model, with_declared_updates=True))
+    assert '{mnc.updated = "s_new", onnx.name = "s"}' in text and text.count("mnc.updated") == 1
+    text = str(import_model(model, updates={"s": "y"}, with_declared_updates=True))
+    assert '{mnc.updated = "y", onnx.name = "s"}' in text
+    assert "mnc.updated" not in str(import_model(model))
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"s": 1}', '{"t": "y"}'])
+def test_models_that_say_it_wrongly(text: str) -> None:
+    with pytest.raises(CompileError, match=r"'mnc\.updates'|output 'y' is"):
+        import_model(_declaring(text), with_declared_updates=True)
+
+
 @pytest.mark.parametrize(
     ("updates", "message", "hint"),
     [
