@@ -67,7 +67,11 @@ def _whole_numbers(model: onnx.ModelProto) -> frozenset[str]:
             value, name = onnx.helper.get_attribute_value(node.attribute[0]), node.output[0]
             if isinstance(value, onnx.TensorProto):
                 tensors[name] = value
-            elif isinstance(value, int | float) and value == int(value):
+            elif isinstance(value, int | float) and float(value).is_integer():
                 numbers.add(name)
     small = {name: onnx.numpy_helper.to_array(tensor) for name, tensor in tensors.items() if np.prod(tensor.dims) == 1}
-    return frozenset(numbers) | {name for name, array in small.items() if np.all(array == np.round(array))}
+    return frozenset(numbers) | {name for name, array in small.items() if _is_whole(array)}
+
+
+def _is_whole(array: np.ndarray) -> bool:
+    return array.dtype.kind in "iuf" and bool(np.all(array == np.round(array)))

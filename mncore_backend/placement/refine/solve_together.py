@@ -7,18 +7,19 @@ of edges are dear to find out.) Over many movements the errors of rough prices l
 longer than all the rest, unless they make up most of the price.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 from mnc.mncore_backend.placement.candidates.policy import Policy
-from mnc.mncore_backend.placement.cost.movements import Movements, Plan
+from mnc.mncore_backend.placement.cost.movements import Movement, Movements, Plan
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS
 from mnc.mncore_backend.placement.preferences import Effort, Preference
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.refine.both import Both, in_turn
 from mnc.mncore_backend.placement.refine.nearby import distinct
-from mnc.mncore_backend.placement.refine.rounds import resources_of, with_planned
+from mnc.mncore_backend.placement.refine.rounds import learn_while_less, resources_of, with_planned
 from mnc.mncore_backend.placement.refine.searches import Searches
 from mnc.mncore_backend.placement.solve.duration import duration, is_short
 from mnc.mncore_backend.placement.solve.plans import Pinned
@@ -47,8 +48,6 @@ PLANNED, PLANNED_IF_SHORT = 4, 8
 """Solutions at most whose movements are all planned, of all that searches found."""
 COMPARED = 6
 """Solutions that are compiled where programs are small."""
-AT_A_TIME = 0.4
-"""Part of the movements of a solution, by rough steps, that is planned before it is asked again whether to go on."""
 FOLLOWED = 2
 """Policies that all operations follow in searches of planned rounds of short programs, the first: the others, and all
 of them where programs are not short, have won only before."""
@@ -172,36 +171,18 @@ def _with_the_cheapest(
 
 
 def _planned_while_promising(state: State, planned: Sequence[State], movements: Movements, plan: Plan) -> bool:
-    """Plan the movements of a solution, those first that take longest. Of many movements only as many are planned as
-    it takes to see that the solution is not shorter than what is `planned`: then the answer is False."""
+    """Plan the movements of a solution. Of many movements only as many are planned as it takes to see that the solution
+    is not shorter than what is `planned`: then the answer is False."""
     if len(state.movements) <= FEW or not planned:
         movements.learn(state.movements, plan)
         return True
-    left = sorted((m for m in state.movements if m not in movements.exact), key=lambda m: -m.rough.total)
-    while left:
-        if not _may_be_shorter(state, planned, movements):
-            return False
-        count = _first_part([m.rough.total for m in left])
-        movements.learn(left[:count], plan)
-        del left[:count]
-    return True
-
-
-def _first_part(steps: Sequence[float]) -> int:
-    """How many of these, in descending order, make up `AT_A_TIME` of all steps."""
-    part, most = 0.0, AT_A_TIME * sum(steps)
-    for number, own in enumerate(steps, 1):
-        part += own
-        if part >= most:
-            return number
-    return len(steps)
-
-
-def _may_be_shorter(state: State, planned: Sequence[State], movements: Movements) -> bool:
-    """Whether a solution of many movements may take less time than those that are planned, if what is not planned is as
-    much cheaper than its rough price as other movements are."""
     least = min(duration(other, movements.exact) for other in planned)
     known = {movement for other in planned for movement in other.movements}
+    return learn_while_less(state, partial(_guessed, known=known, movements=movements), least, movements, plan)
+
+
+def _guessed(state: State, known: Set[Movement], movements: Movements) -> float:
+    """How long a solution of many movements takes, if what is not planned is as much cheaper than its rough price as
+    the `known` movements are."""
     ratio = sum(movements.exact[m].total for m in known) / max(1.0, sum(m.rough.total for m in known))
-    guessed = {m: movements.exact.get(m, m.rough * min(1.0, ratio)) for m in state.movements}
-    return duration(state, guessed) < least
+    return duration(state, {m: movements.exact.get(m, m.rough * min(1.0, ratio)) for m in state.movements})
