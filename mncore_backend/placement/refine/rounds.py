@@ -12,8 +12,6 @@ from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.placement.trace.trace import Traces
 from mnc.mncore_backend.pricing import Resources
 
-ROUNDS = 4
-"""Rounds at most."""
 SURPRISE = 1.15
 """Factor by which movements of a solution take more than their rough prices say: a search chooses what is too cheap."""
 
@@ -27,18 +25,18 @@ Price = Callable[[State, dict[Movement, Resources]], float]
 
 
 def with_planned(
-    search: Searched, price: Price, movements: Movements, plan: Plan, traces: Traces | None = None
+    search: Searched, price: Price, movements: Movements, plan: Plan, rounds: int, traces: Traces | None = None
 ) -> list[State]:
-    """What rounds of searches find. The last is one that finds nothing that may be better than the best solution of
-    which all movements are planned, even if those that are not take no more than their rough prices; or whose best
-    moves nothing that is not planned. A solution is planned no further once it is known not to be better."""
+    """What so many rounds of searches at most find. The last is one that finds nothing that may be better than the best
+    solution of which all movements are planned, even if those that are not take no more than their rough prices; or
+    whose best moves nothing that is not planned. A solution is planned no further once it is known not to be better."""
 
     def roughly(state: State) -> float:
         return price(state, resources_of(state, movements))
 
     found: list[State] = []
     least = inf
-    for number in range(1, ROUNDS + 1):
+    for number in range(1, rounds + 1):
         if traces is not None:
             traces.round = number
         states = search(found)

@@ -44,6 +44,8 @@ HOPE = 0.6
 """Part of a rough price that is taken for the exact one until that is known: what looks dear may be cheap."""
 
 
+ROUNDS, ROUNDS_IF_SHORT = 4, 2
+"""Rounds of searches with planned movements at most."""
 PLANNED, PLANNED_IF_SHORT = 4, 8
 """Solutions at most whose movements are all planned, of all that searches found."""
 COMPARED = 6
@@ -125,13 +127,13 @@ def _in_rounds(
         return states + own.nearby(movements, [*known, *found, *states], both)
 
     if short:
-        return with_planned(near, duration, movements, plan, own.traces)
+        return with_planned(near, duration, movements, plan, ROUNDS_IF_SHORT, own.traces)
     wanted = own.wanted(known)
 
     def wide(found: Sequence[State]) -> list[State]:
         return [*chain(*both(lambda: own.narrow(movements), lambda: [own.wide(movements, wanted)]))]
 
-    return with_planned(wide, State.price_at, movements, plan, own.traces)
+    return with_planned(wide, State.price_at, movements, plan, ROUNDS, own.traces)
 
 
 def _wide(own: Searches, wanted: Wanted, movements: Movements, both: Both) -> list[State]:

@@ -83,3 +83,19 @@ def test_state_of_a_step_stays_on_the_chip() -> None:
     want, got = Runner(step.model).run(inputs), program.run(inputs)
     for name, value in want.items():
         np.testing.assert_allclose(got[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_a_step_of_ones_own_runs_as_the_document_says() -> None:
+    """Lion with clipped gradients, which `export_train_step` refuses, and with weights that stay on the chip."""
+    text = (Path(__file__).parents[3] / "docs" / "torch.md").read_text()
+    _, _, section = text.partition("## Steps of one's own")
+    torch.manual_seed(0)
+    written: dict[str, Any] = {"torch": torch, "mnc": mnc}
+    exec(section.partition("```python")[2].partition("```")[0], written)
+    x, labels, weight, momentum = written["sample"]
+    _, weights, _ = written["Lion"]()(x, labels, weight, momentum)
+    found = written["program"].run({
+        "x": x.numpy(), "labels": labels.numpy().astype(np.int32),
+        "weight": weight.numpy(), "momentum": momentum.numpy(),
+    })  # fmt: skip
+    np.testing.assert_allclose(found["output1"], weights.detach().numpy(), rtol=1e-5, atol=1e-6)
