@@ -50,9 +50,6 @@ PLANNED, PLANNED_IF_SHORT = 4, 8
 """Solutions at most whose movements are all planned, of all that searches found."""
 COMPARED = 6
 """Solutions that are compiled where programs are small."""
-FOLLOWED = 2
-"""Policies that all operations follow in searches of planned rounds of short programs, the first: the others, and all
-of them where programs are not short, have won only before."""
 MANY = 64
 """Operations of a problem from which a short program is searched for like a long one: searches near solutions take half
 a minute for small recurrences and blocks of transformers, for programs that are shorter by 1 %."""
@@ -102,7 +99,7 @@ def solutions(
         found[0].weigh(WEIGHTS)
         return found[:1], movements
     if _each_counts(found[0]):
-        own = replace(own, pure=own.pure[:FOLLOWED] if short else (), made={})
+        own = replace(own, pure=own.pure if short else (), made={})
         found += _in_rounds(own, found, movements, short, plan, shared)
     best = _shortest(found, movements, plan, short)
     for state in best:
@@ -120,7 +117,7 @@ def _in_rounds(
     own: Searches, known: Sequence[State], movements: Movements, short: bool, plan: Plan, both: Both
 ) -> list[State]:
     """What is found with planned movements: of short programs near what is `known`, of others from the front, at prices
-    and with what `known` solutions say of what is wanted where."""
+    and with what `known` solutions say of what is wanted where. Searches of one policy win in short programs only."""
 
     def near(found: Sequence[State]) -> list[State]:
         states = [] if found else own.narrow(movements)
