@@ -59,11 +59,9 @@ class ProductPrices:
             self._least[problem] = self.best(problem, 1)[0].price
         return self._least[problem]
 
-    def best(
-        self, problem: Contraction, count: int, ahead: PaidLater | None = None, among: Among | None = None
-    ) -> list[PricedPlan]:
+    def best(self, problem: Contraction, count: int, among: Among | None = None) -> list[PricedPlan]:
         """The cheapest plans of a product, as `Ranking.best` says."""
-        return self.ranking(problem, ahead).best(count, among)
+        return self.ranking(problem).best(count, among)
 
     def ranking(self, problem: Contraction, ahead: PaidLater | None = None) -> Ranking:
         """The plans of a product by their prices, together with what is paid `ahead` for the place of the result."""

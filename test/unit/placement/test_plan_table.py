@@ -80,7 +80,7 @@ def test_what_is_ahead_counts_but_is_no_part_of_the_price(random: Random, operat
         return paid(scattered(plan.result) if plan.partial else plan.result)
 
     for problem in contractions(random, operations):
-        (best,) = prices.best(problem, 1, PaidLater("size", paid))
+        (best,) = prices.ranking(problem, PaidLater("size", paid)).best(1)
         every = prices.best(problem, 1 << 20)
         assert best.price + ahead(best.plan) == pytest.approx(min(own.price + ahead(own.plan) for own in every))
         divided = prices.best(problem, 3, among=lambda table: table.divided != 0)
