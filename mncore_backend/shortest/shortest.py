@@ -11,7 +11,6 @@ tensors are tiny, one preference is known to be right, and most programs are com
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, ClassVar
 
 from mnc.core.diagnostics import CompileError
@@ -23,8 +22,8 @@ from mnc.lowering.linalg_to_spmd.layout_attributes import note_preferences
 from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
 from mnc.mncore_backend.codegen.scheduling import TooLongError
 from mnc.mncore_backend.placement.preferences import NEXT, TOGETHER, WHOLE_AXES, Preference
-from mnc.mncore_backend.shortest.largest_tensor import largest_tensor
 from mnc.mncore_backend.shortest.shared_axes import contracts_several
+from mnc.mncore_backend.shortest.sizes import largest_tensor, operations
 from mnc.mncore_backend.shortest.trials import (
     DECISION,
     SCHEDULE,
@@ -50,6 +49,15 @@ DEARER = 1.8
 """Factor of the price of what is placed together at which the same with another preference is not compiled: both prices
 come from one search."""
 
+DEARER_ONE_BY_ONE = 2.2
+"""The same for what is placed one by one, whose price counts nothing twice that is done at once: of 40 programs the one
+that was shorter at the highest price had 2 times that of the search."""
+NOT_SHORT = 600
+"""Price of a program of small tensors, placed one by one, from which on it takes more than `least_cycles` for sure, so
+that the search comes first: what it finds says whether the other is worth compiling."""
+MOST_AT_ONCE = 512
+"""Operations of a program up to which this is so: the search would take minutes for more."""
+
 
 def small() -> int:
     """Elements of a tensor up to which operations are placed one after the other: what such programs wait for decides
@@ -67,9 +75,9 @@ class Shortest(NestingPass):
     the same. Where products contract several dimensions, which may share axes, as images and their rows,
     programs of up to ``most_by_axes`` statements are also compiled with axes left to one.
 
-    Programs of small tensors have their operations placed one after the other at first. Below ``least_cycles`` nothing
-    else is tried: such programs load, work and store, and hardly wait otherwise. Above, up to ``most_statements``, they
-    are compiled with all operations placed together, too.
+    Programs of small tensors have their operations placed one after the other at first, unless their price says that
+    they are not that short. Below ``least_cycles`` nothing else is tried: such programs load, work and store, and
+    hardly wait otherwise. Above, up to ``most_statements``, they are compiled with all operations placed together, too.
 
     ``regions``: percent of all local memory that an operation may take before its chain is done part by part; less than
     `tile-regions` says is tried where one operation, as it is laid out, finds no room in a PE. ``rooms``: percent of
@@ -112,7 +120,7 @@ class Shortest(NestingPass):
         if TOGETHER not in best.preferences:
             best = self._one_by_one(trials, best, settled)
         else:
-            whole: list[Collection[Preference]] = []
+            whole: list[Collection[Preference]] = [(TOGETHER, ALIKE)] if settled else []
             if best.text.count("\n") <= self.most_by_axes and contracts_several(module):
                 whole.append((TOGETHER, WHOLE_AXES))
             if best.text.count("\n") <= self.most_statements:
@@ -151,10 +159,10 @@ class Shortest(NestingPass):
         first = best
         trials.at_once(
             lambda: _shortest(trials, first, others),
-            lambda: _placed_one_by_one(trials, _shortest(trials, first, whole)),
+            lambda: _placed_one_by_one(trials, _shortest(trials, first, whole), settled),
         )
         best = _shortest(trials, best, [*others, *whole])
-        one_by_one = _placed_one_by_one(trials, best)
+        one_by_one = _placed_one_by_one(trials, best, settled)
         if one_by_one is None or one_by_one.length[0] > CLOSE * best.length[0]:
             return best
         return min(best, self._also_alike(trials, one_by_one, settled), key=lambda own: own.length)
@@ -185,7 +193,7 @@ class Shortest(NestingPass):
 
     def _first_of(self, module: Any, passes: Passes, settled: Collection[Preference]) -> tuple[Trials, Compiled]:
         trials = Trials(module, passes, self.rooms or (100,))
-        return trials, _first(trials, chain([settled] if settled else [], _starts(trials)))
+        return trials, _first(trials, _starts(trials, settled))
 
     def _parted(self) -> Iterator[Passes]:
         """The passes, with fewer and fewer constants that stay on the chip between runs, and then with parts of large
@@ -214,11 +222,18 @@ def _without_constants(passes: Passes) -> Passes:
     return with_options(with_options(passes, RESIDENTS, percent=0), DECISION, constants=0)
 
 
-def _starts(trials: Trials) -> Iterator[Collection[Preference]]:
+def _starts(trials: Trials, settled: Collection[Preference]) -> Iterator[Collection[Preference]]:
     """Preferences of which the first with which there is room is compiled first; long programs are compiled only so."""
-    if largest_tensor(trials.module) > small():
+    if largest_tensor(trials.module) > small() or _is_worth_a_search(trials, settled):
         yield (TOGETHER,)
+    if settled:
+        yield settled
     yield from sorted(STARTS, key=trials.price)
+
+
+def _is_worth_a_search(trials: Trials, settled: Collection[Preference]) -> bool:
+    """Whether a program of small tensors takes so many steps, placed one by one, that it will be placed together."""
+    return operations(trials.module) <= MOST_AT_ONCE and trials.price(settled) > NOT_SHORT
 
 
 def _first(trials: Trials, starts: Iterable[Collection[Preference]]) -> Compiled:
@@ -233,10 +248,13 @@ def _first(trials: Trials, starts: Iterable[Collection[Preference]]) -> Compiled
     raise refusal
 
 
-def _placed_one_by_one(trials: Trials, best: Compiled) -> Compiled | None:
+def _placed_one_by_one(trials: Trials, best: Compiled, settled: Collection[Preference]) -> Compiled | None:
     """The cheapest program with one operation placed after the other; None if there is no room, or no hope."""
+    cheapest = settled or min(STARTS, key=trials.price)
+    if trials.price(cheapest) > DEARER_ONE_BY_ONE * trials.price((TOGETHER,)):
+        return None
     try:
-        return trials.compiled(min(STARTS, key=trials.price), best)
+        return trials.compiled(cheapest, best)
     except (CapacityError, TooLongError):
         return None
 

@@ -22,8 +22,9 @@ from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
 from mnc.mncore_backend.codegen.schedule import Schedule
-from mnc.mncore_backend.shortest.largest_tensor import largest_tensor
+from mnc.mncore_backend.shortest import shortest as shortest_pass
 from mnc.mncore_backend.shortest.shortest import Shortest
+from mnc.mncore_backend.shortest.sizes import largest_tensor
 from mnc.mncore_backend.shortest.trials import PREFERENCES, PRICE, Compiled, Trials
 from mnc.mncore_backend.target import chip
 from mnc.options import Options, Preference
@@ -80,9 +81,8 @@ def test_the_shortest_of_what_is_tried_is_kept() -> None:
     assert report(chosen)["preferences"] == list(chosen.preferences)
 
 
-@pytest.mark.parametrize("rows", [SHORT, 96])
-def test_a_second_process_makes_the_same_program(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It only finds out sooner what this one would ask for: of what both know, nothing is made again."""
+def noted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Preference, ...]]:
+    """The preferences with which programs are made from now on."""
     made: list[tuple[Preference, ...]] = []
     make = Trials._made
 
@@ -91,6 +91,36 @@ def test_a_second_process_makes_the_same_program(rows: int, monkeypatch: pytest.
         return make(self, module, ordered, best)
 
     monkeypatch.setattr(Trials, "_made", counted)
+    return made
+
+
+@pytest.mark.parametrize(("most", "is_first"), [(shortest_pass.MOST_AT_ONCE, True), (0, False)])
+def test_small_tensors_are_placed_together_first_in_programs_that_are_not_short(
+    most: int, is_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shortest_pass, "NOT_SHORT", 0)
+    monkeypatch.setattr(shortest_pass, "MOST_AT_ONCE", most)
+    made = noted(monkeypatch)
+    shortest().best(before_layouts(SHORT, Options()))
+    assert ("together" in made[0]) == is_first
+
+
+@pytest.mark.parametrize(("dearer", "is_made"), [(1e9, True), (0, False)])
+def test_operations_placed_one_by_one_are_not_compiled_where_that_is_dear(
+    dearer: float, is_made: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shortest_pass, "NOT_SHORT", 0)
+    monkeypatch.setattr(shortest_pass, "DEARER_ONE_BY_ONE", dearer)
+    monkeypatch.setattr("mnc.mncore_backend.shortest.trials.has_processor", lambda: False)
+    made = noted(monkeypatch)
+    shortest().best(before_layouts(LONG, Options()))
+    assert any("together" not in preferences for preferences in made) == is_made
+
+
+@pytest.mark.parametrize("rows", [SHORT, 96])
+def test_a_second_process_makes_the_same_program(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It only finds out sooner what this one would ask for: of what both know, nothing is made again."""
+    made = noted(monkeypatch)
     texts, counts = [], []
     for processors in (1, 2):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, most=processors: set(range(most)), raising=False)

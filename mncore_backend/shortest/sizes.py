@@ -1,4 +1,4 @@
-"""How large the largest tensor of a module is."""
+"""How large a module is: its largest tensor, and how many operations it has."""
 
 from math import prod
 from typing import Any
@@ -15,3 +15,9 @@ def largest_tensor(module: Any) -> int:
             types = [value.type for value in values if isinstance(value.type, ir.RankedTensorType)]
             sizes += [prod(ir.RankedTensorType(type_).shape) for type_ in types]
     return max(sizes)
+
+
+def operations(module: Any) -> int:
+    """How many operations there are in a module's functions, without what is inside of those."""
+    functions = (function.operation for function in module.body.operations)
+    return sum(len(block.operations) for own in functions for region in own.regions for block in region.blocks)
