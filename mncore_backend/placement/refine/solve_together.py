@@ -4,13 +4,15 @@ The search goes by rough prices of movements. In a program of few movements each
 of its price. So what the solution would move is planned, and it searches again with what that really takes, as long as
 a solution promises to be better than the best one. (Searching for shortest paths works the same way where the lengths
 of edges are dear to find out.) Over many movements the errors of rough prices level out, and to plan them would take
-longer than all the rest, unless they make up most of the price.
+longer than all the rest, unless they make up most of the price. In long programs they are off by less, since what moves
+is large: there the searches are done once, and the best two solutions are compared with planned movements.
 """
 
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 from mnc.mncore_backend.placement.candidates.policy import Policy
 from mnc.mncore_backend.placement.cost.movements import Movement, Movements, Plan
@@ -43,11 +45,6 @@ NOTABLE, MOST = 1 / 15, 2 / 3
 HOPE = 0.6
 """Part of a rough price that is taken for the exact one until that is known: what looks dear may be cheap."""
 
-
-ROUNDS, ROUNDS_IF_SHORT = 4, 2
-"""Rounds of searches with planned movements at most."""
-PLANNED, PLANNED_IF_SHORT = 4, 8
-"""Solutions at most whose movements are all planned, of all that searches found."""
 COMPARED = 6
 """Solutions that are compiled where programs are small."""
 MANY = 64
@@ -55,8 +52,24 @@ MANY = 64
 a minute for small recurrences and blocks of transformers, for programs that are shorter by 1 %."""
 WORTHWHILE = 24
 """Operations of a problem from which two processes gain time."""
-CLOSE, CLOSE_IF_SHORT = 1.15, 1.25
-"""Factor of the least duration by rough prices from which on a solution is not planned."""
+
+
+class Budget(NamedTuple):
+    """What is spent on a problem.
+
+    Attributes:
+        rounds: of searches with planned movements at most.
+        planned: solutions at most, of all that searches found, whose movements are all planned to compare them.
+        close: factor of the least duration by rough prices from which on a solution is not planned.
+    """
+
+    rounds: int
+    planned: int
+    close: float
+
+
+LONG, MIDDLE, SHORT = Budget(0, 2, 1.15), Budget(4, 4, 1.15), Budget(2, 8, 1.25)
+"""Of programs of more than `MOST_STEPS`, of shorter ones, and of such that have few operations, too."""
 
 
 def solutions(
@@ -79,9 +92,8 @@ def solutions(
     own = own.at_the_price_of_room(rough)
     shared = both if traces is None and len(problem.operations) >= WORTHWHILE else in_turn
     found = own.narrow(rough)
-    short = len(problem.operations) < MANY
-    short &= is_short(min(found, key=lambda state: _promised(state, rough)), rough.resources)
-    if short:
+    budget = _budget(problem, found, rough)
+    if budget is SHORT:
         found += own.by_other_weights(rough, shared)
         found += own.nearby(rough, found, shared)
     else:
@@ -98,13 +110,21 @@ def solutions(
         movements.learn(found[0].movements, plan)
         found[0].weigh(WEIGHTS)
         return found[:1], movements
-    if _each_counts(found[0]):
-        own = replace(own, pure=own.pure if short else (), made={})
-        found += _in_rounds(own, found, movements, short, plan, shared)
-    best = _shortest(found, movements, plan, short)
+    if budget.rounds and _each_counts(found[0]):
+        own = replace(own, pure=own.pure if budget is SHORT else (), made={})
+        found += _in_rounds(own, found, movements, budget, plan, shared)
+    best = _shortest(found, movements, plan, budget)
     for state in best:
         state.weigh(WEIGHTS)  # with room at the same price whatever it was here
     return best, movements
+
+
+def _budget(problem: Problem, found: Sequence[State], rough: Movements) -> Budget:
+    """What is spent on a problem of which some solutions are known."""
+    best = min(found, key=lambda state: _promised(state, rough))
+    if not is_short(best, rough.resources):
+        return LONG
+    return SHORT if len(problem.operations) < MANY else MIDDLE
 
 
 def _each_counts(state: State) -> bool:
@@ -114,7 +134,7 @@ def _each_counts(state: State) -> bool:
 
 
 def _in_rounds(
-    own: Searches, known: Sequence[State], movements: Movements, short: bool, plan: Plan, both: Both
+    own: Searches, known: Sequence[State], movements: Movements, budget: Budget, plan: Plan, both: Both
 ) -> list[State]:
     """What is found with planned movements: of short programs near what is `known`, of others from the front, at prices
     and with what `known` solutions say of what is wanted where. Searches of one policy win in short programs only."""
@@ -123,14 +143,14 @@ def _in_rounds(
         states = [] if found else own.narrow(movements)
         return states + own.nearby(movements, [*known, *found, *states], both)
 
-    if short:
-        return with_planned(near, duration, movements, plan, ROUNDS_IF_SHORT, own.traces)
+    if budget is SHORT:
+        return with_planned(near, duration, movements, plan, budget.rounds, own.traces)
     wanted = own.wanted(known)
 
     def wide(found: Sequence[State]) -> list[State]:
         return [*chain(*both(lambda: own.narrow(movements), lambda: [own.wide(movements, wanted)]))]
 
-    return with_planned(wide, State.price_at, movements, plan, ROUNDS, own.traces)
+    return with_planned(wide, State.price_at, movements, plan, budget.rounds, own.traces)
 
 
 def _wide(own: Searches, wanted: Wanted, movements: Movements, both: Both) -> list[State]:
@@ -143,18 +163,17 @@ def _promised(state: State, movements: Movements) -> float:
     return duration(state, resources_of(state, movements))
 
 
-def _shortest(found: Sequence[State], movements: Movements, plan: Plan, short: bool) -> list[State]:
+def _shortest(found: Sequence[State], movements: Movements, plan: Plan, budget: Budget) -> list[State]:
     """Those that promise to take least time, in the order of how long they do with planned movements."""
-    most, near = (PLANNED_IF_SHORT, CLOSE_IF_SHORT) if short else (PLANNED, CLOSE)
     promised = {id(state): _promised(state, movements) for state in found}
-    ordered = sorted(distinct(found), key=lambda state: promised[id(state)])[:most]
-    close = [state for state in ordered if promised[id(state)] <= near * promised[id(ordered[0])]]
+    ordered = sorted(distinct(found), key=lambda state: promised[id(state)])[: budget.planned]
+    close = [state for state in ordered if promised[id(state)] <= budget.close * promised[id(ordered[0])]]
     planned: list[State] = []
     for state in close:
         if _planned_while_promising(state, planned, movements, plan):
             planned.append(state)
     planned.sort(key=lambda state: duration(state, movements.exact))
-    return _with_the_cheapest(planned, found, movements, plan) if short else planned
+    return _with_the_cheapest(planned, found, movements, plan) if budget is SHORT else planned
 
 
 def _with_the_cheapest(

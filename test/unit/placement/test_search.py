@@ -28,7 +28,7 @@ from mnc.mncore_backend.placement.problem import (
 )
 from mnc.mncore_backend.placement.problem.reads import last_reads, readers
 from mnc.mncore_backend.placement.refine import solve_together as solve_together_module
-from mnc.mncore_backend.placement.refine.solve_together import COMPARED, solutions
+from mnc.mncore_backend.placement.refine.solve_together import COMPARED, SHORT, solutions
 from mnc.mncore_backend.placement.solve import search
 from mnc.mncore_backend.placement.solve.duration import duration
 from mnc.mncore_backend.placement.solve.search import Search
@@ -243,7 +243,7 @@ def test_solutions_come_in_the_order_of_how_long_they_take(notable: float) -> No
     same."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solve_together_module, "NOTABLE", notable)
-        patch.setattr(solve_together_module, "CLOSE_IF_SHORT", inf)
+        patch.setattr(solve_together_module, "SHORT", SHORT._replace(close=inf))
         rules = [PLAIN, policy_of(("cyclic",))]
         found, movements = solutions(chain(64, [64, 130, 17]), rules, [*rules, policy_of(("alike",))])
     assert len(found) > 1
@@ -260,7 +260,7 @@ def test_the_shortest_solution_need_not_be_the_cheapest() -> None:
     problem, rules = chain(64, [64, 130, 17]), [PLAIN, policy_of(("cyclic",))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solve_together_module, "duration", lambda state, *_: -state.price)
-        patch.setattr(solve_together_module, "CLOSE_IF_SHORT", 0.0)
+        patch.setattr(solve_together_module, "SHORT", SHORT._replace(close=0.0))
         dearest = solutions(problem, rules, [*rules, policy_of(("alike",))])[0][0]
     assert dearest.price > solutions(problem, rules, [*rules, policy_of(("alike",))])[0][0].price
 
