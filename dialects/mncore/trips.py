@@ -11,11 +11,13 @@ WEIGHTS, NODES = "mncore.weights", "mncore.nodes"
 """On a function whose trips are layers: their weights, see `numbered_weights`; and of each the nodes."""
 TABLES = "mncore.tables"
 """On a function: constants that it has to leave in local memory for another program."""
+RESERVED = "mncore.reserved"
+"""On a function: buffers in local memory where it may not put what it keeps itself, since another program does."""
 
 
 def keep_trips(old: Any, new: Any) -> None:
     """Say on a function that takes the place of another how it is repeated, and what it leaves for others."""
-    for name in (TRIPS, WEIGHTS, NODES, TABLES):
+    for name in (TRIPS, WEIGHTS, NODES, TABLES, RESERVED):
         if name in old.attributes:
             new.attributes[name] = old.attributes[name]
 

@@ -14,7 +14,7 @@ from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass
 from mnc.dialects.mncore import Constant, Dl, Relayout, Resident
 from mnc.dialects.mncore.attributes import memory_attribute
-from mnc.dialects.mncore.trips import TABLES
+from mnc.dialects.mncore.trips import RESERVED, TABLES
 from mnc.lowering.linalg_to_spmd.homes import HOMES
 from mnc.lowering.linalg_to_spmd.keep_resident import NAME
 from mnc.lowering.linalg_to_spmd.placed import gather_as_loaded
@@ -53,6 +53,10 @@ def _hand_over(function: Any) -> None:
         for table in map(ir.DictAttr, function.attributes[TABLES]):
             _fill(block, table)
         del function.attributes[TABLES]
+    if RESERVED in function.attributes:
+        for entry in map(ir.DictAttr, function.attributes[RESERVED]):
+            _home(block, entry, entry[NAME])
+        del function.attributes[RESERVED]
 
 
 def _home(block: Any, home: Any, name: Any) -> Any:

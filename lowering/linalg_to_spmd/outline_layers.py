@@ -1,4 +1,5 @@
-"""outline-layers: a model of equal layers becomes three functions: what comes before, one layer, what comes after.
+"""outline-layers: a model of equal layers becomes three functions: what comes before, one layer, what comes after; one
+of several rows of layers, as an encoder and a decoder, one function more for each row and for what is between.
 
 before:  func.func @main(%x) { %1 = layer(%x, %w0); %2 = layer(%1, %w1); ... %12 = layer(%11, %w11); return %12 }
 after:   module @before { func.func @main(%x) -> carried.0 }
@@ -7,10 +8,11 @@ after:   module @before { func.func @main(%x) -> carried.0 }
          module @after { func.func @main(%carried.0) -> ... }
 
 The layer is compiled once, and its text repeated. What it hands to the next stays in local memory. Its weights are
-numbers of elements, see `lowering/linalg_to_spmd/numbered_weights.py`.
+numbers of elements, see `lowering/linalg_to_spmd/numbered_weights.py`. What comes behind a row reads what its last
+layer hands over, and makes anew what else it needs of what comes before.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,19 +26,23 @@ from mnc.lowering.linalg_to_spmd.homes import KEPT
 from mnc.lowering.linalg_to_spmd.keep_resident import NAME, UPDATED
 from mnc.lowering.linalg_to_spmd.numbered_weights import MOST, numbered, weights_attribute
 from mnc.lowering.linalg_to_spmd.part_demands import demand_of
-from mnc.lowering.linalg_to_spmd.repeats import Layers, find_layers, operations_of, weights_of
+from mnc.lowering.linalg_to_spmd.repeats import Layers, find_rows, operations_of, weights_of
 
-BEFORE, LAYER, AFTER = "before", "layer", "after"
-"""Names of the modules."""
+BEFORE, LAYER, BETWEEN, AFTER = "before", "layer", "between", "after"
+"""Names of the modules. Where there are several rows, those of layers and of what is between have numbers."""
+TWICE = 1.02
+"""Factor by which the parts may be more work than the whole, since they share what they read and not what they make."""
 
 
 @dataclass(frozen=True)
 class OutlineLayers(Pass):
-    """Split functions that would have more than ``steps`` statements, and far fewer if equal layers were one."""
+    """Split functions that would have more than ``steps`` statements, and far fewer if equal layers were one: if
+    ``percent`` of them need not be compiled. A row of layers counts that saves ``least`` percent by itself."""
 
     name = "outline-layers"
     steps: int = at_least(0, 16_000)
     percent: int = at_least(0, 60)
+    least: int = at_least(0, 4)
 
     def run(self, module: Any) -> None:
         """Rewrite a module of one function whose arguments and results have names, by which the parts find what the
@@ -47,12 +53,22 @@ class OutlineLayers(Pass):
         with module.context, ir.Location.unknown():
             block = functions[0].regions[0].blocks[0]
             sizes = [_size(op) for op in operations_of(block)]
-            if sum(sizes) <= self.steps:
-                return
-            layers = find_layers(block, sizes)
-            if layers is None or not _is_wanted(layers, sizes, self.percent):
-                return
-            _split(module, functions[0], layers)
+            if sum(sizes) > self.steps and (rows := self._wanted(find_rows(block, sizes), sizes)):
+                _split(module, functions[0], rows)
+
+    def _wanted(self, rows: Sequence[Layers], sizes: Sequence[float]) -> list[Layers]:
+        """The rows to split off: all that save enough, or the one that saves most where parts of several would make too
+        much twice; none if that is not enough together."""
+        saved = {row.start: _saved(row, sizes) for row in rows}
+        own = [row for row in rows if 100 * saved[row.start] >= self.least * sum(sizes) and _has_numbers(row)]
+        if len(own) > 1 and _work(own, sizes) > TWICE * sum(sizes):
+            own = [max(own, key=lambda row: saved[row.start])]
+        return own if 100 * sum(saved[row.start] for row in own) >= self.percent * sum(sizes) else []
+
+
+def layer_names(count: int) -> list[str]:
+    """The names of the layers of so many rows."""
+    return [LAYER] if count == 1 else [f"{LAYER}.{number}" for number in range(count)]
 
 
 def _size(op: Any) -> float:
@@ -73,12 +89,32 @@ def _is_named(function: Any) -> bool:
     return True
 
 
-def _is_wanted(layers: Layers, sizes: Sequence[float], percent: int) -> bool:
-    """Whether a part of the work large enough need not be compiled; and whether weights have numbers."""
-    first = layers.start + layers.period
-    saved = sum(sizes[first : layers.start + layers.count * layers.period])
-    elements = sum(_elements(own[0]) for own in weights_of(layers))
-    return 100 * saved >= percent * sum(sizes) and elements <= MOST
+def _saved(layers: Layers, sizes: Sequence[float]) -> float:
+    """Statements of all layers but one."""
+    return sum(sizes[layers.start + layers.period : layers.end])
+
+
+def _has_numbers(layers: Layers) -> bool:
+    """Whether there are enough numbers for the elements of all weights of a layer."""
+    return sum(_elements(own[0]) for own in weights_of(layers)) <= MOST
+
+
+def _work(rows: Sequence[Layers], sizes: Sequence[float]) -> float:
+    """Statements of all parts, with those of every layer."""
+    size = dict(zip(rows[0].operations, sizes, strict=True))
+    total = sum(sum(sizes[row.start : row.end]) for row in rows)
+    for given, results in _borders(rows):
+        total += sum(size.get(op, 0.0) for op in _needed(results, given))
+    return total
+
+
+def _borders(rows: Sequence[Layers]) -> Iterator[tuple[list[Any], list[Any]]]:
+    """What the parts between rows, the first of which is before all of them, find and leave: values."""
+    for front, row in zip([None, *rows], [*rows, None], strict=False):
+        given = [] if front is None else front.final
+        block = rows[0].operations[0].block
+        end = list(list(block.operations)[-1].operation.operands) if row is None else [*row.first, *row.inner]
+        yield given, end
 
 
 def _elements(value: Any) -> int:
@@ -88,26 +124,34 @@ def _elements(value: Any) -> int:
     return count
 
 
-def _split(module: Any, function: Any, layers: Layers) -> None:
-    block = function.regions[0].blocks[0]
-    terminator = list(block.operations)[-1].operation
-    last = layers.layer(layers.count - 1)
-    names = [f"carried.{number}" for number in range(len(layers.carried))]
-    inner = [value for value in layers.invariant if not isinstance(value.owner, ir.Block)]
-    shared = [f"shared.{number}" for number in range(len(inner))]
-    arguments = _named_arguments(function)
-    final = [(last[i].results[0], {NAME: _text(name)}) for (i, _), name in zip(layers.carried, names, strict=True)]
-    results = [{item.name: item.attr for item in ir.DictAttr(entry)} for entry in function.attributes["res_attrs"]]
-    made = {
-        BEFORE: _function(arguments, [*(v for _, v in layers.carried), *inner], _entries([*names, *shared])),
-        LAYER: _layer(layers, arguments, dict(zip(inner, shared, strict=True))),
-        AFTER: _function([*arguments, *final], list(terminator.operands), results),
-    }
-    for name, built in made.items():
+def _split(module: Any, function: Any, rows: Sequence[Layers]) -> None:
+    """Put the parts of a function in its place, each in a module."""
+    for name, built in _parts(function, rows):
         nested = built.operation.clone()
         nested.attributes["sym_name"] = _text(name)
         module.body.append(nested)
     function.erase()
+
+
+def _parts(function: Any, rows: Sequence[Layers]) -> Iterator[tuple[str, Any]]:
+    """The parts by name, in the order in which they run."""
+    arguments = _named_arguments(function)
+    numbers = {"carried": 0, "shared": 0}
+
+    def named(kind: str, count: int) -> list[str]:
+        first, numbers[kind] = numbers[kind], numbers[kind] + count
+        return [f"{kind}.{number}" for number in range(first, first + count)]
+
+    given: list[tuple[Any, dict[str, Any]]] = []
+    for number, (row, layer) in enumerate(zip(rows, layer_names(len(rows)), strict=True)):
+        carried, shared = named("carried", len(row.first)), named("shared", len(row.inner))
+        made = _function([*arguments, *given], [*row.first, *row.inner], _entries([*carried, *shared]))
+        yield (f"{BETWEEN}.{number}" if number else BEFORE), made
+        yield layer, _layer(row, arguments, carried, dict(zip(row.inner, shared, strict=True)))
+        given = [(value, {NAME: _text(name)}) for value, name in zip(row.final, carried, strict=True)]
+    terminator = list(function.regions[0].blocks[0].operations)[-1].operation
+    results = [{item.name: item.attr for item in ir.DictAttr(entry)} for entry in function.attributes["res_attrs"]]
+    yield AFTER, _function([*arguments, *given], list(terminator.operands), results)
 
 
 def _text(value: str) -> Any:
@@ -190,14 +234,16 @@ def _copy(op: Any, values: dict[Any, Any], replaced: dict[Any, Any]) -> Any:
     return made
 
 
-def _layer(layers: Layers, arguments: Sequence[tuple[Any, dict[str, Any]]], shared: dict[Any, str]) -> Any:
+def _layer(
+    layers: Layers, arguments: Sequence[tuple[Any, dict[str, Any]]], carried: Sequence[str], shared: dict[Any, str]
+) -> Any:
     """The module of one layer: the first, with numbers for weights."""
     first = layers.layer(0)
     results = [first[i].results[0] for i, _ in layers.carried]
-    names = [f"next.{number}" for number in range(len(results))]
+    names = [name.replace("carried", "next") for name in carried]
     given = [
-        *((value, {NAME: _text(f"carried.{number}"), UPDATED: _text(names[number])})
-          for number, (_, value) in enumerate(layers.carried)),
+        *((value, {NAME: _text(name), UPDATED: _text(following)})
+          for value, name, following in zip(layers.first, carried, names, strict=True)),
         *((value, {NAME: _text(name), KEPT: ir.UnitAttr.get()}) for value, name in shared.items()),
         *((value, entry) for value, entry in arguments if value not in {own for _, own in layers.carried}),
     ]  # fmt: skip

@@ -36,6 +36,27 @@ class Layers:
         return self.operations[first : first + self.period]
 
     @property
+    def end(self) -> int:
+        """The number of the operation behind the last layer."""
+        return self.start + self.count * self.period
+
+    @property
+    def first(self) -> list[Any]:
+        """What the first layer takes of what is carried."""
+        return [value for _, value in self.carried]
+
+    @property
+    def final(self) -> list[Any]:
+        """What the last layer hands over."""
+        last = self.layer(self.count - 1)
+        return [last[number].results[0] for number, _ in self.carried]
+
+    @property
+    def inner(self) -> list[Any]:
+        """What all layers take that is made before them."""
+        return [value for value in self.invariant if not isinstance(value.owner, ir.Block)]
+
+    @property
     def border(self) -> int:
         """Elements that are handed over from layer to layer."""
         return sum(prod(shape_of(value)) for _, value in self.carried)
@@ -47,14 +68,32 @@ def operations_of(block: Any) -> tuple[Any, ...]:
     return tuple(op for op in found[:-1] if not (len(op.results) == 1 and is_leaf(op.results[0])))
 
 
-def find_layers(block: Any, sizes: Sequence[float]) -> Layers | None:
-    """The layers that take most of a function together; `sizes` says how much each of `operations_of` is."""
+def find_rows(block: Any, sizes: Sequence[float]) -> list[Layers]:
+    """Rows of layers, one after the other: that which takes most of a function, and so on with what is before and
+    behind it; `sizes` says how much each of `operations_of` is."""
     operations = operations_of(block)
     texts = [token(op) for op in operations]
     numbers: dict[str, int] = {}
     ids = np.array([numbers.setdefault(t, len(numbers)) if t else -1 - i for i, t in enumerate(texts)], np.int64)
     sums = np.concatenate([[0.0], np.cumsum(sizes)])
-    runs = sorted(_runs(ids), key=lambda run: sums[run[0]] - sums[run[1] + run[2]])
+
+    def between(first: int, end: int) -> Iterator[Layers]:
+        found = _find_layers(operations, ids, sums, first, end)
+        if found is not None:
+            yield from between(first, found.start)
+            yield found
+            yield from between(found.end, end)
+
+    return list(between(0, len(operations)))
+
+
+def _find_layers(
+    operations: tuple[Any, ...], ids: np.ndarray, sums: np.ndarray, first: int, end: int
+) -> Layers | None:
+    """The layers that take most of the operations from the `first` to the `end`. `sums`: sizes of all operations in
+    front of one."""
+    found_runs = ((first + start, length, period) for start, length, period in _runs(ids[first:end]))
+    runs = sorted(found_runs, key=lambda run: sums[run[0]] - sums[run[0] + run[1] + run[2]])
     for start, length, period in runs[:PHASES]:
         found = [layers for phase in range(min(period, PHASES))
                  if (layers := _layers(operations, start + phase, period, (length - phase) // period + 1))]  # fmt: skip

@@ -1,16 +1,19 @@
 """compile-layers: a model of equal layers is compiled in three parts, of which the layer is one, whatever their number.
+A model of several rows of layers has a layer for each, and parts between them.
 
 before:  func.func @main(%x) { %1 = layer(%x, %w0); %2 = layer(%1, %w1); ... %12 = layer(%11, %w11); return %12 }
 after:   module @before { statements }, module @layer { statements of one trip, 12 trips }, module @after { statements }
 
 The passes inside, as compile-layers(drop-empty,...,verify-schedule), run on each of the parts that `outline-layers`
-makes: first on the layer, so that what layers hand to each other stays in local memory; then on what comes before and
-after it, which leave it there and find it there. A model that is no row of layers, or whose parts cannot hand over what
-they should, goes through the passes as a whole.
+makes: first on the layers, so that what layers hand to each other stays in local memory; then on what comes before and
+after them, which leave it there and find it there. A model that is no row of layers, or whose parts cannot hand over
+what they should, goes through the passes as a whole.
 """
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from typing import Any, ClassVar, Literal
 
 from mnc.core import events
@@ -20,10 +23,11 @@ from mnc.core.modules import copy_module, parts_of, put_part, take_over, take_pa
 from mnc.core.nesting_pass import NestingPass, inherited, run_nested
 from mnc.core.pass_base import at_least
 from mnc.core.recording import unrecorded
+from mnc.lowering.linalg_to_spmd.keep_resident import NAME, UPDATED
 from mnc.lowering.linalg_to_spmd.layout_attributes import note_preferences, preferences_of
-from mnc.lowering.linalg_to_spmd.outline_layers import AFTER, BEFORE, LAYER, OutlineLayers
-from mnc.mncore_backend.codegen.host_ir import read_kept
-from mnc.mncore_backend.layers.hand_overs import note_homes, note_tables
+from mnc.lowering.linalg_to_spmd.outline_layers import LAYER, OutlineLayers
+from mnc.mncore_backend.codegen.host_ir import Kept, read_kept
+from mnc.mncore_backend.layers.hand_overs import note_homes, note_reserved, note_tables
 
 NEEDED = ("keep-resident", "hand-over")
 """Passes without which parts do not meet in local memory."""
@@ -70,7 +74,8 @@ class CompileLayers(NestingPass):
                 self._compile(again, is_observed=True)
             split = again
         take_over(module, split)
-        if preferences := preferences_of(parts_of(module)[LAYER]):
+        made = parts_of(module)
+        if preferences := preferences_of(made[_layers_of(made)[0]]):
             note_preferences(module, preferences)
         return True
 
@@ -81,15 +86,30 @@ class CompileLayers(NestingPass):
             message = f"{self.name} has no pass '{min(missing)}' inside, so parts cannot hand over anything"
             raise CompileError(message, hint="put it behind distribute, as in docs/pipeline.md")
         parts = take_parts(split)
-        run_nested(_keeping_updates(self.passes), parts[LAYER], is_observed=is_observed)  # what is recorded is of it
-        kept = read_kept(parts[LAYER])
-        note_tables(parts[BEFORE], kept)
+        kept: dict[str, list[Kept]] = {}
+        handed_over: list[Kept] = []
+        for name in _layers_of(parts):
+            note_reserved(parts[name], handed_over)  # by the row before
+            with unrecorded() if kept else nullcontext():  # what is recorded is of the first
+                run_nested(_keeping_updates(self.passes), parts[name], is_observed=is_observed)
+            others = {own.attributes[NAME] for own in handed_over}
+            kept[name] = [own for own in read_kept(parts[name]) if own.attributes[NAME] not in others]
+            handed_over = [own for own in kept[name] if UPDATED in own.attributes]
+        every = [*chain(*kept.values())]
         with unrecorded():
-            for name, attribute in ((BEFORE, "res_attrs"), (AFTER, "arg_attrs")):
-                note_homes(parts[name], attribute, kept)
-                run_nested(self.passes, parts[name], is_observed=is_observed)
-        for name in (BEFORE, LAYER, AFTER):
-            put_part(split, name, parts[name])
+            for name, following in zip(parts, [*list(parts)[1:], ""], strict=True):
+                if name not in kept:
+                    note_tables(parts[name], kept.get(following, []))
+                    note_homes(parts[name], "res_attrs", every)
+                    note_homes(parts[name], "arg_attrs", every)
+                    run_nested(self.passes, parts[name], is_observed=is_observed)
+        for name, part in parts.items():
+            put_part(split, name, part)
+
+
+def _layers_of(parts: Iterable[str]) -> list[str]:
+    """Those of the parts that are layers."""
+    return [name for name in parts if name.partition(".")[0] == LAYER]
 
 
 def _names(passes: Iterable[Any]) -> set[str]:

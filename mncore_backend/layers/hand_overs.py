@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mnc.core.bindings import ir
-from mnc.dialects.mncore.trips import TABLES
+from mnc.dialects.mncore.trips import RESERVED, TABLES
 from mnc.lowering.linalg_to_spmd.homes import HOMES
 from mnc.lowering.linalg_to_spmd.keep_resident import NAME, VALUE
 from mnc.mncore_backend.codegen.host_ir import Kept
@@ -21,6 +21,15 @@ def note_homes(module: Any, attribute: str, kept: Sequence[Kept]) -> None:
             given = {item.name: item.attr for item in entry}
             entries.append(ir.DictAttr.get({**given, **({HOMES: ir.ArrayAttr.get(homes)} if homes else {})}))
         function.attributes[attribute] = ir.ArrayAttr.get(entries)
+
+
+def note_reserved(module: Any, kept: Sequence[Kept]) -> None:
+    """Say on the function of a module which buffers another program keeps, whose places it has to leave to them: a
+    program between both finds one where the other was, and puts the other one beside it."""
+    with module.context, ir.Location.unknown():
+        (function,) = (view.operation for view in module.body.operations)
+        entries = [ir.DictAttr.get({**_home(e), NAME: e.attributes[NAME]}) for e in kept]
+        function.attributes[RESERVED] = ir.ArrayAttr.get(entries)
 
 
 def note_tables(module: Any, kept: Sequence[Kept]) -> None:

@@ -1,5 +1,7 @@
 """Models of equal layers, compiled as one layer that is repeated, on the strict emulator against the ONNX reference."""
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -7,7 +9,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 import mnc
 from mnc.accuracy.probable import error_bounds
+from mnc.core.modules import parts_of
+from mnc.mncore_backend.codegen.host_ir import Kept, read_kept
 from mnc.mncore_backend.codegen.trips import gap
+from mnc.mncore_backend.layers.compile_layers import CompileLayers
 from mnc.reference import evaluate
 
 
@@ -84,12 +89,56 @@ def two_carried() -> onnx.ModelProto:
     return w.model({"a": [9, 16], "b": [9, 16]}, w.node("Mul", a, b), [9, 16])
 
 
+def two_rows() -> onnx.ModelProto:
+    """Nothing between the rows: what the first hands over goes on in the second."""
+    w, x = Writer(), "x"
+    for kind in ("Relu", "Tanh"):
+        for _ in range(4):
+            x = w.node(kind, w.dense(x, 40, 40))
+    return w.model({"x": [24, 40]}, w.dense(x, 40, 10), [24, 10])
+
+
+def attention(w: Writer, x: str, memory: str) -> str:
+    """One head over a memory, added to what it is given."""
+    q, k, v = w.dense(x, 24, 24), w.dense(memory, 24, 24), w.dense(memory, 24, 24)
+    scores = w.node("Softmax", w.node("MatMul", q, w.node("Transpose", k, perm=[1, 0])), axis=-1)
+    return w.node("Add", x, w.dense(w.node("MatMul", scores, v), 24, 24))
+
+
+def encoder_and_decoder() -> onnx.ModelProto:
+    """All layers of the second row read what the first row has made."""
+    w, x, y = Writer(), "x", "z"
+    for _ in range(3):
+        x = w.node("LayerNormalization", attention(w, x, x), w.weight(24), w.weight(24), axis=-1)
+    for _ in range(3):
+        y = attention(w, attention(w, y, y), x)
+        y = w.node("LayerNormalization", y, w.weight(24), w.weight(24), axis=-1)
+    return w.model({"x": [20, 24], "z": [12, 24]}, w.dense(y, 24, 7), [12, 7])
+
+
+def stages() -> onnx.ModelProto:
+    """Rows of blocks with fewer pixels and more channels each."""
+    w, channels = Writer(), 8
+    x = w.node("Relu", w.node("Conv", "x", w.weight(8, 3, 3, 3), w.weight(8), pads=[1] * 4))
+    for wider in (2, 1):
+        for _ in range(3):
+            weights = w.weight(channels, channels, 3, 3, scale=0.1), w.weight(channels)
+            x = w.node("Relu", w.node("Add", x, w.node("Conv", x, *weights, pads=[1] * 4)))
+        if wider > 1:
+            weights = w.weight(wider * channels, channels, 3, 3), w.weight(wider * channels)
+            x, channels = w.node("Relu", w.node("Conv", x, *weights, pads=[1] * 4, strides=[2, 2])), wider * channels
+    return w.model({"x": [1, 3, 16, 16]}, w.node("GlobalAveragePool", x), [1, channels, 1, 1])
+
+
 def in_layers(options: mnc.Options) -> str:
     """The default pipeline, which looks for layers in short programs, too."""
     return str(mnc.default_pipeline(options)).replace("compile-layers(", "compile-layers{steps=0 percent=30}(")
 
 
-@pytest.mark.parametrize("make", [perceptron, masked_attention, residual_blocks, two_carried])
+ROWS = [two_rows, encoder_and_decoder, stages]
+
+
+@pytest.mark.parametrize("make", [perceptron, masked_attention, residual_blocks, two_carried, *ROWS])
 def test_layers(make) -> None:
     built = make()
     program = mnc.compile(built, pipeline=in_layers(mnc.Options(prefer=())))
@@ -103,3 +152,25 @@ def test_layers(make) -> None:
     assert products <= nodes  # lines of every layer name its own nodes
     constants = {tensor.name for tensor in program.tensors if tensor.role == "constant"}
     assert {weight.name for weight in built.graph.initializer if len(weight.dims) > 1} <= constants
+
+
+@pytest.mark.parametrize("make", ROWS)
+def test_each_row_of_layers_is_compiled_once(make) -> None:
+    """What is between two rows finds what the first hands over, and puts what the second takes beside it."""
+    made: list[dict[str, list[Kept]]] = []
+    compiled = CompileLayers._compile
+
+    def noted(self: CompileLayers, split: Any, **options: bool) -> None:
+        compiled(self, split, **options)
+        made.append({name: read_kept(part) for name, part in parts_of(split).items()})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CompileLayers, "_compile", noted)
+        mnc.compile(make(), pipeline=in_layers(mnc.Options(prefer=())))
+    (parts,) = made
+    assert list(parts) == ["before", "layer.0", "between.1", "layer.1", "after"]
+    places = [
+        (kept.buffer.memory, kept.buffer.base + address)
+        for kept in parts["between.1"] if kept.buffer.base is not None for address in range(kept.buffer.size)
+    ]  # fmt: skip
+    assert len(places) == len(set(places)) > 0

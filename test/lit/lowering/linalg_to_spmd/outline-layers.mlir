@@ -84,3 +84,63 @@ func.func @read_again(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<4xf32> {on
   } -> tensor<4xf32>
   return %2 : tensor<4xf32>
 }
+
+// -----
+
+// Two rows, of sums and of products: what the last sum hands over is what the first product takes.
+// CHECK: module @before
+// CHECK: -> (tensor<4xf32> {onnx.name = "carried.0"})
+// CHECK: module @layer.0
+// CHECK: func.func @main(%arg0: tensor<4xf32> {mnc.updated = "next.0", onnx.name = "carried.0"})
+// CHECK-SAME: mncore.trips = 3 : i64
+// CHECK: arith.addf
+// CHECK: module @between.1
+// CHECK: func.func @main(%arg0: tensor<4xf32> {onnx.name = "carried.0"})
+// CHECK-SAME: -> (tensor<4xf32> {onnx.name = "carried.1"})
+// CHECK-NEXT: return %arg0
+// CHECK: module @layer.1
+// CHECK: func.func @main(%arg0: tensor<4xf32> {mnc.updated = "next.1", onnx.name = "carried.1"})
+// CHECK-SAME: mncore.trips = 2 : i64
+// CHECK: arith.mulf
+// CHECK: module @after
+// CHECK: func.func @main(%arg0: tensor<4xf32> {onnx.name = "carried.1"})
+#all = affine_map<(d0) -> (d0)>
+func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<4xf32> {onnx.name = "y"}) {
+  %a = arith.constant {onnx.name = "a"} dense<[0.0, 0.5, 0.25, 0.75]> : tensor<4xf32>
+  %b = arith.constant {onnx.name = "b"} dense<[1.0, 1.5, 1.25, 1.75]> : tensor<4xf32>
+  %c = arith.constant {onnx.name = "c"} dense<[2.0, 2.5, 2.25, 2.75]> : tensor<4xf32>
+  %d = arith.constant {onnx.name = "d"} dense<[3.0, 3.5, 3.25, 3.75]> : tensor<4xf32>
+  %e = arith.constant {onnx.name = "e"} dense<[4.0, 4.5, 4.25, 4.75]> : tensor<4xf32>
+  %empty = tensor.empty() : tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel"]}
+      ins(%x, %a : tensor<4xf32>, tensor<4xf32>) outs(%empty : tensor<4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.addf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel"]}
+      ins(%0, %b : tensor<4xf32>, tensor<4xf32>) outs(%empty : tensor<4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.addf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %2 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel"]}
+      ins(%1, %c : tensor<4xf32>, tensor<4xf32>) outs(%empty : tensor<4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.addf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %3 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel"]}
+      ins(%2, %d : tensor<4xf32>, tensor<4xf32>) outs(%empty : tensor<4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.mulf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  %4 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel"]}
+      ins(%3, %e : tensor<4xf32>, tensor<4xf32>) outs(%empty : tensor<4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.mulf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  return %4 : tensor<4xf32>
+}
