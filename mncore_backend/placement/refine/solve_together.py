@@ -98,7 +98,8 @@ def solutions(
         found += own.nearby(rough, found, shared)
     else:
         found += _wide(own, own.wanted(found), rough, shared)
-    found += own.by_own_prices(rough)
+    if budget is not LONG:
+        found += own.by_own_prices(rough)
     found.sort(key=lambda state: state.price)
     if traces is not None:
         traces.planned = movements.exact

@@ -28,7 +28,7 @@ from mnc.mncore_backend.placement.problem import (
 )
 from mnc.mncore_backend.placement.problem.reads import last_reads, readers
 from mnc.mncore_backend.placement.refine import solve_together as solve_together_module
-from mnc.mncore_backend.placement.refine.solve_together import COMPARED, SHORT, solutions
+from mnc.mncore_backend.placement.refine.solve_together import COMPARED, LONG, SHORT, solutions
 from mnc.mncore_backend.placement.solve import search
 from mnc.mncore_backend.placement.solve.duration import duration
 from mnc.mncore_backend.placement.solve.search import Search
@@ -253,6 +253,18 @@ def test_solutions_come_in_the_order_of_how_long_they_take(notable: float) -> No
     assert lasts == sorted(lasts)
     places = [repr(sorted(state.placed.items())) for state in found]
     assert len(set(places)) == len(places)
+
+
+def test_long_programs_are_searched_for_once() -> None:
+    """Two solutions are compared with planned movements, and nothing is searched for by these."""
+    rules = [PLAIN, policy_of(("cyclic",)), policy_of(("alike",))]
+    problem = chain(64, [64, 130, 17] * 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solve_together_module, "is_short", lambda *_: False)
+        patch.setattr(solve_together_module, "with_planned", lambda *_: pytest.fail("searched again"))
+        found, movements = solutions(problem, rules[:2], rules)
+    assert 1 <= len(found) <= LONG.planned
+    assert all(movement in movements.exact for state in found for movement in state.movements)
 
 
 def test_the_shortest_solution_need_not_be_the_cheapest() -> None:
