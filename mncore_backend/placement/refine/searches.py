@@ -49,11 +49,13 @@ class Searches:
 
         return replace(self, made={}, weights=with_price_of_room(WEIGHTS, price_of_room(self.problem, narrow)))
 
-    def narrow(self, movements: Movements, weights: Weights | None = None) -> list[State]:
+    def narrow(self, movements: Movements, weights: Weights | None = None, both: Both = in_turn) -> list[State]:
         """Solutions of a search in which operations choose among the mixed policies, and of such in which all follow
         one; the cheapest first."""
         own = self._search(movements, weights or self.weights)
-        return self._in_order(own.run(policies, NARROW) for policies in (self.mixed, *([one] for one in self.pure)))
+        return self._in_order(chain(*both(
+            lambda: [own.run(self.mixed, NARROW)], lambda: [own.run([one], NARROW) for one in self.pure]
+        )))  # fmt: skip
 
     def by_own_prices(self, movements: Movements) -> list[State]:
         """Solutions in which all operations follow one policy that divides products in another way than the mixed ones

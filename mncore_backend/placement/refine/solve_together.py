@@ -91,7 +91,7 @@ def solutions(
     own = Searches(problem=problem, mixed=mixed, pure=pure, pinned=pinned or {}, traces=traces)
     own = own.at_the_price_of_room(rough)
     shared = both if traces is None and len(problem.operations) >= WORTHWHILE else in_turn
-    found = own.narrow(rough)
+    found = own.narrow(rough, both=shared)
     budget = _budget(problem, found, rough)
     if budget is SHORT:
         found += own.by_other_weights(rough, shared)
@@ -141,7 +141,7 @@ def _in_rounds(
     and with what `known` solutions say of what is wanted where. Searches of one policy win in short programs only."""
 
     def near(found: Sequence[State]) -> list[State]:
-        states = [] if found else own.narrow(movements)
+        states = [] if found else own.narrow(movements, both=both)
         return states + own.nearby(movements, [*known, *found, *states], both)
 
     if budget is SHORT:
