@@ -42,7 +42,7 @@ class OutlineLayers(Pass):
     name = "outline-layers"
     steps: int = at_least(0, 16_000)
     percent: int = at_least(0, 60)
-    least: int = at_least(0, 4)
+    least: int = at_least(0, 20)
 
     def run(self, module: Any) -> None:
         """Rewrite a module of one function whose arguments and results have names, by which the parts find what the

@@ -120,8 +120,8 @@ def stages() -> onnx.ModelProto:
     """Rows of blocks with fewer pixels and more channels each."""
     w, channels = Writer(), 8
     x = w.node("Relu", w.node("Conv", "x", w.weight(8, 3, 3, 3), w.weight(8), pads=[1] * 4))
-    for wider in (2, 1):
-        for _ in range(3):
+    for wider, blocks in ((2, 3), (1, 6)):
+        for _ in range(blocks):
             weights = w.weight(channels, channels, 3, 3, scale=0.1), w.weight(channels)
             x = w.node("Relu", w.node("Add", x, w.node("Conv", x, *weights, pads=[1] * 4)))
         if wider > 1:
