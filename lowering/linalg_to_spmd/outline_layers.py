@@ -60,7 +60,8 @@ class OutlineLayers(Pass):
         """The rows to split off: all that save enough, or the one that saves most where parts of several would make too
         much twice; none if that is not enough together."""
         saved = {row.start: _saved(row, sizes) for row in rows}
-        own = [row for row in rows if 100 * saved[row.start] >= self.least * sum(sizes) and _has_numbers(row)]
+        least = min(self.least, self.percent) * sum(sizes)
+        own = [row for row in rows if 100 * saved[row.start] >= least and _has_numbers(row)]
         if len(own) > 1 and _work(own, sizes) > TWICE * sum(sizes):
             own = [max(own, key=lambda row: saved[row.start])]
         return own if 100 * sum(saved[row.start] for row in own) >= self.percent * sum(sizes) else []
@@ -110,7 +111,7 @@ def _work(rows: Sequence[Layers], sizes: Sequence[float]) -> float:
 
 def _borders(rows: Sequence[Layers]) -> Iterator[tuple[list[Any], list[Any]]]:
     """What the parts between rows, the first of which is before all of them, find and leave: values."""
-    for front, row in zip([None, *rows], [*rows, None], strict=False):
+    for front, row in zip([None, *rows], [*rows, None], strict=True):
         given = [] if front is None else front.final
         block = rows[0].operations[0].block
         end = list(list(block.operations)[-1].operation.operands) if row is None else [*row.first, *row.inner]

@@ -9,11 +9,15 @@ from onnx import TensorProto, helper, numpy_helper
 
 import mnc
 from mnc.accuracy.probable import error_bounds
+from mnc.core.context import make_context
 from mnc.core.modules import parts_of
+from mnc.lowering.linalg_to_spmd.outline_layers import OutlineLayers
+from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.mncore_backend.codegen.host_ir import Kept, read_kept
 from mnc.mncore_backend.codegen.trips import gap
 from mnc.mncore_backend.layers.compile_layers import CompileLayers
 from mnc.reference import evaluate
+from mnc.stages import stage_pipeline
 
 
 class Writer:
@@ -105,14 +109,16 @@ def attention(w: Writer, x: str, memory: str) -> str:
     return w.node("Add", x, w.dense(w.node("MatMul", scores, v), 24, 24))
 
 
-def encoder_and_decoder() -> onnx.ModelProto:
-    """All layers of the second row read what the first row has made."""
+def encoder_and_decoder(*, is_read_at_the_end: bool = False) -> onnx.ModelProto:
+    """All layers of the second row read what the first row has made; and perhaps what comes after them, too."""
     w, x, y = Writer(), "x", "z"
     for _ in range(3):
         x = w.node("LayerNormalization", attention(w, x, x), w.weight(24), w.weight(24), axis=-1)
     for _ in range(3):
         y = attention(w, attention(w, y, y), x)
         y = w.node("LayerNormalization", y, w.weight(24), w.weight(24), axis=-1)
+    if is_read_at_the_end:
+        y = attention(w, y, x)
     return w.model({"x": [20, 24], "z": [12, 24]}, w.dense(y, 24, 7), [12, 7])
 
 
@@ -174,3 +180,14 @@ def test_each_row_of_layers_is_compiled_once(make) -> None:
         for kept in parts["between.1"] if kept.buffer.base is not None for address in range(kept.buffer.size)
     ]  # fmt: skip
     assert len(places) == len(set(places)) > 0
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_no_row_of_layers_is_made_twice(is_read: bool) -> None:
+    """What comes after the second row finds nothing of the first: it would have to make that anew."""
+    module = import_model(encoder_and_decoder(is_read_at_the_end=is_read), make_context())
+    for stage in ("graph", "linalg"):
+        stage_pipeline(stage, mnc.Options()).run(module)
+    OutlineLayers(steps=0, percent=30).run(module)
+    rows = ["layer"] if is_read else ["layer.0", "between.1", "layer.1"]
+    assert list(parts_of(module)) == ["before", *rows, "after"]
