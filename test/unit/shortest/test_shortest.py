@@ -105,11 +105,12 @@ def test_small_tensors_are_placed_together_first_in_programs_that_are_not_short(
     assert ("together" in made[0]) == is_first
 
 
-@pytest.mark.parametrize(("dearer", "is_made"), [(1e9, True), (0, False)])
-def test_operations_placed_one_by_one_are_not_compiled_where_that_is_dear(
-    dearer: float, is_made: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("dearer", "few", "is_made"), [(1e9, 0, True), (0, 0, False), (0, 100, True)])
+def test_many_operations_placed_one_by_one_are_not_compiled_where_that_is_dear(
+    dearer: float, few: int, is_made: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shortest_pass, "NOT_SHORT", 0)
+    monkeypatch.setattr(shortest_pass, "FEW_OPERATIONS", few)
     monkeypatch.setattr(shortest_pass, "DEARER_ONE_BY_ONE", dearer)
     monkeypatch.setattr("mnc.mncore_backend.shortest.trials.has_processor", lambda: False)
     made = noted(monkeypatch)
