@@ -67,7 +67,7 @@ class OutlineLayers(Pass):
         return own if 100 * sum(saved[row.start] for row in own) >= self.percent * sum(sizes) else []
 
 
-def layer_names(count: int) -> list[str]:
+def _layer_names(count: int) -> list[str]:
     """The names of the layers of so many rows."""
     return [LAYER] if count == 1 else [f"{LAYER}.{number}" for number in range(count)]
 
@@ -144,15 +144,15 @@ def _parts(function: Any, rows: Sequence[Layers]) -> Iterator[tuple[str, Any]]:
         return [f"{kind}.{number}" for number in range(first, first + count)]
 
     given: list[tuple[Any, dict[str, Any]]] = []
-    for number, (row, layer) in enumerate(zip(rows, layer_names(len(rows)), strict=True)):
+    borders = _borders(rows)
+    for number, (row, layer) in enumerate(zip(rows, _layer_names(len(rows)), strict=True)):
         carried, shared = named("carried", len(row.first)), named("shared", len(row.inner))
-        made = _function([*arguments, *given], [*row.first, *row.inner], _entries([*carried, *shared]))
+        made = _function([*arguments, *given], next(borders)[1], _entries([*carried, *shared]))
         yield (f"{BETWEEN}.{number}" if number else BEFORE), made
         yield layer, _layer(row, arguments, carried, dict(zip(row.inner, shared, strict=True)))
         given = [(value, {NAME: _text(name)}) for value, name in zip(row.final, carried, strict=True)]
-    terminator = list(function.regions[0].blocks[0].operations)[-1].operation
     results = [{item.name: item.attr for item in ir.DictAttr(entry)} for entry in function.attributes["res_attrs"]]
-    yield AFTER, _function([*arguments, *given], list(terminator.operands), results)
+    yield AFTER, _function([*arguments, *given], next(borders)[1], results)
 
 
 def _text(value: str) -> Any:
@@ -246,7 +246,7 @@ def _layer(
         *((value, {NAME: _text(name), UPDATED: _text(following)})
           for value, name, following in zip(layers.first, carried, names, strict=True)),
         *((value, {NAME: _text(name), KEPT: ir.UnitAttr.get()}) for value, name in shared.items()),
-        *((value, entry) for value, entry in arguments if value not in {own for _, own in layers.carried}),
+        *((value, entry) for value, entry in arguments if value not in layers.first),
     ]  # fmt: skip
     weights = weights_of(layers)
     replaced, start = {}, 0
