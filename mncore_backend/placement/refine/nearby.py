@@ -15,44 +15,29 @@ from mnc.mncore_backend.placement.solve.state import Placed, State
 
 TRIALS = 6
 """Solutions from one start at most; there are fewer where a search finds nothing better."""
+Steps = Callable[[State], float]
+"""How long a solution takes, by some estimate."""
 _Key = tuple[tuple[int, Placed], ...]
 """What is decided about all operations."""
 
 
 def near_the_best(
-    found: Sequence[State],
-    near: Callable[[State], State],
-    duration: Callable[[State], float],
-    both: Both = in_turn,
+    found: Sequence[State], near: Callable[[State, Steps], State], first: Steps, second: Steps, both: Both = in_turn
 ) -> list[State]:
-    """Solutions that take less time than the best of those that were `found`; `near` finds one near another. `both`
-    goes two ways at once."""
-    known, found_near = {_key(state) for state in found}, dict[_Key, State]()
-
-    def once(state: State) -> State:
-        """What is near a solution; both ways may come to the same one."""
-        key = _key(state)
-        if key not in found_near:
-            found_near[key] = near(state)
-        return found_near[key]
-
-    first, second = (partial(_on_from, start, known, once, duration) for start in _starts(found, duration))
-    return distinct([*chain(*both(first, second))])
+    """Solutions that take less time than the best of those that were `found`, by two estimates: each is a way of its
+    own, because neither is right about all programs. `near` finds one near another that takes little time by an
+    estimate; `both` goes two ways at once."""
+    known = {_key(state) for state in found}
+    one, other = (partial(_on_from, min(found, key=steps), known, near, steps) for steps in (first, second))
+    return distinct([*chain(*both(one, other))])
 
 
-def _starts(found: Sequence[State], duration: Callable[[State], float]) -> tuple[State | None, State | None]:
-    starts = sorted(distinct(found), key=duration)[:2]
-    return starts[0], starts[1] if len(starts) > 1 else None
-
-
-def _on_from(
-    best: State | None, known: Set[_Key], near: Callable[[State], State], duration: Callable[[State], float]
-) -> list[State]:
+def _on_from(best: State, known: Set[_Key], near: Callable[[State, Steps], State], steps: Steps) -> list[State]:
     """Better and better solutions from a start, as long as they are not `known`."""
     better: list[State] = []
-    while best is not None and len(better) < TRIALS:
-        state = near(best)
-        if duration(state) >= duration(best) or _key(state) in known:
+    while len(better) < TRIALS:
+        state = near(best, steps)
+        if steps(state) >= steps(best) or _key(state) in known:
             break
         better.append(state)
         best = state

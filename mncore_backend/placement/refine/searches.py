@@ -2,7 +2,7 @@
 with layouts that are wanted.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -79,14 +79,14 @@ class Searches:
 
     def nearby(self, movements: Movements, found: Sequence[State], both: Both = in_turn) -> list[State]:
         """Solutions that take less time than the best of those that were `found`, or than the cheapest that
-        chooses what readers want in these."""
+        chooses what readers want in these: by their makespans, and by the law that searches near solutions go by."""
         own, wanted = self._search(movements, self.weights), self.wanted(found)
         cheapest = own.run(self.mixed, wanted=wanted)
 
-        def near(known: State) -> State:
-            return own.run(own.policies, wanted=wanted, near=known, law=LAW)
+        def near(known: State, by: Callable[[State], float]) -> State:
+            return own.run(own.policies, wanted=wanted, near=known, law=LAW, by=by)
 
-        better = near_the_best([*found, cheapest], near, lambda state: own.duration(state), both)
+        better = near_the_best([*found, cheapest], near, own.makespan, own.duration, both)
         return self._in_order([cheapest, *better])
 
     def wanted(self, found: Sequence[State]) -> Wanted:

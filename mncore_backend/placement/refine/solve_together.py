@@ -6,12 +6,17 @@ a solution promises to be better than the best one. (Searching for shortest path
 of edges are dear to find out.) Over many movements the errors of rough prices level out, and to plan them would take
 longer than all the rest, unless they make up most of the price. In long programs they are off by less, since what moves
 is large: there the searches are done once, and the best two solutions are compared with planned movements.
+
+Which solution takes least time, a schedule of its operations says (`solve/makespan.py`). Long programs wait for units
+more than for each other, and what they lay out of the chip in between is no part of a solution: these are compared by
+sums over their operations (`solve/duration.py`).
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple
 
 from mnc.mncore_backend.placement.candidates.policy import Policy
@@ -24,12 +29,13 @@ from mnc.mncore_backend.placement.refine.nearby import distinct
 from mnc.mncore_backend.placement.refine.rounds import learn_while_less, resources_of, with_planned
 from mnc.mncore_backend.placement.refine.searches import Searches
 from mnc.mncore_backend.placement.solve.duration import duration, is_short
+from mnc.mncore_backend.placement.solve.makespan import makespan
 from mnc.mncore_backend.placement.solve.plans import Pinned
 from mnc.mncore_backend.placement.solve.room import has_room
 from mnc.mncore_backend.placement.solve.search import Wanted
 from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.placement.trace.trace import Traces
-from mnc.mncore_backend.pricing import NOTHING
+from mnc.mncore_backend.pricing import NOTHING, Resources
 
 MIXED: tuple[tuple[Preference, ...], ...] = (
     (), ("cyclic",), ("tensor-parallel",), ("tensor-parallel", "cyclic"), ("data-parallel",)
@@ -48,10 +54,13 @@ HOPE = 0.6
 COMPARED = 6
 """Solutions that are compiled where programs are small."""
 MANY = 64
-"""Operations of a problem from which a short program is searched for like a long one: searches near solutions take half
-a minute for small recurrences and blocks of transformers, for programs that are shorter by 1 %."""
+"""Operations of a problem from which a short program is searched for like a long one, and near solutions once besides:
+in every round that takes half a minute for small recurrences and blocks of transformers."""
 WORTHWHILE = 24
 """Operations of a problem from which two processes gain time."""
+
+Lasts = Callable[[State, Mapping[Movement, Resources]], float]
+"""How long a solution takes whose movements take so much."""
 
 
 class Budget(NamedTuple):
@@ -60,7 +69,7 @@ class Budget(NamedTuple):
     Attributes:
         rounds: of searches with planned movements at most.
         planned: solutions at most, of all that searches found, whose movements are all planned to compare them.
-        close: factor of the least duration by rough prices from which on a solution is not planned.
+        close: factor of the least steps by rough prices from which on a solution is not planned.
     """
 
     rounds: int
@@ -68,7 +77,7 @@ class Budget(NamedTuple):
     close: float
 
 
-LONG, MIDDLE, SHORT = Budget(0, 2, 1.15), Budget(4, 4, 1.15), Budget(2, 8, 1.25)
+LONG, MIDDLE, SHORT = Budget(0, 2, 1.15), Budget(4, 4, 1.15), Budget(2, 8, 1.35)
 """Of programs of more than `MOST_STEPS`, of shorter ones, and of such that have few operations, too."""
 
 
@@ -93,11 +102,13 @@ def solutions(
     shared = both if traces is None and len(problem.operations) >= WORTHWHILE else in_turn
     found = own.narrow(rough, both=shared)
     budget = _budget(problem, found, rough)
+    lasts = duration if budget is LONG else partial(makespan, problem)
     if budget is SHORT:
         found += own.by_other_weights(rough, shared)
-        found += own.nearby(rough, found, shared)
     else:
         found += _wide(own, own.wanted(found), rough, shared)
+    if budget is SHORT or (budget is MIDDLE and effort == "normal"):
+        found += own.nearby(rough, found, shared)
     if budget is not LONG:
         found += own.by_own_prices(rough)
     found.sort(key=lambda state: state.price)
@@ -108,13 +119,14 @@ def solutions(
         return found, movements
     found = with_room
     if effort == "quick":
-        movements.learn(found[0].movements, plan)
-        found[0].weigh(WEIGHTS)
-        return found[:1], movements
+        best = [min(found, key=lambda own: lasts(own, resources_of(own, rough)))]
+        movements.learn(best[0].movements, plan)
+        best[0].weigh(WEIGHTS)
+        return best, movements
     if budget.rounds and _each_counts(found[0]):
         own = replace(own, pure=own.pure if budget is SHORT else (), made={})
         found += _in_rounds(own, found, movements, budget, plan, shared)
-    best = _shortest(found, movements, plan, budget)
+    best = _shortest(found, lasts, movements, plan, budget)
     for state in best:
         state.weigh(WEIGHTS)  # with room at the same price whatever it was here
     return best, movements
@@ -122,8 +134,7 @@ def solutions(
 
 def _budget(problem: Problem, found: Sequence[State], rough: Movements) -> Budget:
     """What is spent on a problem of which some solutions are known."""
-    best = min(found, key=lambda state: _promised(state, rough))
-    if not is_short(best, rough.resources):
+    if not any(is_short(state, rough.resources) for state in found):
         return LONG
     return SHORT if len(problem.operations) < MANY else MIDDLE
 
@@ -145,7 +156,7 @@ def _in_rounds(
         return states + own.nearby(movements, [*known, *found, *states], both)
 
     if budget is SHORT:
-        return with_planned(near, duration, movements, plan, budget.rounds, own.traces)
+        return with_planned(near, partial(makespan, own.problem), movements, plan, budget.rounds, own.traces)
     wanted = own.wanted(known)
 
     def wide(found: Sequence[State]) -> list[State]:
@@ -159,28 +170,28 @@ def _wide(own: Searches, wanted: Wanted, movements: Movements, both: Both) -> li
     return [*chain(*both(lambda: [own.wide(movements)], lambda: [own.wide(movements, wanted)]))]
 
 
-def _promised(state: State, movements: Movements) -> float:
-    """How long a solution takes, as far as its movements are planned, and roughly otherwise."""
-    return duration(state, resources_of(state, movements))
-
-
-def _shortest(found: Sequence[State], movements: Movements, plan: Plan, budget: Budget) -> list[State]:
-    """Those that promise to take least time, in the order of how long they do with planned movements."""
-    promised = {id(state): _promised(state, movements) for state in found}
-    ordered = sorted(distinct(found), key=lambda state: promised[id(state)])[: budget.planned]
-    close = [state for state in ordered if promised[id(state)] <= budget.close * promised[id(ordered[0])]]
-    planned: list[State] = []
-    for state in close:
-        if _planned_while_promising(state, planned, movements, plan):
-            planned.append(state)
-    planned.sort(key=lambda state: duration(state, movements.exact))
-    return _with_the_cheapest(planned, found, movements, plan) if budget is SHORT else planned
+def _shortest(
+    found: Sequence[State], lasts: Lasts, movements: Movements, plan: Plan, budget: Budget
+) -> list[State]:
+    """Those that promise to take least time, and the one that does by the law of searches near solutions, in the order
+    of how long they do with planned movements."""
+    states = [(resources_of(own, movements), own) for own in distinct(found)]
+    promised = sorted(((lasts(own, known), own) for known, own in states), key=itemgetter(0))
+    _, by_law = min(states, key=lambda own: duration(own[1], own[0]))
+    compared = [*promised[: budget.planned - 1], *(own for own in promised[budget.planned - 1 :] if own[1] is by_law)]
+    planned: list[tuple[float, State]] = []
+    most = budget.close * promised[0][0]
+    for steps, state in compared:
+        if steps <= most and _planned_while_promising(state, lasts, planned, movements, plan):
+            planned.append((lasts(state, movements.exact), state))
+    best = [state for _, state in sorted(planned, key=itemgetter(0))]
+    return _with_the_cheapest(best, found, movements, plan) if budget is SHORT else best
 
 
 def _with_the_cheapest(
     best: Sequence[State], found: Sequence[State], movements: Movements, plan: Plan
 ) -> list[State]:
-    """The solution that is cheapest by its price has a place among those whose programs are compared: durations may be
+    """The solution that is cheapest by its price has a place among those whose programs are compared: makespans may be
     wrong by more than prices are."""
     cheapest = min(found, key=lambda state: state.price)
     if len(cheapest.movements) > FEW:
@@ -189,19 +200,22 @@ def _with_the_cheapest(
     return distinct([*best[: COMPARED - 1], cheapest, *best[COMPARED - 1 :]])
 
 
-def _planned_while_promising(state: State, planned: Sequence[State], movements: Movements, plan: Plan) -> bool:
+def _planned_while_promising(
+    state: State, lasts: Lasts, planned: Sequence[tuple[float, State]], movements: Movements, plan: Plan
+) -> bool:
     """Plan the movements of a solution. Of many movements only as many are planned as it takes to see that the solution
     is not shorter than what is `planned`: then the answer is False."""
     if len(state.movements) <= FEW or not planned:
         movements.learn(state.movements, plan)
         return True
-    least = min(duration(other, movements.exact) for other in planned)
-    known = {movement for other in planned for movement in other.movements}
-    return learn_while_less(state, partial(_guessed, known=known, movements=movements), least, movements, plan)
+    least = min(steps for steps, _ in planned)
+    known = {movement for _, other in planned for movement in other.movements}
+    guess = partial(_guessed, lasts=lasts, known=known, movements=movements)
+    return learn_while_less(state, guess, least, movements, plan)
 
 
-def _guessed(state: State, known: Set[Movement], movements: Movements) -> float:
+def _guessed(state: State, lasts: Lasts, known: Set[Movement], movements: Movements) -> float:
     """How long a solution of many movements takes, if what is not planned is as much cheaper than its rough price as
     the `known` movements are."""
     ratio = sum(movements.exact[m].total for m in known) / max(1.0, sum(m.rough.total for m in known))
-    return duration(state, {m: movements.exact.get(m, m.rough * min(1.0, ratio)) for m in state.movements})
+    return lasts(state, {m: movements.exact.get(m, m.rough * min(1.0, ratio)) for m in state.movements})

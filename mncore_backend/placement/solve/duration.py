@@ -3,7 +3,9 @@
 Prices of searches add up steps with weights (`weights.py`), so that each decision can be priced by itself. Here all
 that an operation makes necessary is known, and it counts what overlaps: the units of the chip work at the same time on
 one operation, the busiest of them says how long that takes, and the others add a part of what they do. Latencies of
-transfers that wait for each other come on top, and sums over L2Bs, which wait for all their parts.
+transfers that wait for each other come on top, and sums over L2Bs, which wait for all their parts. Searches near a
+solution add up operations this way as they go on; whole solutions of programs that are not long are compared by
+schedules (`makespan.py`).
 
 How much of each counts was fitted to the cycles of 184 programs, different solutions of 18 models
 (`scripts/fit_durations.py`), and rounded. Inside of a model the logarithms of durations and cycles differ by 0.056 in

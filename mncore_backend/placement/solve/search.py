@@ -16,7 +16,7 @@ from mnc.mncore_backend.placement.candidates import Digits, choose_iteration
 from mnc.mncore_backend.placement.candidates.policy import Policy, of_contractions
 from mnc.mncore_backend.placement.cost.ahead import Ahead
 from mnc.mncore_backend.placement.cost.meetings import Meetings
-from mnc.mncore_backend.placement.cost.movements import Movements
+from mnc.mncore_backend.placement.cost.movements import Movement, Movements
 from mnc.mncore_backend.placement.cost.plan_table import PricedPlan
 from mnc.mncore_backend.placement.cost.product_prices import Counted, ProductPrices
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Weights
@@ -26,6 +26,7 @@ from mnc.mncore_backend.placement.solve.beam import Beam, Known
 from mnc.mncore_backend.placement.solve.borders import Borders
 from mnc.mncore_backend.placement.solve.duration import LAW, Law, duration, lasts
 from mnc.mncore_backend.placement.solve.guide import Guide
+from mnc.mncore_backend.placement.solve.makespan import makespan
 from mnc.mncore_backend.placement.solve.plans import ALTERNATIVES, SHOWN, Pinned, Plans
 from mnc.mncore_backend.placement.solve.products import Products, wanted_of
 from mnc.mncore_backend.placement.solve.rules import Rules
@@ -33,6 +34,7 @@ from mnc.mncore_backend.placement.solve.solve_in_order import visit
 from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.placement.solve.trail import Tracer, Trail
 from mnc.mncore_backend.placement.solve.transitions import Transition
+from mnc.mncore_backend.pricing import Resources
 
 WIDTH = 128
 """States that are kept from operation to operation."""
@@ -95,13 +97,15 @@ class Search:
         *,
         near: State | None = None,
         law: Law | None = None,
+        by: Callable[[State], float] | None = None,
         is_apart: bool = False,
     ) -> State:
         """The cheapest state that was found in which everything has a place. `policies`: the only ones to follow, of
         which the first says what products pay later if the search `is_apart` from those that may follow others;
         `width`: states that are kept from operation to operation; `wanted`: layouts that loops may choose besides;
         `near`: a solution from which states are looked for that are not far; `law`: states are compared by how long
-        operations take by it, and not by prices."""
+        operations take by it, and not by prices, and in the end perhaps `by`
+        something else."""
         self.among(policies or self.policies, wanted)
         self.borders.ahead = self._ahead_of(policies[0] if is_apart and policies else self.policies[0])
         self.width = width or WIDTH
@@ -116,7 +120,7 @@ class Search:
         self.dropped += steps.dropped
         for state in beam:
             self.complete(state)
-        best = min(beam, key=lambda state: state.price if law is None else self.duration(state, law))
+        best = min(beam, key=by or (lambda state: state.price if law is None else self.duration(state, law)))
         if trail is not None and self.tracer is not None:
             self.tracer.searched(self, trail, beam, best)
         return best
@@ -130,8 +134,15 @@ class Search:
         return self._known
 
     def duration(self, state: State, law: Law = LAW) -> float:
-        """Steps of a solution, as far as prices of movements are known."""
-        return duration(state, {m: self.movements.resources(m) for m in state.movements}, law)
+        """Steps of a solution by a law, as far as prices of movements are known."""
+        return duration(state, self._taken(state), law)
+
+    def makespan(self, state: State) -> float:
+        """Steps of a solution by a schedule of its operations, as far as prices of movements are known."""
+        return makespan(self.problem, state, self._taken(state))
+
+    def _taken(self, state: State) -> dict[Movement, Resources]:
+        return {movement: self.movements.resources(movement) for movement in state.movements}
 
     def among(self, policies: Sequence[Policy], wanted: Wanted = NOWHERE) -> None:
         """Let operations choose among these policies from now on, and loops among layouts that are `wanted`."""

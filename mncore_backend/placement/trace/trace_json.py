@@ -5,7 +5,7 @@ from typing import Any
 
 from mnc.mncore_backend.placement.candidates.policy import Policy, preferences_of
 from mnc.mncore_backend.placement.problem import Problem, Product
-from mnc.mncore_backend.placement.solve.duration import duration
+from mnc.mncore_backend.placement.solve.makespan import makespan
 from mnc.mncore_backend.placement.solve.state import Placed, State
 from mnc.mncore_backend.placement.trace.trace import Candidate, Decision, Moved, Searched, Traces
 from mnc.mncore_backend.target import chip
@@ -26,7 +26,7 @@ def trace_json(problem: Problem, solutions: Sequence[State], traces: Traces, pla
         "weights": dict(taken.weights),
         "is_timed": taken.is_timed,
         "price": _round(taken.price),
-        "solutions": [_solution(state, traces, state is taken.found) for state in solutions],
+        "solutions": [_solution(problem, state, traces, state is taken.found) for state in solutions],
         "searches": [_search(own, own is taken) for own in traces.searches],
         "operations": [_operation(problem, taken, decision, traces) for decision in taken.decisions],
         "stored": _stored(problem, taken),
@@ -41,10 +41,10 @@ def _name(policy: Policy) -> str:
     return ", ".join(preferences_of(policy)) or PLAIN
 
 
-def _solution(state: State, traces: Traces, is_taken: bool) -> dict[str, Any]:
+def _solution(problem: Problem, state: State, traces: Traces, is_taken: bool) -> dict[str, Any]:
     own, planned = traces.of(state), {}
     if own.how == "beam" and all(movement in traces.planned for movement in state.movements):
-        prices = state.price_at(traces.planned), duration(state, traces.planned)
+        prices = state.price_at(traces.planned), makespan(problem, state, traces.planned)
         planned = {"planned_price": _round(prices[0]), "duration": _round(prices[1])}
     return {"round": own.round, "price": _round(own.price), **planned, "is_chosen": is_taken}
 

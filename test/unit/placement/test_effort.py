@@ -10,9 +10,11 @@ from onnx.reference import ReferenceEvaluator
 
 import mnc
 from mnc.mncore_backend.placement.candidates.policy import policy_of
+from mnc.mncore_backend.placement.preferences import Effort
 from mnc.mncore_backend.placement.refine import solve_together
 from mnc.mncore_backend.placement.refine.searches import Searches
 from mnc.mncore_backend.placement.refine.solve_together import MIXED, PURE, solutions
+from mnc.mncore_backend.placement.solve.makespan import makespan
 from mnc.mncore_backend.shortest.trials import Trials
 from mnc.options import Options
 from mnc.placement_problem import problem_of_model
@@ -53,8 +55,12 @@ def test_one_solution_is_found_whose_movements_are_planned(seed: int, monkeypatc
     assert all(movement in movements.exact for movement in states[0].movements)
 
 
-@pytest.mark.parametrize("many", [False, True])
-def test_near_known_solutions_is_searched_where_operations_are_few(many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("many", "effort", "is_near"), [
+    (False, "normal", True), (False, "quick", True), (True, "normal", True), (True, "quick", False)
+])  # fmt: skip
+def test_near_known_solutions_is_searched_where_operations_are_few_or_time_is_not_short(
+    many: bool, effort: Effort, is_near: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     near: list[object] = []
     search = Searches.nearby
     monkeypatch.setattr(Searches, "nearby", lambda *given: near.append(given[2]) or search(*given))
@@ -62,16 +68,16 @@ def test_near_known_solutions_is_searched_where_operations_are_few(many: bool, m
     if many:
         monkeypatch.setattr(solve_together, "MANY", len(problem.operations))
     mixed, pure = ([policy_of(names) for names in own] for own in (MIXED, PURE))
-    assert solutions(problem, mixed, pure)[0]
-    assert (not near) == many
+    assert solutions(problem, mixed, pure, effort=effort)[0]
+    assert bool(near) == is_near
 
 
-def test_it_is_the_cheapest_by_rough_prices() -> None:
+def test_it_is_the_shortest_by_rough_prices() -> None:
     problem = problem_of_model(attention(), Options())
     mixed, pure = ([policy_of(names) for names in own] for own in (MIXED, PURE))
     (quick,), _ = solutions(problem, mixed, pure, effort="quick")
     normal, _ = solutions(problem, mixed, pure)
-    rough = [state.price_at({movement: movement.rough for movement in state.movements}) for state in (quick, *normal)]
+    rough = [makespan(problem, own, {m: m.rough for m in own.movements}) for own in (quick, *normal)]
     assert rough[0] == min(rough)
 
 

@@ -1,5 +1,6 @@
 """Searches that know a solution do not lose it, and find what is better around it."""
 
+from operator import attrgetter
 from random import Random
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from mnc.mncore_backend.placement.candidates.policy import policy_of
 from mnc.mncore_backend.placement.cost.movements import Movements
-from mnc.mncore_backend.placement.refine.nearby import TRIALS, distinct, near_the_best
+from mnc.mncore_backend.placement.refine.nearby import TRIALS, Steps, distinct, near_the_best
 from mnc.mncore_backend.placement.refine.solve_together import MIXED
 from mnc.mncore_backend.placement.solve.duration import LAW
 from mnc.mncore_backend.placement.solve.guide import Guide
@@ -25,20 +26,24 @@ def solution(name: int) -> State:
 
 
 def test_each_better_solution_is_where_the_next_search_starts() -> None:
+    """Two ways, from what is best by each of two estimates."""
     asked: list[int] = []
 
-    def near(known: State) -> State:
+    def near(known: State, steps: Steps) -> State:
         asked.append(int(known.price))
-        return solution(int(known.price) - (1 if known.price > 7 else 0))
+        better = 1 if known.price > 7 else 0
+        return solution(int(known.price) - better if steps(solution(1)) > 0 else int(known.price) + better)
 
-    found = near_the_best([solution(own) for own in (30, 9, 20)], near, lambda state: state.price)
-    assert [state.price for state in found] == [8, 7, *(20 - i for i in range(1, TRIALS + 1))]
-    assert asked == [9, 8, 7, *(20 - i for i in range(TRIALS))]  # nobody looked around the third
+    found = near_the_best([solution(own) for own in (30, 9, 20)], near, lambda own: own.price, lambda own: -own.price)
+    assert [state.price for state in found] == [8, 7, *(30 + i for i in range(1, TRIALS + 1))]
+    assert asked == [9, 8, 7, *(30 + i for i in range(TRIALS))]  # nobody looked around the third
 
 
 def test_what_is_known_already_is_not_followed_again() -> None:
-    found = near_the_best([solution(9), solution(8)], lambda _: solution(5), lambda state: state.price)
+    price = attrgetter("price")
+    found = near_the_best([solution(9), solution(8)], lambda *_: solution(5), price, price)
     assert [state.price for state in found] == [5]
+    assert near_the_best([solution(9), solution(8)], lambda *_: solution(8), price, price) == []
 
 
 def test_of_equal_solutions_there_is_one() -> None:

@@ -271,7 +271,7 @@ def test_the_shortest_solution_need_not_be_the_cheapest() -> None:
     """Searches find what is cheapest if steps add up; what overlaps takes less time."""
     problem, rules = chain(64, [64, 130, 17]), [PLAIN, policy_of(("cyclic",))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solve_together_module, "duration", lambda state, *_: -state.price)
+        patch.setattr(solve_together_module, "makespan", lambda _, state, *__: -state.price)
         patch.setattr(solve_together_module, "SHORT", SHORT._replace(close=0.0))
         dearest = solutions(problem, rules, [*rules, policy_of(("alike",))])[0][0]
     assert dearest.price > solutions(problem, rules, [*rules, policy_of(("alike",))])[0][0].price
