@@ -3,8 +3,8 @@
 Prices add up what every operation takes. But a program waits for one operation only as long as there is nothing else to
 do: weights come early, gradients are summed while others are computed, and an exchange between L2Bs stops those alone
 that need what is exchanged. So a solution is scheduled as its program will be, with parts of operations in place of
-instructions: operands are loaded and moved, there is work, and its sums are brought together. It takes about a
-millisecond for a hundred operations.
+instructions: operands are loaded and moved, there is work, and its sums are brought together. It takes some
+milliseconds for a hundred operations.
 
 How much of what counts was fitted to the cycles of programs, different solutions of many models
 (`scripts/fit_durations.py`), and rounded.
@@ -86,11 +86,10 @@ def tasks_of(
     for entry in entries(state.paid):
         paid.setdefault(entry[0], []).append(entry[:4])
     tasks: list[Task] = []
-    last: dict[int, int | None] = {}  # of operations, the tasks that make their results
+    last: dict[int, int] = {}  # of operations, the tasks that make their results
     for number, op in enumerate(problem.operations):
         makers = (problem.tensors[tensor].made_by for tensor in read_by(op))
-        needed = (last.get(maker) for maker in makers if maker is not None)
-        after = tuple(dict.fromkeys(own for own in needed if own is not None))
+        after = tuple(dict.fromkeys(last[maker] for maker in makers if maker in last))
         tasks += _tasks(paid.pop(number, ()), after, len(tasks), movements, shares)
         last[number] = len(tasks) - 1
     for own in paid.values():  # of no operation: stores
