@@ -104,8 +104,7 @@ class Search:
         which the first says what products pay later if the search `is_apart` from those that may follow others;
         `width`: states that are kept from operation to operation; `wanted`: layouts that loops may choose besides;
         `near`: a solution from which states are looked for that are not far; `law`: states are compared by how long
-        operations take by it, and not by prices, and in the end perhaps `by`
-        something else."""
+        operations take by it, and not by prices; `by`: by what those at the end are, if by something else."""
         self.among(policies or self.policies, wanted)
         self.borders.ahead = self._ahead_of(policies[0] if is_apart and policies else self.policies[0])
         self.width = width or WIDTH

@@ -4,15 +4,13 @@ from typing import get_args
 
 import pytest
 
-from mnc.mncore_backend.layout import parse
-from mnc.mncore_backend.placement.cost.movements import Movement
 from mnc.mncore_backend.placement.cost.weights import Kind
 from mnc.mncore_backend.placement.problem import Problem, Reshape, Tensor
 from mnc.mncore_backend.placement.solve.makespan import SHARES, makespan
-from mnc.mncore_backend.placement.solve.state import State
 from mnc.mncore_backend.pricing import Resources
 
-MOVEMENT = Movement(parse("((8:1), (4_PE:1, 2_W:1))"), parse("((8_L1B:1), (4_PE:1, 2_W:1))"))
+from .test_duration import MOVEMENT, state
+
 WORK, DEPTH = SHARES.kinds["work"].alu, SHARES.depth
 
 
@@ -20,15 +18,6 @@ def problem(*sources: int) -> Problem:
     """One operation for each source: tensor 0 is in DRAM, operation n makes tensor n + 1."""
     tensors = (Tensor((8, 8)), *(Tensor((8, 8), made_by=number) for number in range(len(sources))))
     return Problem(tensors, tuple(Reshape("", n + 1, source) for n, source in enumerate(sources)), whole=64)
-
-
-def state(*paid: tuple[int, str, float]) -> State:
-    """A state in which operations have paid for steps of these kinds; steps of "moves" are those of the movement."""
-    own = State()
-    for number, kind, steps in paid:
-        own.current = number
-        own.pay(kind, steps, MOVEMENT if kind == "moves" else None)  # pyright: ignore[reportArgumentType]
-    return own
 
 
 def test_every_kind_of_work_counts_somewhere() -> None:
