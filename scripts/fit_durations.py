@@ -134,7 +134,7 @@ def _duration(constants: Constants) -> Steps:
 
 
 def _makespan(constants: Constants) -> Steps:
-    kinds = {kind: own * (constants[kind] / max(own.total, 1e-9)) for kind, own in SHARES.kinds.items()}
+    kinds = {kind: own * (constants[kind] / own.total) if own.total else own for kind, own in SHARES.kinds.items()}
     moved = Resources(**{unit: constants[unit] for unit in UNITS})
     shares = Shares(kinds, moved, **{name: constants[name] for name in APART})
     return lambda program: makespan(program.problem, program.state, program.movements, shares)
