@@ -57,8 +57,11 @@ FEW_OPERATIONS = 32
 NOT_SHORT = 600
 """Price of a program of small tensors, placed one by one, from which on it takes more than `least_cycles` for sure, so
 that the search comes first: what it finds says whether the other is worth compiling."""
-MOST_AT_ONCE = 512
+MOST_AT_ONCE = 2048
 """Operations of a program up to which this is so: the search would take minutes for more."""
+MANY = 512
+"""Operations of a program from which it is also compiled with one operation placed after the other so that all L2Bs do
+the same: most likely it is a recurrence of many steps, where an exchange in each of them may be what it waits for."""
 
 
 def small() -> int:
@@ -125,6 +128,8 @@ class Shortest(NestingPass):
             whole: list[Collection[Preference]] = [(TOGETHER, ALIKE)] if settled else []
             if best.text.count("\n") <= self.most_by_axes and contracts_several(module):
                 whole.append((TOGETHER, WHOLE_AXES))
+            if operations(module) > MANY:
+                whole.append((ALIKE,))
             if best.text.count("\n") <= self.most_statements:
                 best = self._together(trials, best, settled, whole)
             else:

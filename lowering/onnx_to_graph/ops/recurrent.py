@@ -74,9 +74,7 @@ class _Directions:
         self.together = [len(chosen)] if len(chosen) > 1 else []
         self.x_weight = self._by_gates(self.own(1))
         self.h_weight = self._by_gates(self.own(2))
-        both = self._bias() if node.has(3) else None
-        self.x_bias = None if both is None else _part(both, 0, 0, gates)
-        self.h_bias = None if both is None else _part(both, 0, gates, 2 * gates)
+        self.x_bias, self.h_bias = self._biases() if node.has(3) else (None, None)
         self.peepholes = None
         if node.op_type == "LSTM" and node.has(7):
             every = reshape(self.own(7), [*self.together, 1, 3 * self.hidden])
@@ -97,10 +95,15 @@ class _Directions:
         permutation = [1, 0, 3, 2] if self.together else [0, 2, 1]
         return graph.Transpose.build(apart, permutation=permutation).result
 
-    def _bias(self) -> Any:
-        """[2 * gates, directions, 1, hidden]."""
+    def _biases(self) -> tuple[Any, Any | None]:
+        """What is added to the input's part of all gates, for all steps at once, and to the state's part in every step:
+        nothing, unless a reset gate scales that. Both are [gates, directions, 1, hidden]."""
         apart = reshape(self.own(3), [*self.together, 2 * self.gates, 1, self.hidden])
-        return graph.Transpose.build(apart, permutation=[1, 0, 2, 3]).result if self.together else apart
+        both = graph.Transpose.build(apart, permutation=[1, 0, 2, 3]).result if self.together else apart
+        of_input, of_state = (_part(both, 0, start, start + self.gates) for start in (0, self.gates))
+        if self.node.attribute("linear_before_reset", 0):
+            return of_input, of_state
+        return _add(of_input, of_state), None
 
     def gate(self, value: Any, index: int) -> Any:
         """One gate of [gates, directions, batch, hidden]."""

@@ -7,9 +7,10 @@ of edges are dear to find out.) Over many movements the errors of rough prices l
 longer than all the rest, unless they make up most of the price. In long programs they are off by less, since what moves
 is large: there the searches are done once, and the best two solutions are compared with planned movements.
 
-Which solution takes least time, a schedule of its operations says (`solve/makespan.py`). Long programs wait for units
-more than for each other, and what they lay out of the chip in between is no part of a solution: these are compared by
-sums over their operations (`solve/duration.py`).
+Which solution takes least time, a schedule of its operations says (`solve/makespan.py`). Most long programs wait for
+units more than for each other, and what they lay out of the chip in between is no part of a solution: these are
+compared by sums over their operations (`solve/duration.py`). In long recurrences no unit works for half of the time:
+these are compared by schedules, too.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -29,7 +30,7 @@ from mnc.mncore_backend.placement.refine.nearby import distinct
 from mnc.mncore_backend.placement.refine.rounds import learn_while_less, resources_of, with_planned
 from mnc.mncore_backend.placement.refine.searches import Searches
 from mnc.mncore_backend.placement.solve.duration import duration, is_short
-from mnc.mncore_backend.placement.solve.makespan import makespan
+from mnc.mncore_backend.placement.solve.makespan import busiest_share, makespan
 from mnc.mncore_backend.placement.solve.plans import Pinned
 from mnc.mncore_backend.placement.solve.room import has_room
 from mnc.mncore_backend.placement.solve.search import Wanted
@@ -56,6 +57,8 @@ COMPARED = 6
 MANY = 64
 """Operations of a problem from which a short program is searched for like a long one, and near solutions once besides:
 in every round that takes half a minute for small recurrences and blocks of transformers."""
+BUSY = 0.5
+"""Part of the time for which one unit works where units decide, and not what waits for what."""
 WORTHWHILE = 24
 """Operations of a problem from which two processes gain time."""
 
@@ -102,7 +105,7 @@ def solutions(
     shared = both if traces is None and len(problem.operations) >= WORTHWHILE else in_turn
     found = own.narrow(rough, both=shared)
     budget = _budget(problem, found, rough)
-    lasts = duration if budget is LONG else partial(makespan, problem)
+    lasts = duration if budget is LONG and _is_busy(problem, found[0], rough) else partial(makespan, problem)
     if budget is SHORT:
         found += own.by_other_weights(rough, shared)
     else:
@@ -137,6 +140,11 @@ def _budget(problem: Problem, found: Sequence[State], rough: Movements) -> Budge
     if not any(is_short(state, rough.resources) for state in found):
         return LONG
     return SHORT if len(problem.operations) < MANY else MIDDLE
+
+
+def _is_busy(problem: Problem, state: State, rough: Movements) -> bool:
+    """Whether a unit works for most of the time that a solution takes."""
+    return busiest_share(problem, state, resources_of(state, rough)) >= BUSY
 
 
 def _each_counts(state: State) -> bool:

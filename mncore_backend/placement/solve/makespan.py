@@ -78,6 +78,15 @@ def makespan(
     return scheduled(tasks_of(problem, state, movements, shares))
 
 
+def busiest_share(
+    problem: Problem, state: State, movements: Mapping[Movement, Resources], shares: Shares = SHARES
+) -> float:
+    """Part of the makespan for which the busiest unit works: 1 where nothing but that counts."""
+    tasks = tasks_of(problem, state, movements, shares)
+    busiest = max((sum(steps) for steps in zip(*(task.busy for task in tasks), strict=True)), default=0.0)
+    return busiest / max(1.0, scheduled(tasks))
+
+
 def tasks_of(
     problem: Problem, state: State, movements: Mapping[Movement, Resources], shares: Shares = SHARES
 ) -> list[Task]:

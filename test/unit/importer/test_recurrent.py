@@ -1,5 +1,6 @@
 """LSTM and GRU with what the node tests leave out: lengths of sequences, clipping, coupled gates, both directions."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,18 @@ def test_lstm_of_sequences_of_different_lengths_in_both_directions() -> None:
             assert (y[length:, direction, sample] == 0).all()
             np.testing.assert_allclose(last[direction, sample], h, rtol=1e-5, atol=1e-6)
             np.testing.assert_allclose(cell[direction, sample], c, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("op_type", "gates", "reset", "additions"), [
+    ("RNN", 1, 0, 1), ("LSTM", 4, 0, 1), ("GRU", 3, 0, 1), ("GRU", 3, 1, 1 + LENGTH)])  # fmt: skip
+def test_biases_are_added_for_all_steps_at_once_unless_a_reset_scales_one(
+    op_type: str, gates: int, reset: int, additions: int
+) -> None:
+    attributes = {"linear_before_reset": 1} if reset else {}
+    module = import_model(_model(op_type, _weights(1, gates), 2, **attributes), make_context(["graph"]))
+    bias = rf"tensor<\d+x1x{HIDDEN}xf32>"
+    found = re.findall(rf"graph\.add.*, {bias}\) -> (?!{bias})", module.operation.get_asm())
+    assert len(found) == additions
 
 
 @pytest.mark.parametrize("before_reset", [0, 1])

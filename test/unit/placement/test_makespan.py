@@ -6,7 +6,7 @@ import pytest
 
 from mnc.mncore_backend.placement.cost.weights import Kind
 from mnc.mncore_backend.placement.problem import Problem, Reshape, Tensor
-from mnc.mncore_backend.placement.solve.makespan import SHARES, makespan
+from mnc.mncore_backend.placement.solve.makespan import SHARES, busiest_share, makespan
 from mnc.mncore_backend.pricing import Resources
 
 from .test_duration import MOVEMENT, state
@@ -53,3 +53,15 @@ def test_units_of_a_movement_work_in_turn_in_part() -> None:
 
 def test_what_nobody_pays_for_takes_no_time() -> None:
     assert makespan(problem(0, 1, 0), state((1, "held", 100.0)), {}) == 0.0
+
+
+def test_the_busiest_unit_works_all_the_time_where_nothing_waits() -> None:
+    paid = state((0, "fetched", 40.0), (1, "fetched", 60.0))
+    assert busiest_share(problem(0, 0), paid, {}) == pytest.approx(1.0)
+    assert busiest_share(problem(0), state((0, "held", 1.0)), {}) == 0.0
+
+
+def test_the_busiest_unit_works_for_part_of_the_time_where_operations_wait_for_each_other() -> None:
+    paid = state((0, "work", 100.0), (1, "moves", 1.0))
+    moved = {MOVEMENT: Resources(latency=1000.0)}
+    assert busiest_share(problem(0, 1), paid, moved) == pytest.approx(100 * WORK / makespan(problem(0, 1), paid, moved))

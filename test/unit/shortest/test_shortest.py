@@ -105,6 +105,26 @@ def test_small_tensors_are_placed_together_first_in_programs_that_are_not_short(
     assert ("together" in made[0]) == is_first
 
 
+@pytest.mark.parametrize(("many", "is_asked"), [(0, True), (shortest_pass.MANY, False)])
+def test_programs_of_many_operations_are_also_compiled_so_that_all_l2bs_do_the_same(
+    many: int, is_asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shortest_pass, "NOT_SHORT", 0)
+    monkeypatch.setattr(shortest_pass, "MANY", many)
+    monkeypatch.setattr(shortest_pass, "DEARER", 1e9)
+    monkeypatch.setattr("mnc.mncore_backend.shortest.trials.has_processor", lambda: False)
+    asked: list[tuple[Preference, ...]] = []
+    compiled = Trials.compiled
+
+    def counted(self: Trials, preferences: tuple[Preference, ...], best: Compiled | None = None) -> Compiled:
+        asked.append(preferences)
+        return compiled(self, preferences, best)
+
+    monkeypatch.setattr(Trials, "compiled", counted)
+    shortest(few_statements=0).best(before_layouts(LONG, Options()))
+    assert (("alike",) in asked) == is_asked
+
+
 @pytest.mark.parametrize(("dearer", "few", "is_made"), [(1e9, 0, True), (0, 0, False), (0, 100, True)])
 def test_many_operations_placed_one_by_one_are_not_compiled_where_that_is_dear(
     dearer: float, few: int, is_made: bool, monkeypatch: pytest.MonkeyPatch
