@@ -84,6 +84,9 @@ def read_proto(path: str | os.PathLike[str]) -> onnx.ModelProto:
         raise CompileError(message, location=name, hint=_data_hint(name) or _LOAD_HINT) from None
     # Bytes of another format can decode to a model without any content.
     if not model.graph.output and not model.graph.node:
+        if Path(name).is_fifo():
+            message, hint = "there is nothing to read: a pipe can be read only once", "save the model to a file"
+            raise CompileError(message, location=name, hint=hint)
         raise CompileError("this is not an ONNX model: it has no graph", location=name, hint=_LOAD_HINT)
     return model
 

@@ -163,8 +163,8 @@ def save(executable: Executable, directory: Path | str, report: dict[str, Any] |
             with _locked(target, fcntl.LOCK_EX):
                 _move(scratch, target)
     except OSError as error:
-        message = f"cannot write {target}: {error.strerror}"
-        raise CompileError(message, hint="choose another directory with -o") from None
+        reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror
+        raise CompileError(f"cannot write {target}: {reason}", hint="choose another directory with -o") from None
 
 
 def load(directory: Path | str) -> Executable:

@@ -1,4 +1,5 @@
-"""Inputs that a model takes roots or logarithms of: it is defined where they are not negative."""
+"""Inputs that a model takes roots or logarithms of, or divides integers by: it is defined where the former are not
+negative, and the latter positive."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,6 +7,7 @@ import numpy as np
 import onnx
 
 _BASES = frozenset(["Log", "Pow", "Sqrt"])  # their first operand must not be negative
+_DIVISIONS = frozenset(["Div", "Mod"])
 _TENSORS_EACH = {"Adagrad": 3, "Adam": 4}  # the last of them are sums of squares
 _FROM_ALL = frozenset(["Add", "Concat", "Conv", "Div", "Gemm", "MatMul", "Max", "Mean", "Min", "Sum"])
 _FROM_FIRST = frozenset([
@@ -34,6 +36,19 @@ def bases(model: onnx.ModelProto) -> frozenset[str]:
             found.update(node.input[2 + (len(node.input) - 2) * (each - 1) // each :])
         elif not found.isdisjoint(node.output):
             found.update(_needed(node, factors))
+    return frozenset(found)
+
+
+def divisors(model: onnx.ModelProto) -> frozenset[str]:
+    """Names of values that suffice: where they are positive, so is what integers are divided by, as far as sums,
+    products and moved elements go."""
+    found = set[str]()
+    for node in reversed(model.graph.node):
+        if node.op_type in _DIVISIONS:
+            found.update(node.input[1:])
+        elif not found.isdisjoint(node.output):
+            found.update(node.input if node.op_type == "Mul" or node.op_type in _FROM_ALL else ())
+            found.update(node.input[:1] if node.op_type in _FROM_FIRST - {"Pad"} else ())
     return frozenset(found)
 
 

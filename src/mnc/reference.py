@@ -23,7 +23,7 @@ from mnc.lowering.onnx_to_graph.onnx_file import (
 )
 from mnc.lowering.onnx_to_graph.reference_sequences import plain
 from mnc.options import Precision
-from mnc.positive_inputs import bases, has_bases
+from mnc.positive_inputs import bases, divisors, has_bases
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ def random_inputs(
     given: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """`given` and seeded values for every other input without initializer: normal for floats, rounded to what the
-    machine reads, small for integers, fair for booleans. Where integers lead the reference out of a tensor, as labels
-    and indices may, smaller ones are drawn; where it is undefined for negative numbers, those that roots and logarithms
-    are taken of are positive, or all floats if that is not enough."""
+    machine reads, small for integers, but not zero for those that divide, fair for booleans. Where integers lead the
+    reference out of a tensor, as labels and indices may, smaller ones are drawn; where it is undefined for negative
+    numbers, those that roots and logarithms are taken of are positive, or all floats if that is not enough."""
     given = given or {}
     first = {**draw_inputs(model, shapes, seed), **given}
     looks_up = any(value.dtype.kind in "iu" and name not in given for name, value in first.items())
@@ -107,6 +107,7 @@ def draw_inputs(
 ) -> dict[str, np.ndarray]:
     """The values of `random_inputs`, with integers below `limit` whether the model can do with them or not."""
     rng = np.random.default_rng(seed)
+    divide = divisors(model)
     initialized = {tensor.name for tensor in model.graph.initializer}
     values = {}
     for entry in model.graph.input:
@@ -119,7 +120,8 @@ def draw_inputs(
             drawn = rng.standard_normal(shape).astype(np.float32)
             values[entry.name] = (np.abs(drawn) if dtype.name == _ONLY_POSITIVE else drawn).astype(dtype)
         else:
-            values[entry.name] = rng.integers(0, 2 if dtype.kind == "b" else limit, shape).astype(dtype)
+            drawn = rng.integers(0, 2 if dtype.kind == "b" else limit, shape)
+            values[entry.name] = (np.maximum(drawn, 1) if entry.name in divide else drawn).astype(dtype)
     return values
 
 

@@ -170,6 +170,8 @@ def _read_array(path: str) -> np.ndarray:
         array = np.load(Path(path), allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:  # EOFError: an empty file
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        if isinstance(error, ValueError) and "pickle" in reason:  # what numpy takes any other file for
+            reason = "it holds no array of numbers"
         message = f"cannot read '{path}' as a .npy array: {reason}"
         hint = path_hint(path) if isinstance(error, FileNotFoundError) else "save it with numpy.save"
         raise CompileError(message, hint=hint) from None

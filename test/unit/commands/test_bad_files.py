@@ -1,6 +1,7 @@
 """Malformed MLIR, pipelines, assembly, build directories and arrays: one message with the place, exit code 2."""
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -14,6 +15,7 @@ import pytest
 import mnc
 from mnc.core.diagnostics import CompileError
 from mnc.core.nesting_pass import NestingPass
+from mnc.lowering.onnx_to_graph.onnx_file import read_proto
 
 from .model_files import tiny
 from .running import Shell
@@ -254,9 +256,9 @@ def test_damaged_program_names_its_line(shell: Shell, build: Path) -> None:
 INPUTS = {
     "nothing": ((), ["input 'x'", "hint"]),
     "a missing file": (("--input", "x=absent.npy"), ["absent.npy"]),
-    "no array": (("--input", "x=tiny.onnx"), ["tiny.onnx", "hint"]),
+    "no array": (("--input", "x=tiny.onnx"), ["tiny.onnx", "no array of numbers", "hint"]),
     "a truncated array": (("--input", "x=short.npy"), ["short.npy", "hint"]),
-    "pickled objects": (("--input", "x=objects.npy"), ["objects.npy", "hint"]),
+    "pickled objects": (("--input", "x=objects.npy"), ["objects.npy", "no array of numbers", "hint"]),
     "another shape": (("--input", "x=wide.npy"), ["input 'x'", "[16, 9]", "[16, 8]"]),
     "another name": (("--input", "x=x.npy", "--input", "z=x.npy"), ["'z'", "hint"]),
     "complex numbers": (("--input", "x=complex.npy"), ["input 'x'", "complex"]),
@@ -283,6 +285,7 @@ def test_outputs_that_cannot_be_written(shell: Shell, build: Path) -> None:
     (shell.directory / "file").write_text("in the way")
     assert_refused(shell("mnc", "run", "good", "--input", "x.npy", "-o", "file/out"), "file/out")
     assert_refused(shell("mnc", "compile", "tiny.onnx", "-o", "file/out"), "file/out", "hint")
+    assert_refused(shell("mnc", "compile", "tiny.onnx", "-o", "file"), "file: it is a file", "hint")
     assert_refused(shell("mnc", "compile", "tiny.onnx", "--dump-dir", "file/out"), "file/out")
     assert_refused(shell("mnc-opt", "-o", "file/out", stdin=GOOD_IR), "file/out")
     assert_refused(shell("mnc-translate", "--import-onnx", "tiny.onnx", "-o", "absent/out"), "absent/out")
@@ -297,3 +300,12 @@ def test_misused_command_line(shell: Shell, arguments: tuple[str, ...]) -> None:
     done = shell(*arguments)
     assert done.code == 2
     assert "Usage:" in done.err and "Error:" in done.err
+
+
+def test_a_pipe_that_was_read_is_told_apart_from_what_is_no_model() -> None:
+    """A model from a pipe is there for one reader only, and commands read it again."""
+    reading, writing = os.pipe()
+    os.close(writing)
+    with pytest.raises(CompileError, match="a pipe can be read only once"):
+        read_proto(f"/dev/fd/{reading}")
+    os.close(reading)

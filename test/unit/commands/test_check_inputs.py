@@ -104,3 +104,18 @@ def test_only_what_a_root_is_taken_of_is_positive() -> None:
     model.graph.initializer.extend(onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items())
     values = random_inputs(model, {}, 0)
     assert values["v"].min() >= 0 and values["x"].min() < 0 and values["w"].min() < 0
+
+
+def test_integers_that_divide_are_not_zero() -> None:
+    text = """<ir_version: 9, opset_import: ["" : 18]>
+    g (int32[20,20] x, int32[400] n, int32[20,20] m) => (int32[20,20] q, int32[20,20] r) {
+      moved = Reshape (n, shape)
+      q = Div (x, moved)
+      squares = Mul (m, m)
+      sums = Add (squares, moved)
+      r = Mod (x, sums)
+    }"""
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([20, 20]), "shape"))
+    values = random_inputs(model, {}, 0)
+    assert values["n"].min() == values["m"].min() == 1 and values["x"].min() == 0
