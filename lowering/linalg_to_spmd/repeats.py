@@ -10,6 +10,7 @@ import numpy as np
 from mnc.core.bindings import ir
 from mnc.lowering.linalg_to_spmd.reading import shape_of
 from mnc.lowering.linalg_to_spmd.tokens import is_leaf, is_weight, token
+from mnc.mncore_backend.placement.problem.twins import runs
 
 PHASES = 256
 """Places where a layer may begin that are tried."""
@@ -92,25 +93,15 @@ def _find_layers(
 ) -> Layers | None:
     """The layers that take most of the operations from the `first` to the `end`. `sums`: sizes of all operations in
     front of one."""
-    found_runs = ((first + start, length, period) for start, length, period in _runs(ids[first:end]))
-    runs = sorted(found_runs, key=lambda run: sums[run[0]] - sums[run[0] + run[1] + run[2]])
-    for start, length, period in runs[:PHASES]:
+    alike = ((first + start, length, period) for start, length, period in runs(ids[first:end]))
+    most = sorted(alike, key=lambda run: sums[run[0]] - sums[run[0] + run[1] + run[2]])
+    for start, length, period in most[:PHASES]:
         found = [layers for phase in range(min(period, PHASES))
                  if (layers := _layers(operations, start + phase, period, (length - phase) // period + 1))]  # fmt: skip
         if found:
             most = max(layers.count for layers in found)
             return min((layers for layers in found if layers.count >= most - 1), key=lambda layers: layers.border)
     return None
-
-
-def _runs(ids: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """(start, length, period): `length` operations from `start` on are each like the one `period` behind it."""
-    for period in range(1, len(ids) // 2 + 1):
-        same = np.concatenate([[False], ids[:-period] == ids[period:], [False]])
-        edges = np.flatnonzero(same[1:] != same[:-1])
-        for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            if end - start >= period:
-                yield start, end - start, period
 
 
 class _Refused(Exception):

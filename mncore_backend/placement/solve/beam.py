@@ -1,10 +1,11 @@
 """One step of a beam: of all that an operation makes of the states that were kept, the best few.
 
-States are made only of what is kept. Before that, all that is known of a new state is where it comes from, what the
-operation does there (`transitions.py`), and what of it matters later (`borders.py`): enough to compare it with others.
+Fronts of states are made only of what is kept. Before that, all that is known of a new one is where it comes from, what
+the operation does there (`transitions.py`), and what of it matters later (`borders.py`): enough to compare it with
+others. All that was decided on the way is looked up at the end of the program.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -12,7 +13,8 @@ from typing import NamedTuple
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.solve.borders import NOWHERE, Borders, Key, Later, Places
 from mnc.mncore_backend.placement.solve.guide import Guide
-from mnc.mncore_backend.placement.solve.state import Entry, State
+from mnc.mncore_backend.placement.solve.reached import Reached
+from mnc.mncore_backend.placement.solve.state import Entry, Front, State
 from mnc.mncore_backend.placement.solve.trail import Trail
 from mnc.mncore_backend.placement.solve.transitions import Seen, Transition, seen, with_nothing_else
 
@@ -20,6 +22,8 @@ Followers = Callable[[State, int], Iterator[State]]
 """The states to which an operation leads."""
 SHARE = 0.5
 """Part of the states that are kept because a known solution is not far."""
+ROUNDING = 1e-6
+"""Steps by which prices may differ that are added up in another order."""
 
 
 Known = dict[tuple[int, Seen], list[tuple[Transition, Places]]]
@@ -40,7 +44,7 @@ class _New(NamedTuple):
 class Beam:
     """Steps of a beam through a problem. `dropped` counts the states that were given up; `places` are those of the
     states that were kept last, of tensors that were read later then. `known` transitions may be those of another beam
-    that differs in no more than its guide."""
+    that differs in no more than its guide. Operations do what their `twins` did, a layer before, where they can."""
 
     problem: Problem
     borders: Borders
@@ -50,8 +54,9 @@ class Beam:
     dropped: int = 0
     known: Known = field(default_factory=dict)
     places: list[Places] = field(default_factory=lambda: [NOWHERE])
+    twins: Mapping[int, int] = field(default_factory=dict)
 
-    def step(self, states: Sequence[State], number: int, width: int, trail: Trail | None) -> list[State]:
+    def step(self, states: Sequence[Reached], number: int, width: int, trail: Trail | None) -> list[Reached]:
         """Of the states that an operation leads to, those that promise most: of those that differ in nothing that
         matters later the cheapest, and of these so many."""
         around = _Around(self, states, number)
@@ -76,7 +81,8 @@ class Beam:
         if trail is not None:
             trail.keep(kept)
         self.places = [around.kept[found[i].position] | found[i].places for i in kept]
-        return [found[i].transition.of(states[found[i].position], number) for i in kept]
+        over = self.borders.over(number)
+        return [states[found[i].position].after(found[i].transition, number, over) for i in kept]
 
 
 @dataclass
@@ -84,7 +90,7 @@ class _Around:
     """What one operation makes of the states of a beam."""
 
     beam: Beam
-    states: Sequence[State]
+    states: Sequence[Reached]
     number: int
     kept: list[Places] = field(default_factory=list)
     _later: dict[int, float] = field(default_factory=dict)
@@ -102,13 +108,25 @@ class _Around:
                 trail.leave(position)
             kept = borders.still(self.beam.places[position], number)
             self.kept.append(kept)
-            for transition, places in self._from(state):
+            for transition, places in self._like_twin(state, self._from(state)):
                 waiting = transition.left_waiting(state)
                 late = borders.late(state, transition.layouts, waiting, number)
                 price = state.price + transition.price
                 yield (kept | places | late, waiting), _New(price, position, transition, places)
 
-    def _from(self, state: State) -> list[tuple[Transition, Places]]:
+    def _like_twin(
+        self, state: Reached, found: list[tuple[Transition, Places]]
+    ) -> list[tuple[Transition, Places]]:
+        """Of what the operation does in a state, what its twin did on the way to it, if it can do that at no higher
+        price, as it does where its operands are where those of its twin were."""
+        twin = self.beam.twins.get(self.number)
+        if twin is None or len(found) == 1:
+            return found
+        done = state.done(self.number - 1 - twin)
+        most, choice = done.price + ROUNDING, done.choice
+        return next(([own] for own in found if own[0].price <= most and own[0].choice == choice), found)
+
+    def _from(self, state: Front) -> list[tuple[Transition, Places]]:
         """What the operation does in a state, and the places of what it puts somewhere that is read later."""
         looks, known = seen(self.beam.problem, state, self.number), self.beam.known
         found = known.get((self.number, looks))

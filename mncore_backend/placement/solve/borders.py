@@ -13,7 +13,7 @@ from mnc.mncore_backend.placement.cost.ahead import Ahead
 from mnc.mncore_backend.placement.cost.meetings import Meetings
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.problem.reads import last_reads, read_by
-from mnc.mncore_backend.placement.solve.state import State
+from mnc.mncore_backend.placement.solve.state import Front
 
 Places = frozenset[int]
 Key = tuple[Places, tuple[int, ...]]
@@ -28,12 +28,15 @@ class Borders:
         self._operations, self._tensors = problem.operations, problem.tensors
         self.ahead, self._meetings = ahead, meetings
         self._last = last_reads(problem)
-        self._ends = set(self._last)
+        self._ends: dict[int, list[int]] = {}
+        for tensor, number in enumerate(self._last):
+            self._ends.setdefault(number, []).append(tensor)
         self._numbers: dict[tuple[int, Layout], int] = {}
         self._places: list[tuple[int, Layout]] = []
+        self._of: dict[int, list[int]] = {}
         self._reads: dict[int, tuple[int, ...]] = {}
 
-    def key(self, number: int, state: State) -> Key:
+    def key(self, number: int, state: Front) -> Key:
         """What matters later of a state in which operation `number` has its place."""
         waiting = tuple(state.waiting)
         return self.places(state.layouts.items(), number) | self.late(state, (), waiting, number), waiting
@@ -48,7 +51,7 @@ class Borders:
         return self._places[number]
 
     def late(
-        self, state: State, added: Iterable[tuple[int, Layout]], waiting: Iterable[int], number: int
+        self, state: Front, added: Iterable[tuple[int, Layout]], waiting: Iterable[int], number: int
     ) -> Places:
         """Places of what only work reads that waits: it stands in front of an operation, and is done after it.
         `added`: what gets a place besides."""
@@ -59,10 +62,13 @@ class Borders:
         return frozenset(self._number((t, layouts[t])) for t in reads if t in layouts)
 
     def still(self, places: Places, number: int) -> Places:
-        """Those of these places whose tensors are read after an operation."""
-        if number not in self._ends:
-            return places
-        return frozenset(place for place in places if self._last[self._places[place][0]] > number)
+        """Those of these places, of tensors that are read after the operation before, that are read after this one."""
+        ended = [place for tensor in self._ends.get(number, ()) for place in self._of.get(tensor, ())]
+        return places.difference(ended) if ended else places
+
+    def over(self, number: int) -> list[int]:
+        """Tensors that nobody reads after an operation, and somebody until then."""
+        return self._ends.get(number, [])
 
     def after(self, number: int) -> "Later":
         """What is paid after an operation for where tensors are."""
@@ -78,6 +84,7 @@ class Borders:
         if number is None:
             number = self._numbers[place] = len(self._places)
             self._places.append(place)
+            self._of.setdefault(place[0], []).append(number)
         return number
 
     def _read_for(self, tensor: int) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from mnc.mncore_backend.placement.cost.product_prices import Counted, ProductPri
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS, Weights
 from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Rearrangement
 from mnc.mncore_backend.placement.problem.reads import readers
+from mnc.mncore_backend.placement.problem.twins import twins
 from mnc.mncore_backend.placement.solve.beam import Beam, Known
 from mnc.mncore_backend.placement.solve.borders import Borders
 from mnc.mncore_backend.placement.solve.duration import LAW, Law, duration, lasts
@@ -29,6 +30,7 @@ from mnc.mncore_backend.placement.solve.guide import Guide
 from mnc.mncore_backend.placement.solve.makespan import makespan
 from mnc.mncore_backend.placement.solve.plans import ALTERNATIVES, SHOWN, Pinned, Plans
 from mnc.mncore_backend.placement.solve.products import Products, wanted_of
+from mnc.mncore_backend.placement.solve.reached import Reached, decided
 from mnc.mncore_backend.placement.solve.rules import Rules
 from mnc.mncore_backend.placement.solve.solve_in_order import visit
 from mnc.mncore_backend.placement.solve.state import State
@@ -88,6 +90,7 @@ class Search:
         self._plans = Plans(self._prices, self.pinned)
         self._known: Known = {}
         self._known_like: object = None
+        self._twins = twins(self.problem)
 
     def run(
         self,
@@ -112,11 +115,13 @@ class Search:
         self.law = law
         guide = None if near is None else Guide(near, self.borders, self.movements, self.weights["moves"])
         time = None if law is None else partial(lasts, resources=self.movements.resources, law=law)
-        steps = Beam(self.problem, self.borders, self._followers, guide, time, known=self._transitions())
-        beam = [State(weights=self.weights)]
+        known = self._transitions()
+        steps = Beam(self.problem, self.borders, self._followers, guide, time, known=known, twins=self._twins)
+        reached = [Reached(weights=self.weights)]
         for number in range(len(self.problem.operations)):
-            beam = steps.step(beam, number, self.width, trail)
+            reached = steps.step(reached, number, self.width, trail)
         self.dropped += steps.dropped
+        beam = decided(reached)
         for state in beam:
             self.complete(state)
         best = min(beam, key=by or (lambda state: state.price if law is None else self.duration(state, law)))

@@ -43,30 +43,38 @@ def entries(paid: Paid) -> Iterator[tuple[int, Kind, float, Movement | None, Pai
 
 
 @dataclass
-class State:
-    """Places by number of tensor and operation. Tensors without one are in DRAM and can arrive in any layout.
+class Front:
+    """What of a state decides about what comes next. Tensors without a place are in DRAM and can arrive in any layout.
 
     Attributes:
-        layouts: where tensors are.
+        layouts: where tensors are, by their numbers.
         waiting: tensors that element-wise work on free operands makes, and that work: it is placed where its result
             is wanted first.
-        placed: what was decided about operations.
-        price: steps of all that, roughly.
-        compared: the plans of each product among which one was chosen, that one first.
-        current: the operation that is being placed.
-        paid: what the price is made of, the last first: operation, kind, steps, and the rest.
+        price: steps of all that was decided, roughly.
         weights: what a step of each kind counts.
     """
 
     layouts: dict[int, Layout] = field(default_factory=dict)
     waiting: dict[int, int] = field(default_factory=dict)
-    placed: dict[int, Placed] = field(default_factory=dict)
     price: float = 0.0
-    compared: dict[int, list[Compared]] = field(default_factory=dict)
+    weights: Weights = field(default_factory=lambda: WEIGHTS)
 
+
+@dataclass
+class State(Front):
+    """All that was decided, by number of tensor and operation.
+
+    Attributes:
+        placed: what was decided about operations.
+        compared: the plans of each product among which one was chosen, that one first.
+        current: the operation that is being placed.
+        paid: what the price is made of, the last first: operation, kind, steps, and the rest.
+    """
+
+    placed: dict[int, Placed] = field(default_factory=dict)
+    compared: dict[int, list[Compared]] = field(default_factory=dict)
     current: int = -1
     paid: Paid = None
-    weights: Weights = field(default_factory=lambda: WEIGHTS)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is written of it: `paid` as a list, since it is nested deeper than writing may go."""
@@ -81,8 +89,8 @@ class State:
     def copy(self) -> "State":
         """A state that can go another way."""
         return State(
-            dict(self.layouts), dict(self.waiting), dict(self.placed), self.price, dict(self.compared),
-            self.current, self.paid, self.weights,
+            dict(self.layouts), dict(self.waiting), self.price, self.weights, dict(self.placed), dict(self.compared),
+            self.current, self.paid,
         )  # fmt: skip
 
     def pay(self, kind: Kind, steps: float, movement: Movement | None = None) -> None:

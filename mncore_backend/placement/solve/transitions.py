@@ -12,7 +12,7 @@ from mnc.mncore_backend.layout import Layout
 from mnc.mncore_backend.placement.candidates.contraction import Compared
 from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.problem.reads import read_by
-from mnc.mncore_backend.placement.solve.state import Entry, Placed, State, entries
+from mnc.mncore_backend.placement.solve.state import Entry, Front, Placed, State, entries
 
 Seen = tuple[tuple[int, Layout | None], ...]
 """Tensors on which it depends what an operation does, and where they are; None for what waits."""
@@ -57,34 +57,41 @@ class Transition:
             tuple(reversed(paid)),
         )
 
-    def left_waiting(self, state: State) -> tuple[int, ...]:
+    @property
+    def choice(self) -> tuple[list[Placed], list[Layout]]:
+        """What is decided, whichever operations and tensors it is about."""
+        return [*self.placed.values()], [layout for _, layout in self.layouts]
+
+    def left_waiting(self, state: Front) -> tuple[int, ...]:
         """What waits in the state that it leads to."""
         if not state.waiting and not self.waiting:
             return ()
         return *(t for t in state.waiting if t not in self.done), *(t for t, _ in self.waiting)
 
-    def of(self, state: State, number: int) -> State:
-        """The state that it leads to when operation `number` is done."""
-        new = state.copy()
-        new.current = number
-        new.layouts.update(self.layouts)
+    def change(self, front: Front) -> None:
+        """Let a state be, for what comes next, the one that it leads to."""
+        front.layouts.update(self.layouts)
         for tensor in self.done:
-            del new.waiting[tensor]
-        new.waiting.update(self.waiting)
-        new.placed.update(self.placed)
-        new.compared.update(self.compared)
-        new.price += self.price
+            del front.waiting[tensor]
+        front.waiting.update(self.waiting)
+        front.price += self.price
+
+    def take(self, state: State, number: int) -> None:
+        """Do in a state what operation `number` does."""
+        self.change(state)
+        state.current = number
+        state.placed.update(self.placed)
+        state.compared.update(self.compared)
         for entry in self.paid:
-            new.paid = *entry, new.paid
-        return new
+            state.paid = *entry, state.paid
 
 
-def seen(problem: Problem, state: State, number: int) -> Seen:
+def seen(problem: Problem, state: Front, number: int) -> Seen:
     """Where those tensors are on which it depends what operation `number` does in a state."""
     return tuple(_seen(problem, state, number))
 
 
-def with_nothing_else(problem: Problem, looks: Seen, like: State) -> State:
+def with_nothing_else(problem: Problem, looks: Seen, like: Front) -> State:
     """A state in which there is no more than what an operation sees in another."""
     made_by = {t: problem.tensors[t].made_by for t, layout in looks if layout is None}
     return State(
@@ -94,7 +101,7 @@ def with_nothing_else(problem: Problem, looks: Seen, like: State) -> State:
     )
 
 
-def _seen(problem: Problem, state: State, number: int) -> Iterator[tuple[int, Layout | None]]:
+def _seen(problem: Problem, state: Front, number: int) -> Iterator[tuple[int, Layout | None]]:
     queue = list(read_by(problem.operations[number]))
     met = set(queue)
     for tensor in queue:

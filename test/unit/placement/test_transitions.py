@@ -28,7 +28,8 @@ def some_way(problem: Problem, random: Random) -> list[tuple[State, State, State
         chosen = random.randrange(len(here))
         after = search.follow(state, number, here[chosen])
         transition = Transition.between(before, search.follow(before, number, there[chosen]))
-        found.append((state, after, transition.of(state, number)))
+        transition.take(same := state.copy(), number)
+        found.append((state, after, same))
         assert transition.left_waiting(state) == tuple(after.waiting)
         state = after
     return found
