@@ -5,6 +5,7 @@ import contextlib
 import errno
 import io
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -34,7 +35,7 @@ def errors_to_exit_codes() -> Iterator[None]:
     """
     _open_closed_streams()
     _print_any_text()
-    shown = warnings.formatwarning
+    shown, output = warnings.formatwarning, sys.stdout
     warnings.formatwarning = _one_line
     try:
         with inside_command(), _written_out():
@@ -42,9 +43,12 @@ def errors_to_exit_codes() -> Iterator[None]:
     except KeyboardInterrupt as interruption:
         leave_interrupted(interruption)
     except BrokenPipeError:
-        # The reader of our output went away, as `head` does; there is nobody left to tell.
-        _discard_output()
-        sys.exit(1)
+        _leave_without_reader()
+    except SystemExit as leaving:
+        # Click and rich end with 1, a failed check here; click has put another stream in the place of the output.
+        if leaving.code == 1 and (sys.stdout is not output or isinstance(leaving.__context__, BrokenPipeError)):
+            _leave_without_reader()
+        raise
     except (CompileError, InternalError) as error:
         if isinstance(error, InternalError):
             _show_traceback()
@@ -68,6 +72,15 @@ def leave_interrupted(interruption: KeyboardInterrupt) -> NoReturn:
     says that a check failed."""
     print(str(interruption) or "interrupted", file=sys.stderr)
     sys.exit(INTERRUPTED)
+
+
+def _leave_without_reader() -> NoReturn:
+    """The reader of our output went away, as `head` does; there is nobody left to tell. End as other programs do, by
+    the signal that Python ignores."""
+    _discard_output()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGPIPE)
+    sys.exit(128 + signal.SIGPIPE)  # where the signal is blocked
 
 
 def run_and_leave(main: Callable[[], None]) -> None:

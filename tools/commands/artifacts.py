@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from mnc.core.diagnostics import CompileError
+from mnc.tools.commands.paths import GivenPath
 
 REPORT = "page"
 """Parameter of ``--report``."""
@@ -20,14 +21,14 @@ def artifact_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     notes = click.option("--annotate", is_flag=True, help="Write annotated.vsm: the program with its nodes beside it.")
     trace = click.option(
-        "--trace", type=click.Path(path_type=Path), metavar="FILE.pftrace", help="Write a trace for Perfetto."
+        "--trace", type=GivenPath(), metavar="FILE.pftrace", help="Write a trace for Perfetto."
     )
     graph = click.option(
-        "--dump-onnx", type=click.Path(path_type=Path), metavar="FILE.onnx",
+        "--dump-onnx", type=GivenPath(), metavar="FILE.onnx",
         help="Write the graph after its passes, for viewers such as Netron.",
     )  # fmt: skip
     decisions = click.option(
-        "--trace-decisions", type=click.Path(path_type=Path), metavar="FILE.json",
+        "--trace-decisions", type=GivenPath(), metavar="FILE.json",
         help="Write every decision about layouts, with its candidates and why they lost; mnc explain reads it.",
     )  # fmt: skip
     return page(notes(trace(graph(decisions(command)))))

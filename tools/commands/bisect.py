@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from mnc.tools.commands.node_table import node_json, node_name, print_verdicts
+from mnc.tools.commands.paths import GivenPath
 from mnc.tools.commands.shared import model_options, parse_shapes, read_arrays
 from mnc.tools.json_output import format_option, print_json
 
@@ -16,7 +17,7 @@ from mnc.tools.json_output import format_option, print_json
 @click.argument("model", type=click.Path())
 @click.option("--target", type=click.Choice(["mncore", "cpp"]), default="mncore", show_default=True,
               help="Assembly on the emulator, or C++17 through the compiler of this computer.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/bisect"), show_default=True,
+@click.option("-o", "--output", type=GivenPath(), default=Path("build/bisect"), show_default=True,
               help="Directory for the unit test that reproduces the error.")  # fmt: skip
 @click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="Value of an input; else random.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random inputs.")

@@ -18,6 +18,7 @@ from mnc.tools.commands.artifacts import (
     write_artifacts,
     write_graph_file,
 )
+from mnc.tools.commands.paths import GivenPath
 from mnc.tools.commands.shared import (
     PREFERENCES,
     SHORTEST,
@@ -35,7 +36,7 @@ from mnc.tools.json_output import format_option, print_json
 
 @click.command()
 @click.argument("model", type=click.Path())
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build"), show_default=True,
+@click.option("-o", "--output", type=GivenPath(), default=Path("build"), show_default=True,
               help="Directory for program.vsm, memory_map.json, tensors.npz and report.json, or for C++.")  # fmt: skip
 @click.option("--target", type=click.Choice(["mncore", "cpp"]), default="mncore", show_default=True,
               help="Assembly for MN-Core 2, or C++17 without dependencies.")  # fmt: skip
@@ -46,8 +47,8 @@ from mnc.tools.json_output import format_option, print_json
               help="Rules for layouts: 'shortest' tries several on small programs and keeps the shortest program, "
                    f"'plain' uses none; or rules by name, of {', '.join(PREFERENCES)}.")  # fmt: skip
 @effort_option
-@click.option("--schedule", type=click.Path(path_type=Path), help="Decisions from a file, as mnc tune writes it.")
-@click.option("--dump-dir", type=click.Path(path_type=Path), help="Write the IR after each stage here.")
+@click.option("--schedule", type=GivenPath(), help="Decisions from a file, as mnc tune writes it.")
+@click.option("--dump-dir", type=GivenPath(), help="Write the IR after each stage here.")
 @artifact_options
 @format_option()
 @model_options

@@ -11,11 +11,12 @@ from mnc.core import events
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import whole_file
 from mnc.mncore_backend.target import PRECISIONS
+from mnc.tools.commands.paths import GivenPath
 from mnc.tools.commands.shared import cache_option
 
 
 @click.command()
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/digits"), show_default=True,
+@click.option("-o", "--output", type=GivenPath(), default=Path("build/digits"), show_default=True,
               help="Directory for the model and its program.")  # fmt: skip
 @click.option("--hidden", type=click.IntRange(min=1), default=32, show_default=True,
               help="Units of the hidden layer.")  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from mnc.core.diagnostics import CompileError, one_line
+from mnc.tools.commands.paths import GivenPath
 
 
 def _names(of: Callable[[dict[str, Any]], list[str]]) -> Any:
@@ -30,7 +31,7 @@ _tensors = _names(lambda node: [*node["inputs"], *node["outputs"]])
 
 
 @click.command()
-@click.argument("build", type=click.Path(path_type=Path))
+@click.argument("build", type=GivenPath())
 @click.option("--node", metavar="NAME", shell_complete=_nodes,
               help="What a node costs, waits for, is fused with, and where its data lie.")  # fmt: skip
 @click.option("--step", type=int, metavar="N", help="What is issued in step N, for whom, and what runs meanwhile.")

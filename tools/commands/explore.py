@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from mnc.core.diagnostics import CompileError
+from mnc.tools.commands.paths import GivenPath
 
 OVERLAY = "costs.overlay.json"
 _COLOURS = [{"stop": 0, "bgColor": "white"}, {"stop": 1, "bgColor": "#e15759"}]
@@ -19,7 +20,7 @@ _INSTALL = "pip install ai-edge-model-explorer model-explorer-onnx"
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path, exists=True))
-@click.argument("build", type=click.Path(path_type=Path))
+@click.argument("build", type=GivenPath())
 @click.option("--write-only", is_flag=True, help="Write the costs for Model Explorer and do not open it.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True,
               help="Port of Model Explorer's server on this machine.")  # fmt: skip

@@ -5,13 +5,14 @@ from typing import Any
 
 import click
 
+from mnc.tools.commands.paths import GivenPath
 from mnc.tools.commands.shared import model_options, parse_shapes
 
 
 @click.command()
 @click.argument("model", type=click.Path())
 @click.option("--when", required=True, metavar='wrong|crash|refused|"cycles>N"', help="What it must still show.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/reduced"), show_default=True,
+@click.option("-o", "--output", type=GivenPath(), default=Path("build/reduced"), show_default=True,
               help="Folder for the model and what belongs to it; an older one is replaced.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(0), default=600.0, show_default=True,
               help="Stop after this time with the smallest model so far.")  # fmt: skip

@@ -11,6 +11,7 @@ from mnc.core.diagnostics import CompileError, one_line
 from mnc.core.files import whole_file
 from mnc.core.sequences import tensors_of
 from mnc.tools.commands.machine_option import machine_option, use_machine_of, use_machine_of_file
+from mnc.tools.commands.paths import GivenPath
 from mnc.tools.commands.shared import read_arrays, require_inputs
 
 _LONGEST = 200
@@ -18,14 +19,14 @@ _LONGEST = 200
 
 
 @click.command()
-@click.argument("program", type=click.Path(path_type=Path))
+@click.argument("program", type=GivenPath())
 @click.option("--input", "inputs", multiple=True, metavar="[NAME=]FILE.npy", help="Value of a model input.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Directory for NAME.npy of every output.")
+@click.option("-o", "--output", type=GivenPath(), help="Directory for NAME.npy of every output.")
 @click.option("--mode", type=click.Choice(["strict", "vendor"]), help="[default: strict; vendor with --dirty]")
 @click.option("--dirty", type=click.IntRange(0), metavar="SEED", help="Random words in all memories at the start.")
 @click.option("--step", is_flag=True, help="Stop before every statement and take commands from standard input.")
-@click.option("--dump", type=click.Path(path_type=Path), help="File for the lines of debug statements.")
-@click.option("--trace", type=click.Path(path_type=Path), metavar="FILE.pftrace", help="Write a trace for Perfetto.")
+@click.option("--dump", type=GivenPath(), help="File for the lines of debug statements.")
+@click.option("--trace", type=GivenPath(), metavar="FILE.pftrace", help="Write a trace for Perfetto.")
 @machine_option
 def command(
     program: Path, inputs: tuple[str, ...], output: Path | None, mode: str | None, dirty: int | None, step: bool,

@@ -8,6 +8,7 @@ import click
 
 from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.target import PRECISIONS
+from mnc.tools.commands.paths import GivenPath
 from mnc.tools.commands.shared import cache_option
 
 _RANGES = (
@@ -23,7 +24,7 @@ _RANGES = (
 @click.command()
 @click.option("--data", default="digits", show_default=True, metavar="digits|digits-augmented|mnist|FILE.npz",
               help="What to learn; digits-augmented are 60,000 moved copies of the digits.")
-@click.option("--path", type=click.Path(path_type=Path), help="Directory with the IDX files of MNIST.")
+@click.option("--path", type=GivenPath(), help="Directory with the IDX files of MNIST.")
 @click.option("--image-size", type=int, help="Scale images to N x N; default what the model takes.")
 @click.option("--model", default="mlp:64-32-10", show_default=True, metavar="mlp:64-32-10|cnn|FILE.onnx",
               help="A perceptron of these widths, a small convolutional network, or your own model.")  # fmt: skip
@@ -40,7 +41,7 @@ _RANGES = (
               help="Where the steps run.")
 @click.option("--precision", type=click.Choice(PRECISIONS), default="pseudo-single", show_default=True,
               help="Precision of matrix products.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("build/train"), show_default=True,
+@click.option("-o", "--output", type=GivenPath(), default=Path("build/train"), show_default=True,
               help="Directory for checkpoint.npz, curve.png and the trained model.onnx.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint in the output directory.")
 @cache_option

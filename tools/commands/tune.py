@@ -8,6 +8,7 @@ import click
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from mnc.core.diagnostics import CompileError
+from mnc.tools.commands.paths import GivenPath
 from mnc.tools.commands.shared import model_options, parse_shapes
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -29,7 +30,7 @@ def parse_budget(text: str) -> float:
 @click.command()
 @click.argument("model", type=click.Path())
 @click.option("--budget", default="60s", show_default=True, help="Time for the search, such as 60s, 5m, 1h.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Schedule file; default MODEL.schedule.json.")
+@click.option("-o", "--output", type=GivenPath(), help="Schedule file; default MODEL.schedule.json.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes; default one per processor.")
 @click.option("--farm", "address", metavar="ADDRESS", help="Scheduler of a dask.distributed farm, tcp://host:8786.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the order of trials.")

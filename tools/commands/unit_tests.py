@@ -5,12 +5,13 @@ from pathlib import Path
 
 import click
 
+from mnc.tools.commands.paths import GivenPath
 from mnc.tools.commands.shared import SHAPE_HELP, parse_shapes, read_arrays
 
 
 @click.command()
 @click.argument("model", type=click.Path())
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Directory for the folders.")
+@click.option("-o", "--output", type=GivenPath(), required=True, help="Directory for the folders.")
 @click.option("--cumulative", is_flag=True, help="Test the part of the model up to each node, not the nodes alone.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="Value of an input; else random.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random inputs.")

@@ -111,26 +111,36 @@ def _bind_batch(value: onnx.ValueInfoProto, batch: int, file_name: str) -> tuple
     return (batch, *rest)
 
 
-def prepare(model: onnx.ModelProto | str | PathLike[str], batch: int) -> ForwardModel:
-    """Read a model, turn its parameters into inputs and fix its batch size.
+def prepare(
+    model: onnx.ModelProto | str | PathLike[str], batch: int, file_name: str | None = None
+) -> ForwardModel:
+    """Read a model, turn its parameters into inputs and fix its batch size; messages call it `file_name`.
 
     Raises:
         CompileError: more than one input or output, no parameters, another fixed batch.
     """
     proto = onnx.ModelProto()
     proto.CopyFrom(model if isinstance(model, onnx.ModelProto) else read_proto(model))
-    file_name = "<model>" if isinstance(model, onnx.ModelProto) else fspath(model)
+    file_name = file_name or ("<model>" if isinstance(model, onnx.ModelProto) else fspath(model))
     graph = proto.graph
     data = _data_input(graph, file_name)
     shape = _bind_batch(data, batch, file_name)
     names = _trainable(graph)
     if not names:
         raise CompileError("the model has no float initializers to train", location=file_name)
-    values = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer if tensor.name in names}
+    values = {tensor.name: _array(tensor, file_name) for tensor in graph.initializer if tensor.name in names}
     _promote(graph, values)
     output = graph.output[0]
     extents = tuple(dim.dim_value for dim in output.type.tensor_type.shape.dim)
     return ForwardModel(proto, file_name, data.name, shape, output.name, extents, values)
+
+
+def _array(tensor: onnx.TensorProto, file_name: str) -> np.ndarray:
+    try:
+        return numpy_helper.to_array(tensor)
+    except (ValueError, TypeError) as error:
+        hint = "export the model again; onnx.checker says more"
+        raise CompileError(f"cannot read initializer '{tensor.name}': {error}", location=file_name, hint=hint) from None
 
 
 def _promote(graph: onnx.GraphProto, values: dict[str, np.ndarray]) -> None:

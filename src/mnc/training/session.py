@@ -115,8 +115,9 @@ class Session:
         if self.optimizer == "momentum":
             numbers["momentum"] = self.momentum
         step = training_step(
-            model, batch=self.batch, optimizer=self.optimizer, learning_rate=self.learning_rate, **numbers
-        )
+            model, batch=self.batch, optimizer=self.optimizer, learning_rate=self.learning_rate,
+            file_name=self.model, **numbers,
+        )  # fmt: skip
         return Trainer(
             step, data, seed=self.seed, backend=self.backend, options=Options(self.precision),
             checkpoint=self.output / CHECKPOINT, resume=self.resume,

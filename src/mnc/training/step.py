@@ -61,6 +61,7 @@ def training_step(
     loss: LossName = "cross-entropy",
     optimizer: str = "sgd",
     learning_rate: float = 0.01,
+    file_name: str | None = None,
     **numbers: float,
 ) -> TrainingStep:
     """Make the training step of a forward model.
@@ -72,12 +73,13 @@ def training_step(
         loss: ``cross-entropy`` of logits [batch, classes] with integer labels, or ``mse``, the mean of the squared
             differences of all elements between an output of any shape and labels of the same shape.
         optimizer: ``sgd``, ``momentum`` or ``adam``.
+        file_name: how messages call the model; its path where one is given.
         numbers: momentum, beta1, beta2, epsilon, weight_decay.
 
     Raises:
         CompileError: the model has no such form, or an operator that cannot be differentiated.
     """
-    forward = prepare(model, batch)
+    forward = prepare(model, batch, file_name)
     proto, labels, result = with_loss(forward, loss)
     module = import_model(proto, make_context(), shapes=forward.shapes, file_name=forward.file_name)
     settings: dict[str, Any] = {"optimizer": optimizer, "learning_rate": learning_rate, **numbers}
