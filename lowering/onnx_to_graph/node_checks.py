@@ -24,7 +24,7 @@ from mnc.lowering.onnx_to_graph.check_rules import (
     vector_of,
 )
 from mnc.lowering.onnx_to_graph.node import Node
-from mnc.lowering.onnx_to_graph.size_limits import LARGEST_CONSTANT, LARGEST_VALUE
+from mnc.lowering.onnx_to_graph.size_limits import LARGEST_VALUE
 
 _REDUCTIONS = one_of("reduction", "none", "add", "mul", "max", "min")
 _AUTO_PAD = one_of("auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
@@ -79,20 +79,6 @@ def _depth(node: Node) -> int:
     if depth.size != 1 or not depth.reshape(-1)[0] > 0:
         raise node.error(f"its depth is {depth}", hint="it is one positive number")
     return int(depth.reshape(-1)[0])
-
-
-def _ranks(node: Node) -> None:
-    """Every element along the axis is compared with every other."""
-    extent = shape(node, 0)[_axis(node, -1)]
-    if extent**2 > LARGEST_CONSTANT:
-        most = math.isqrt(LARGEST_CONSTANT)
-        message = f"it ranks {extent} elements, each beside every other; at most {most} are ranked at once"
-        hint = f"rank parts of at most {most} elements and then their results: Split, a TopK each, Concat, TopK"
-        raise node.error(message, hint=hint)
-
-
-def _axis(node: Node, default: int) -> int:
-    return node.axis(node.attribute("axis", default), len(shape(node, 0)))
 
 
 def _transformed(node: Node) -> int:
@@ -171,7 +157,7 @@ CHECKS: dict[str, tuple[Rule, ...]] = {
         rank_between(0, 4, 4), attribute_at_least(1, "blocksize"), one_of("mode", "DCR", "CRD"),
         divides("the block size", 2, _block), divides("the block size", 3, _block),
     ),
-    "TopK": (rank_between(0, 1), _ranks),
+    "TopK": (rank_between(0, 1),),
     "Upsample": _RESIZED,
     "Trilu": (rank_between(0, 2), makes("its triangle", lambda node: math.prod(shape(node, 0)[-2:]))),
 }  # fmt: skip

@@ -203,3 +203,31 @@ def test_a_constant_beyond_32_bits_is_refused() -> None:
     text = "g (uint64[2] x) => (uint64[2] y) <uint64[2] c = {4294967296, 1}> { y = Add (x, c) }"
     with pytest.raises(CompileError, match="the constant 4294967296 does not fit 32-bit integers"):
         mnc.compile(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {text}'))
+
+
+SHIFTS = {
+    "right, beyond what is held": ('y = BitShift <direction = "RIGHT"> (x, c)', 40, 0),
+    "left, beyond the type": ('y = BitShift <direction = "LEFT"> (x, c)', 70, 0),
+    "there and back, of a constant": (
+        'd = Constant <value = uint64 {38}> () v = Constant <value = uint64 {5}> () '
+        'l = BitShift <direction = "LEFT"> (v, c) r = BitShift <direction = "RIGHT"> (l, d) '
+        'z = BitShift <direction = "RIGHT"> (x, c) y = Add (r, z)', 40, 20),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", SHIFTS)
+def test_shifts_of_64_bits_by_more_than_32(what: str) -> None:
+    body, distance, want = SHIFTS[what]
+    text = f"g (uint64[2] x) => (uint64[2] y) <uint64 c = {{{distance}}}> {{ {body} }}"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {text}')
+    found = mnc.compile(model).run({"x": np.array([5, 2**32 - 1], np.uint64)})["y"]
+    assert found.tolist() == [want, want]
+
+
+@pytest.mark.parametrize("distance", [32, 40, 63])
+def test_a_shift_out_of_the_bits_that_are_held_is_refused(distance: int) -> None:
+    body = 'y = BitShift <direction = "LEFT"> (x, c)'
+    text = f"g (uint64[2] x) => (uint64[2] y) <uint64[2] c = {{1, {distance}}}> {{ {body} }}"
+    with pytest.raises(CompileError, match=f"it shifts by {distance} bits to the left") as caught:
+        mnc.compile(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {text}'))
+    assert "less than 32" in str(caught.value.hint)

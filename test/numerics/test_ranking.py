@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 
 import mnc
-from mnc.lowering.onnx_to_graph.ops.top_k import _group_size
+from mnc.lowering.onnx_to_graph.ops import ranking_effort, top_k
+from mnc.lowering.onnx_to_graph.ops.ranking_effort import group_size
 
 from .one_layout import one_layout
 
@@ -45,10 +46,18 @@ def test_first_elements(kind: str, count: int, largest: int, seed: int, sizes: t
     assert np.array_equal(found["y"], np.take_along_axis(x, order, axis))
 
 
+@pytest.mark.parametrize("largest", [0, 1])
+def test_lines_in_parts(largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the parts of the pairs nor those of the places are equally long."""
+    for module in (ranking_effort, top_k):
+        monkeypatch.setattr(module, "pairs_at_once", lambda: 3000)
+    test_first_elements.hypothesis.inner_test("float", 53, largest, 5, (2, 53, 1))
+
+
 def test_long_axes_are_cut_into_groups() -> None:
-    assert _group_size(100, 60) == 100
+    assert group_size(100, 60) == 100
     for extent, count in ((1000, 17), (5000, 2)):
-        size = _group_size(extent, count)
+        size = group_size(extent, count)
         assert 2 * count <= size < extent
 
 

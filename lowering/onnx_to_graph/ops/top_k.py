@@ -1,10 +1,12 @@
 """TopK: the rank of an element is the number of elements in front of it.
 
 Ranks take a comparison for every pair of elements. So a long axis is cut into groups: only the first elements of each
-come into question, and they are ranked against each other. Ranks and indices are counted in single precision, which is
+come into question, and they are ranked against each other. Pairs that local memory does not hold at once are compared
+part by part. Ranks and indices are counted in single precision, which is
 exact up to 2**24: sums of floats are combined across processing elements, sums of integers are not.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +16,8 @@ from mnc.core.bindings import ir
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
 from mnc.lowering.onnx_to_graph.ops.ranking import along
-
-WORTH = 2
-"""Factor by which groups must save comparisons: they take another pass."""
-FEW = 20_000
-"""Comparisons that take about as long as a second pass over any number of elements."""
+from mnc.lowering.onnx_to_graph.ops.ranking_effort import check_effort, group_size, pairs_at_once
+from mnc.lowering.onnx_to_graph.ops.shape import concat_tree
 
 
 def top_k(node: Node) -> list[Any]:
@@ -32,6 +31,7 @@ def top_k(node: Node) -> list[Any]:
         return [nothing, cast(nothing, ir.IntegerType.get_signless(64))]
     if count == 1:
         return _extremum(x, axis, "max" if largest else "min")
+    check_effort(node, shape_of(x), axis, count)
     numbers = constant(along(np.arange(shape_of(x)[axis], dtype=np.float32), axis, len(shape_of(x))))
     first = _first(_Ordered(x, numbers, axis, largest), count)
     return [first.values, cast(first.numbers, ir.IntegerType.get_signless(64))]
@@ -61,22 +61,15 @@ class _Ordered:
     def extent(self) -> int:
         return shape_of(self.values)[self.axis]
 
-
-def _group_size(extent: int, count: int) -> int:
-    """Elements of a group with which the fewest pairs are compared; the extent where groups save little."""
-
-    def pairs(size: int) -> int:
-        remaining = -(-extent // size) * count
-        return extent * (size + count) + remaining * (remaining + count)
-
-    best = min(range(2 * count, extent), key=pairs, default=extent)
-    alone = extent * (extent + count)
-    return best if best < extent and alone > FEW and WORTH * pairs(best) < alone else extent
+    @property
+    def lines(self) -> int:
+        """How many times as many elements there are."""
+        return math.prod(n for i, n in enumerate(shape_of(self.values)) if i != self.axis)
 
 
 def _first(x: _Ordered, count: int) -> _Ordered:
     """The first `count` elements in their order."""
-    size = _group_size(x.extent, count)
+    size = group_size(x.extent, count, x.lines)
     return _ranked(x, count) if size == x.extent else _first(_of_groups(x, size, count), count)
 
 
@@ -109,21 +102,39 @@ def _last_integer(kind: Any, largest: bool) -> float:
 
 def _ranked(x: _Ordered, count: int) -> _Ordered:
     """The first elements, of which every pair has been compared."""
-    shape, axis, extent = list(shape_of(x.values)), x.axis, x.extent
-    rank = len(shape)
-    one = reshape(x.values, [*shape[: axis + 1], 1, *shape[axis + 1 :]])
-    other = reshape(x.values, [*shape[:axis], 1, *shape[axis:]])
+    shape, axis = list(shape_of(x.values)), x.axis
+    part = max(pairs_at_once() // (x.lines * x.extent), 1)
+    other, own = (reshape(v, [*shape_of(v)[:axis], 1, *shape_of(v)[axis:]]) for v in (x.values, x.numbers))
+    place = None
+    for begin in range(0, x.extent, part):
+        before = _before(x, other, begin, min(begin + part, x.extent))
+        place = before if place is None else graph.Add.build(place, before).result
+    place = reshape(place, shape_of(other))
+    values, numbers = [], []
+    for begin in range(0, count, part):
+        wanted = np.arange(begin, min(begin + part, count), dtype=np.float32)
+        hit = graph.Equal.build(place, constant(along(wanted, axis, len(shape) + 1))).result
+        values.append(_selected(hit, other, axis + 1))
+        numbers.append(_selected(hit, own, axis + 1))
+    return _Ordered(concat_tree(values, axis), concat_tree(numbers, axis), axis, x.largest)
+
+
+def _before(x: _Ordered, other: Any, begin: int, end: int) -> Any:
+    """How many elements from `begin` to `end` come before each one; `other` has them all, one dimension later."""
+    axis, rank = x.axis, len(shape_of(other))
+    one = reshape(x.values, [*shape_of(x.values)[: axis + 1], 1, *shape_of(x.values)[axis + 1 :]])
+    if (begin, end) != (0, x.extent):
+        starts, limits = [0] * rank, shape_of(other)
+        starts[axis + 1], limits[axis + 1] = begin, end
+        other = graph.Slice.build(other, starts=starts, limits=limits, steps=[1] * rank).result
     ahead = (graph.Greater if x.largest else graph.Less).build(other, one).result
-    places = np.arange(extent, dtype=np.float32)
-    earlier = graph.Less.build(*(constant(along(places, axis + i, rank + 1)) for i in (1, 0))).result
+    places = np.arange(x.extent, dtype=np.float32)
+    earlier = graph.Less.build(
+        constant(along(places[begin:end], axis + 1, rank)), constant(along(places, axis, rank))
+    ).result
     tie = graph.And.build(graph.Equal.build(other, one).result, earlier).result
     before = cast(graph.Or.build(ahead, tie).result, ir.F32Type.get())
-    place = graph.Reduce.build(before, kind="sum", axes=[axis + 1], keepdims=False).result
-    wanted = constant(along(np.arange(count, dtype=np.float32), axis, rank + 1))
-    hit = graph.Equal.build(reshape(place, shape_of(other)), wanted).result
-    own = list(shape_of(x.numbers))
-    numbers = reshape(x.numbers, [*own[:axis], 1, *own[axis:]])
-    return _Ordered(_selected(hit, other, axis + 1), _selected(hit, numbers, axis + 1), axis, x.largest)
+    return graph.Reduce.build(before, kind="sum", axes=[axis + 1], keepdims=False).result
 
 
 def _selected(hit: Any, values: Any, axis: int) -> Any:

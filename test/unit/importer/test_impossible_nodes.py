@@ -78,19 +78,6 @@ def test_an_impossible_node(what: str) -> None:
     _refused(_model(*case), *words)
 
 
-def test_too_many_elements_to_rank() -> None:
-    """The hint has the number up to which it works."""
-    for extent, is_refused in ((8193, True), (8192, False)):
-        model = _model("TopK", {"x": [extent]}, {"k": _indices(1)}, {})
-        model.graph.node[0].output.append("places")
-        if not is_refused:
-            import_model(model, make_context())
-            continue
-        with pytest.raises(CompileError, match=r"culprit.*ranks 8193 elements.*at most 8192") as caught:
-            import_model(model, make_context())
-        assert caught.value.hint and "parts of at most 8192" in caught.value.hint
-
-
 @pytest.mark.parametrize("index", OUTSIDE)
 @pytest.mark.parametrize("op_type", LOOKUPS)
 def test_a_constant_index_outside(op_type: str, index: int) -> None:
