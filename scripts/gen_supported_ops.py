@@ -36,7 +36,8 @@ number the compiler is told as it is told open shapes ([how](commands.md#sequenc
 Results of NonZero, NonMaxSuppression, Unique and Compress have as many rows as a run finds. The chip computes as many
 as there may be, and their number; the host cuts them, also those of operators behind them that treat rows each by
 itself (element-wise ones, Transpose, Reshape to rows, Slice, Gather, products of rows, ...). Reductions leave the
-padding out. What would mix rows and padding in another way is refused.
+padding out, ScatterND and ScatterElements write only what counts. A Slice along one axis may have bounds that a run
+finds. What would mix rows and padding in another way is refused.
 
 Random numbers are drawn when compiling: with the attribute `seed`, RandomNormal, RandomUniform and their like, and
 Bernoulli and Multinomial of constants, give the numbers that the ONNX reference draws from it, and Dropout in training

@@ -17,6 +17,7 @@ from mnc.dialects.graph.run_time_extents import note_extents
 from mnc.dialects.graph.sequences import note_sequences
 from mnc.lowering.onnx_to_graph.element_types import held, held_type
 from mnc.lowering.onnx_to_graph.extent_rules import is_concerned, with_extents
+from mnc.lowering.onnx_to_graph.extents.lengths import counted, followed
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.node import Node, element_type_of, shape_of
 from mnc.lowering.onnx_to_graph.node_checks import check_node
@@ -31,7 +32,7 @@ from mnc.lowering.onnx_to_graph.support import (
     operator_version,
 )
 from mnc.lowering.onnx_to_graph.type_checks import check_types
-from mnc.lowering.onnx_to_graph.unsupported_hints import STRINGS, unsupported_hint
+from mnc.lowering.onnx_to_graph.unsupported_hints import KINDS, STRINGS, unsupported_hint
 from mnc.lowering.onnx_to_graph.updates import declared_updates, note_updates, refuse_open_updates
 
 ENTRY = "main"
@@ -192,13 +193,14 @@ class GraphImporter:
         node.lengths = [self._lengths.get(operand) for operand in proto.input]
         with onnx_location(name, self._model.file_name):
             results = self._results(node)
+            self._measure(node, results)
         for number, (output, value) in enumerate(zip(proto.output, results, strict=False)):
             if output:
                 self._check_declared(node, output, value, node.found.get(number, {}))
                 self._values[output] = value
                 if node.found.get(number):
                     self._extents[output] = node.found[number]
-                if node.measured is not None:
+                if node.measured is not None and not number:
                     self._lengths[output] = node.measured
         missing = [output for output in proto.output[len(results) :] if output]
         if missing:
@@ -233,6 +235,15 @@ class GraphImporter:
         results, node.found = self._counted[key]
         return results
 
+    def _measure(self, node: Node, results: list[Any]) -> None:
+        """Note what is known of the elements of a shape."""
+        if node.measured is None:
+            node.measured = followed(node)
+        if node.measured is None and results and results[0] is not None:
+            masks = {key[3]: found[0][1] for key, (_, found) in self._counted.items() if key[0] == "NonZero" and found}
+            count = counted(node, results[0], masks)
+            node.measured = None if count is None else [count]
+
     def _is_counted(self, proto: onnx.NodeProto) -> bool:
         """Whether results with extents that a run would find are known when compiling, and with them the extents."""
         return proto.op_type in COUNTING and all(not name or self._known.get(name) is not None for name in proto.output)
@@ -265,6 +276,8 @@ def unsupported(node: Node) -> CompileError:
     """The refusal of an operator, or of a version of it, that has no handler."""
     domain = f" of domain '{node.proto.domain}'" if node.proto.domain else ""
     message = f"operator {node.op_type}{domain} is not supported"
+    if not domain:
+        message = KINDS.get(node.op_type, message)
     if find_operator(node.proto) is not None:
         message = f"version {node.version} of operator {node.op_type}{domain} is not supported"
     return node.error(message, hint=unsupported_hint(node.op_type, OPERATORS, node.proto.domain))

@@ -12,6 +12,12 @@ from mnc.core.diagnostics import CompileError
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.element_types import held, held_type
 
+WITHOUT_COUNTS = (
+    "keep shapes constant and select by a mask: Where in place of NonZero, in PyTorch torch.where(mask, a, b) in place "
+    "of x[mask]"
+)
+"""What to do about shapes that depend on values."""
+
 
 class Node:
     """One ONNX node: its operands as MLIR values, its attributes as Python values.
@@ -93,10 +99,22 @@ class Node:
     def constant(self, index: int, what: str) -> np.ndarray:
         """Value of input `index`; raises CompileError if it depends on the model's inputs."""
         value = self.known(index)
-        if value is None:
-            message = f"its {what} (input {index}) must be known at compile time"
-            raise self.error(message, hint=f"make '{what}' an initializer or a Constant")
-        return value
+        if value is not None:
+            return value
+        lengths = self.lengths[index] if self.has(index) else None
+        if lengths is not None and all(isinstance(length, int) for length in lengths):
+            return np.array(lengths, np.int64)
+        message = f"its {what} (input {index}) must be known at compile time"
+        hint = f"make '{what}' an initializer or a Constant"
+        if lengths is not None:
+            raise self.error(f"{message}, and a run finds it", hint=WITHOUT_COUNTS)
+        raise self.error(message, hint=f"{hint}; what depends on values of tensors is no constant: {WITHOUT_COUNTS}")
+
+    def shape_ints(self, index: int, what: str) -> list[int]:
+        """Like `constant_ints`; where a run finds an extent, the most that it may be."""
+        if (lengths := self.lengths[index]) is not None:
+            return [length if isinstance(length, int) else length.most for length in lengths]
+        return self.constant_ints(index, what)
 
     def constant_ints(self, index: int, what: str) -> list[int]:
         """Like `constant`, flattened to integers."""

@@ -15,14 +15,19 @@ from mnc.core.run_time_extents import RunTimeExtent
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.node import cast, constant, reshape
 
+LARGEST = 16_777_216
+"""Numbers up to this are exact as single floats."""
+
 
 @dataclass(frozen=True)
 class Count:
     """How many elements count: a scalar in single precision, which holds every integer up to 2**24, and the most that
-    it may be. Two extents are the same if they have one scalar."""
+    it may be. Two extents are the same if they have one scalar. `picked`: the mask whose true elements it counts, and
+    their indices, a row for each dimension."""
 
     number: Any
     most: int
+    picked: tuple[Any, Any] | None = None
 
     def integer(self, shape: Iterable[int] = ()) -> Any:
         """The number in 64 bits, in a shape of one element."""

@@ -36,9 +36,11 @@ WITHOUT_ZIP_MAP = (
 _MAPS = "give it tensors: turn maps into rows of numbers on the host"
 
 HINTS = {
-    "If": "its condition must be known when compiling; fix it when exporting the model",
-    "Loop": "its trip count and condition must be known when compiling; unroll it when exporting the model",
-    "Scan": "its length must be known when compiling; unroll it when exporting the model",
+    "If": "fix the condition when exporting the model, or declare results of equal shapes in both branches, which are "
+          "then both computed; in PyTorch write torch.where(condition, a, b); export EmbeddingBag with dynamo=False",
+    "Loop": "loops with a constant trip count and condition are unrolled: fix them when exporting the model, or "
+            "compile the body and repeat it on the host",
+    "Scan": "give the scanned inputs constant shapes when exporting the model, in operator set 9 and above",
     "Gradient": "give the forward model to mnc train or to the pass graph-autodiff, which differentiate it themselves",
     "ImageDecoder": "decode images on the host, and give their pixels",
     **dict.fromkeys(
@@ -52,6 +54,14 @@ HINTS = {
     "LabelEncoder": STRINGS,
     **dict.fromkeys(("CategoryMapper", "RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"), STRINGS),
 }  # fmt: skip
+
+
+KINDS = {
+    "If": "an If whose condition a run finds is not supported where the shapes of its branches differ or are not known",
+    "Loop": "a Loop with a trip count or a condition that a run finds is not supported",
+    "Scan": "a Scan over inputs of unknown length, or of operator set 8, is not supported",
+}
+"""Operators of which some are supported, and which are not."""
 
 
 def unsupported_hint(op_type: str, supported: Iterable[str], domain: str = "") -> str:

@@ -30,7 +30,11 @@ def transpose(handler: Handler, node: Node) -> Any:
 
 def reshape(handler: Handler, node: Node) -> Any:
     """Reshape and its kin: a dimension stays, or takes dimensions behind it in; rows of these are in order then."""
-    result = handler(node)
+    return reshaped(node, handler(node))
+
+
+def reshaped(node: Node, result: Any) -> Any:
+    """The same for a result that is made already."""
     shape, wanted = shape_of(node.operand(0)), shape_of(result)
     extents: dict[int, Count] = {}
     for dimension, count in node.extents(0).items():
@@ -56,37 +60,6 @@ def _times(count: Count, factor: int) -> Count:
     if factor == 1:
         return count
     return Count(graph.Mul.build(count.number, constant(factor, like=count.number)).result, count.most * factor)
-
-
-def slice_(handler: Handler, node: Node) -> Any:
-    """Slice: of a dimension whose extent a run finds, from a place on, up to another one."""
-    x, old = node.operand(0), node.version < 10
-    rank = len(shape_of(x))
-    starts = node.attribute("starts") if old else node.constant_ints(1, "starts")
-    ends = node.attribute("ends") if old else node.constant_ints(2, "ends")
-    everything = list(range(len(starts)))
-    axes = node.attribute("axes", everything) if old else node.constant_ints(3, "axes") if node.has(3) else everything
-    steps = node.constant_ints(4, "steps") if not old and node.has(4) else [1] * len(starts)
-    extents = dict(node.extents(0))
-    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        dimension = node.axis(axis, rank)
-        if dimension in extents:
-            if step != 1 or start < 0 or end < 0:
-                raise refusal(node, 0, dimension, "and the slice counts from its end, or in other steps than 1")
-            extents[dimension] = _between(extents[dimension], start, end)
-    return give_all(node, handler(node), extents)
-
-
-def _between(count: Count, start: int, end: int) -> Count:
-    """How many of the places from `start` on and before `end` count."""
-    if start == 0 and end >= count.most:
-        return count
-    number = count.number
-    most = max(min(end, count.most) - start, 0)
-    if start:
-        number = graph.Sub.build(number, constant(start, like=number)).result
-        number = graph.Max.build(number, constant(0, like=number)).result
-    return Count(graph.Min.build(number, constant(most, like=number)).result, most)
 
 
 def along_others(default: int) -> Rule:
@@ -151,13 +124,12 @@ def concat(handler: Handler, node: Node) -> Any:
 
 
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(("Flatten", "Reshape", "Squeeze", "Unsqueeze"), reshape),
+    **dict.fromkeys(("Flatten", "Squeeze", "Unsqueeze"), reshape),
     **dict.fromkeys(("ArgMax", "ArgMin", "Split"), along_others(0)),
     **dict.fromkeys(("LpNormalization", "TopK"), along_others(-1)),
     **dict.fromkeys(("CumProd", "CumSum"), running),
     **dict.fromkeys(("Hardmax", "LogSoftmax", "Softmax"), of_matrix(-1)),
     **dict.fromkeys(("LayerNormalization", "RMSNormalization"), normalization),
     "Concat": concat,
-    "Slice": slice_,
     "Transpose": transpose,
 }

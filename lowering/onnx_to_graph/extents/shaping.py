@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from mnc.lowering.onnx_to_graph.extents import moving
 from mnc.lowering.onnx_to_graph.extents.common import Count, Extents, Handler, Rule, refusal, refuse_others
-from mnc.lowering.onnx_to_graph.node import Node, broadcast_to, constant, shape_of
+from mnc.lowering.onnx_to_graph.node import WITHOUT_COUNTS, Node, broadcast_to, constant, shape_of
 
 
 def _lengths(node: Node, index: int) -> list[int | Count]:
@@ -58,4 +59,17 @@ def constant_of_shape(_: Handler, node: Node) -> Any:
     return constant(np.full(_room(lengths), value.reshape(())))
 
 
-RULES: dict[str, Rule] = {"ConstantOfShape": constant_of_shape, "Expand": expand}
+def reshape(handler: Handler, node: Node) -> Any:
+    """Reshape: to extents that are found by the same counts as those of the operand."""
+    refuse_others(node, 0)
+    counts = [entry for entry in node.lengths[1] or () if isinstance(entry, Count)]
+    result = moving.reshaped(node, handler(node))
+    numbers = [count.number for count in node.found[0].values()]
+    for count in counts:
+        if count.number not in numbers:
+            text = f"its shape has an extent that a run finds, at most {count.most}, and its operand has no such one"
+            raise node.error(text, hint=WITHOUT_COUNTS)
+    return result
+
+
+RULES: dict[str, Rule] = {"ConstantOfShape": constant_of_shape, "Expand": expand, "Reshape": reshape}

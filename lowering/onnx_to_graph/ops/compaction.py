@@ -13,12 +13,10 @@ import numpy as np
 from mnc.core.bindings import ir
 from mnc.dialects import graph
 from mnc.lowering.onnx_to_graph.node import Node, cast, constant, reshape, shape_of
-from mnc.lowering.onnx_to_graph.run_time_extents import Count
+from mnc.lowering.onnx_to_graph.run_time_extents import LARGEST, Count
 
 FEW = 131_072
 """Comparisons that take no longer than a look-up."""
-LARGEST = 16_777_216
-"""Numbers up to this are exact as single floats."""
 
 
 def first_places(mask: Any, most: int, node: Node) -> tuple[Any, Count]:

@@ -1,6 +1,7 @@
 """Operators that pick the elements at which a condition holds; how many, a run finds."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,10 @@ def non_zero(node: Node) -> Any:
         return constant(np.zeros((len(shape), 0), np.int64))
     mask = without_padding(_truth(x), node.extents(0), 0)
     places, count = first_places(reshape(mask, [size]), size, node)
-    node.found[0] = {1: count}
     rows = [_digit(places, shape, i) for i in range(len(shape))]
-    return concat_tree([reshape(row, [1, size]) for row in rows], 0)
+    indices = concat_tree([reshape(row, [1, size]) for row in rows], 0)
+    node.found[0] = {1: replace(count, picked=(mask, indices))}
+    return indices
 
 
 def _truth(x: Any) -> Any:

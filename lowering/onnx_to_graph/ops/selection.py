@@ -7,6 +7,7 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.dialects import graph
+from mnc.lowering.onnx_to_graph.extents.slicing import found_by_run
 from mnc.lowering.onnx_to_graph.node import Node, constant, reshape, shape_of
 
 
@@ -23,10 +24,12 @@ def _clamp_range(start: int, limit: int, step: int, extent: int) -> tuple[int, i
 
 def slice_(node: Node) -> Any:
     """Slice: ranges are attributes before version 10, inputs since."""
+    if (found := found_by_run(node)) is not None:
+        return found
     x = node.operand(0)
     shape = shape_of(x)
     if node.version >= 10:
-        starts, ends = node.constant_ints(1, "starts"), node.constant_ints(2, "ends")
+        starts, ends = node.constant_ints(1, "starts"), node.shape_ints(2, "ends")
         axes = node.constant_ints(3, "axes") if node.has(3) else list(range(len(starts)))
         given_steps = node.constant_ints(4, "steps") if node.has(4) else [1] * len(starts)
     else:

@@ -22,7 +22,7 @@ def transpose(node: Node) -> Any:
 def reshape_to(node: Node) -> Any:
     """Reshape: 0 copies an extent unless allowzero, -1 takes what is left."""
     x = node.operand(0)
-    shape, target = shape_of(x), node.constant_ints(1, "shape")
+    shape, target = shape_of(x), node.shape_ints(1, "shape")
     if not node.attribute("allowzero", 0):
         if any(extent == 0 and i >= len(shape) for i, extent in enumerate(target)):
             raise node.error(f"shape {target} copies an extent that an operand of rank {len(shape)} does not have")

@@ -129,7 +129,7 @@ REFUSED = {
         "n = Not (m) j = NonZero (n) u = Transpose (j) q = GatherND (x, u) s = Shape (q) y = Expand (r, s)",
     ],
     "which this operator does not take": [
-        "z = Constant <value_ints = [2,1]> () y = Tile (r, z)", "y = ScatterND (x, t, r)",
+        "z = Constant <value_ints = [2,1]> () y = Tile (r, z)",
     ],
     "and sums begin at its end": ["z = Constant <value_ints = [0] > () y = CumSum <reverse = 1> (r, z)"],
     "and something follows its padding": ["y = Concat <axis = 0> (r, x)"],
