@@ -35,6 +35,20 @@ def are_nan(count: int, of: str) -> str:
     return f"{count} elements of {of} are NaN" if count != 1 else f"one element of {of} is NaN"
 
 
+def subnormal_note(name: str, value: Any) -> str | None:
+    """What to know of a value with subnormal numbers of single precision, which the machine reads as zero; None for
+    others."""
+    array = np.asarray(value)
+    if not is_floating(array.dtype):
+        return None
+    sizes = np.abs(array.astype(np.float64))
+    count = int(((sizes > 0) & (sizes < np.finfo(np.float32).smallest_normal)).sum())
+    if not count:
+        return None
+    are = f"{count} elements of '{name}' are" if count != 1 else f"one element of '{name}' is"
+    return f"{are} subnormal: zero for the machine, not for the reference"
+
+
 def check_input(tensor: "HostTensor", value: Any) -> np.ndarray:
     """The input as an array of machine words; raises CompileError when shape or values do not fit."""
     try:

@@ -1,5 +1,5 @@
 """Inputs that a model takes roots or logarithms of, or divides integers by: it is defined where the former are not
-negative, and the latter positive."""
+negative, and the latter positive; and where what is taken off the former is small beside them."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,6 +7,7 @@ import numpy as np
 import onnx
 
 _BASES = frozenset(["Log", "Pow", "Sqrt"])  # their first operand must not be negative
+_OF_SOME = frozenset(["Acos", "Acosh", "Asin", "Atanh"])  # defined for some of all numbers
 _DIVISIONS = frozenset(["Div", "Mod"])
 _TENSORS_EACH = {"Adagrad": 3, "Adam": 4}  # the last of them are sums of squares
 _FROM_ALL = frozenset(["Add", "Concat", "Conv", "Div", "Gemm", "MatMul", "Max", "Mean", "Min", "Sum"])
@@ -18,8 +19,8 @@ _FROM_FIRST = frozenset([
 
 
 def has_bases(model: onnx.ModelProto) -> bool:
-    """Whether an operator of the model is undefined for negative numbers."""
-    return any(node.op_type in _BASES or node.op_type in _TENSORS_EACH for node in model.graph.node)
+    """Whether an operator of the model is undefined for some numbers."""
+    return any(node.op_type in _BASES | _OF_SOME or node.op_type in _TENSORS_EACH for node in model.graph.node)
 
 
 def bases(model: onnx.ModelProto) -> frozenset[str]:
@@ -37,6 +38,24 @@ def bases(model: onnx.ModelProto) -> frozenset[str]:
         elif not found.isdisjoint(node.output):
             found.update(_needed(node, factors))
     return frozenset(found)
+
+
+def differences(model: onnx.ModelProto) -> tuple[frozenset[str], frozenset[str]]:
+    """Names of values that suffice: where the first are large and the second small, differences that roots and
+    logarithms are taken of are positive, such as a mean of squares and the square of a mean."""
+    parts = set[str](), set[str]()
+    under = set[str]()
+    for node in reversed(model.graph.node):
+        if node.op_type in _BASES:
+            under.update(node.input[:1])
+        is_sum = node.op_type in _FROM_ALL or node.op_type == "Mul"
+        for found in (under, *parts):
+            if not found.isdisjoint(node.output):
+                found.update(node.input if is_sum else node.input[:1] if node.op_type in _FROM_FIRST else ())
+        if node.op_type == "Sub" and not under.isdisjoint(node.output):
+            for part, name in zip(parts, node.input, strict=True):
+                part.add(name)
+    return frozenset(parts[0] - parts[1]), frozenset(parts[1])
 
 
 def divisors(model: onnx.ModelProto) -> frozenset[str]:

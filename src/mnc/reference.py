@@ -23,7 +23,7 @@ from mnc.lowering.onnx_to_graph.onnx_file import (
 )
 from mnc.lowering.onnx_to_graph.reference_sequences import plain
 from mnc.options import Precision
-from mnc.positive_inputs import bases, divisors, has_bases
+from mnc.positive_inputs import bases, differences, divisors, has_bases
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Comparison:
 
 
 _LIMITS = (8, 4, 2, 1)
+_OF_MASKS = 2
 _ONLY_POSITIVE = "float8_e8m0fnu"
 
 
@@ -62,30 +63,44 @@ def random_inputs(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """`given` and seeded values for every other input without initializer: normal for floats, rounded to what the
     machine reads, small for integers, but not zero for those that divide, fair for booleans. Where integers lead the
-    reference out of a tensor, as labels and indices may, smaller ones are drawn; where it is undefined for negative
-    numbers, those that roots and logarithms are taken of are positive, or all floats if that is not enough."""
+    reference out of a tensor, as labels and indices may, smaller ones are drawn; where it is undefined for some
+    numbers, floats are changed (`_changed`), and if that is not enough integers are 0 or 1, as masks are."""
     given = given or {}
     first = {**draw_inputs(model, shapes, seed), **given}
     looks_up = any(value.dtype.kind in "iu" and name not in given for name, value in first.items())
     if not looks_up and not has_bases(model):
         return first
+    fitting = None
     for limit in _LIMITS:
         values = {**draw_inputs(model, shapes, seed, limit), **given}
-        if (defined := _is_defined(model, values)) is None:
+        if (defined := _is_defined(model, values)) is None or (fitting is not None and limit > _OF_MASKS):
             continue
-        return values if defined else _defined(model, values, given)
-    return first
+        found = values if defined else _changed(model, values, given)
+        if found is not None:
+            return found
+        fitting = values if fitting is None else fitting
+        if not looks_up or limit <= _OF_MASKS:
+            break
+    return first if fitting is None else fitting
 
 
-def _defined(
+def _changed(
     model: onnx.ModelProto, values: dict[str, np.ndarray], given: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray]:
-    """The values with as few negative floats left out as the model needs; the values themselves if nothing helps."""
-    for names in (bases(model), values.keys()):
-        sizes = {name: np.abs(values[name]) for name in values if name in names and is_floating(values[name].dtype)}
-        if _is_defined(model, positive := {**values, **sizes, **given}):
-            return positive
-    return values
+) -> dict[str, np.ndarray] | None:
+    """The values with as few floats changed as the model needs; None if nothing helps: what roots and logarithms are
+    taken of becomes positive, what is taken off it small; else all floats are positive, or probabilities."""
+    large, small = differences(model)
+    floats = {name: np.asarray(value) for name, value in values.items() if is_floating(value.dtype)}
+    sizes = {name: np.abs(value) for name, value in floats.items()}
+    positive = {name: sizes[name] for name in bases(model) & floats.keys()}
+    apart = {name: floats[name] / 8 for name in small & floats.keys()}
+    apart |= {name: sizes[name] + 1 for name in large & floats.keys()}
+    below_one = {name: (size + 1 / 16) / (size + 1) for name, size in sizes.items()}
+    for changes in (positive, {**positive, **apart}, sizes, below_one):
+        typed = {name: change.astype(values[name].dtype) for name, change in changes.items()}
+        if _is_defined(model, found := {**values, **typed, **given}):
+            return found
+    return None
 
 
 def _is_defined(model: onnx.ModelProto, values: Mapping[str, np.ndarray]) -> bool | None:

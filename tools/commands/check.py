@@ -9,7 +9,7 @@ import click
 
 from mnc.core import events
 from mnc.core.diagnostics import CompileError
-from mnc.input_checks import are_nan
+from mnc.input_checks import are_nan, subnormal_note
 from mnc.options import Options
 from mnc.tools.commands.shared import (
     effort_option,
@@ -90,6 +90,8 @@ def _check_model(
     model: str, inputs: tuple[str, ...], intermediates: bool, output_format: str, options: Options, *, target: str,
     seed: int,
 ) -> bool:  # fmt: skip
+    import onnx
+
     from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes
     from mnc.reference import judge, load_proto, random_inputs, with_intermediates
     from mnc.targets import prepare
@@ -121,6 +123,9 @@ def _check_model(
         if row.undefined and not row.passed:
             found = are_nan(row.undefined, f"'{row.name}'") + " on the reference, and the machine has no NaN"
             click.echo(f"{found}: give inputs for which the model is defined with --input")
+    weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in proto.graph.initializer}
+    for note in filter(None, (subnormal_note(*entry) for entry in {**weights, **values}.items())):
+        click.echo(note)
     return all(row.passed for row in rows)
 
 

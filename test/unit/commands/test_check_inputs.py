@@ -9,6 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import mnc
+from mnc.lowering.onnx_to_graph.evaluator import evaluator
 from mnc.model_values import evaluate_model
 from mnc.options import Options
 from mnc.reference import random_inputs
@@ -119,3 +120,58 @@ def test_integers_that_divide_are_not_zero() -> None:
     model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([20, 20]), "shape"))
     values = random_inputs(model, {}, 0)
     assert values["n"].min() == values["m"].min() == 1 and values["x"].min() == 0
+
+
+DEFINED = {
+    "centred RMSprop": (
+        "(float[8] w, float[8] g, float[8] sq, float[8] av) => (float[8] y) <float a = {0.99}, float b = {0.01}> { "
+        "s = Mul (sq, a) gg = Mul (g, g) t = Mul (gg, b) n = Add (s, t) p = Mul (av, a) q = Mul (g, b) m = Add (p, q) "
+        "mm = Mul (m, m) d = Sub (n, mm) r = Sqrt (d) u = Div (g, r) y = Sub (w, u) }"
+    ),
+    "probabilities": (
+        "(float[8] p, float[8] t) => (float y) <float one = {1.0}> { l = Log (p) a = Mul (t, l) q = Sub (one, p) "
+        "m = Log (q) n = Sub (one, t) b = Mul (n, m) s = Add (a, b) y = ReduceMean <keepdims = 0> (s) }"
+    ),
+    "a mask of integers": (
+        "(float[4,8] x, int64[1,8] mask) => (float[4,8] y) <float one = {1.0}, float low = {-3.4e38}> { "
+        "f = Cast <to = 1> (mask) q = Sub (one, f) m = Mul (q, low) s = Add (x, m) y = Softmax (s) }"
+    ),
+    "arcs": "(float[8] x) => (float[8] y) { c = Acos (x) s = Asin (x) y = Add (c, s) }",
+}
+
+
+@pytest.mark.parametrize("what", DEFINED)
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_for_which_a_model_is_defined(what: str, seed: int) -> None:
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g {DEFINED[what]}')
+    values = random_inputs(model, {}, seed)
+    (result,) = evaluator(model).run(None, values)
+    assert not np.isnan(result).any()
+    assert any(np.unique(value).size > 1 for value in values.values())
+    assert "mask" not in values or set(np.unique(values["mask"])) <= {0, 1}
+
+
+def test_given_values_stay() -> None:
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> g {DEFINED["probabilities"]}')
+    given = {"p": np.linspace(0.1, 0.9, 8, dtype=np.float32)}
+    values = random_inputs(model, {}, 0, given)
+    assert np.array_equal(values["p"], given["p"])
+
+
+@pytest.mark.parametrize("where", ["input", "weight", "nowhere"])
+def test_subnormal_numbers_are_told(shell: Shell, where: str) -> None:
+    """The machine reads them as zero."""
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18]> g (float[3] x) => (bool[3] y) <float[3] w = {0, 0, 0}> '
+        "{ y = Greater (x, w) }"
+    )
+    tiny, plain = np.array([1e-40, 2, -3e-39], np.float32), np.array([1, 2, 3], np.float32)
+    weight = tiny if where == "weight" else plain * 0
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(weight, "w"))
+    onnx.save(model, shell.directory / "m.onnx")
+    np.save(shell.directory / "x.npy", tiny if where == "input" else plain)
+    done = shell("mnc", "check", "m.onnx", "--input", "x.npy")
+    said = "elements of '{}' are subnormal: zero for the machine, not for the reference"
+    assert (said.format("x") in done.out) == (where == "input")
+    assert (said.format("w") in done.out) == (where == "weight")
+    assert done.code == (1 if where == "input" else 0)
