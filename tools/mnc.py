@@ -70,6 +70,14 @@ class LazyGroup(click.Group):
             ctx.fail(f"No such command '{name}'.{hint}")
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
+        """Read what stands in front of the command; options of commands stand behind it."""
+        try:
+            return super().make_context(*arguments, **settings)
+        except click.NoSuchOption as error:
+            error.message += " Options of a command follow it: mnc COMMAND -v."
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the chosen command."""
         try:

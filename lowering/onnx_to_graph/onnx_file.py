@@ -77,7 +77,8 @@ def read_proto(path: str | os.PathLike[str]) -> onnx.ModelProto:
         raise CompileError("this is not an ONNX model, or it is truncated", location=name, hint=_LOAD_HINT) from None
     except OSError as error:
         message = f"cannot read the file: {error.strerror or error}"
-        raise CompileError(message, location=name, hint=path_hint(name)) from None
+        hint = "standard input is /dev/stdin" if name == "-" else path_hint(name)
+        raise CompileError(message, location=name, hint=hint) from None
     except (ValueError, TypeError, RuntimeError, MemoryError, onnx.checker.ValidationError) as error:
         # RuntimeError is what the file system says of a place of external data
         message = f"cannot read the model: {_first_line(error)}"

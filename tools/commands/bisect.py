@@ -14,7 +14,7 @@ from mnc.tools.json_output import format_option, print_json
 
 
 @click.command()
-@click.argument("model", type=click.Path())
+@click.argument("model", type=GivenPath(str))
 @click.option("--target", type=click.Choice(["mncore", "cpp"]), default="mncore", show_default=True,
               help="Assembly on the emulator, or C++17 through the compiler of this computer.")  # fmt: skip
 @click.option("-o", "--output", type=GivenPath(), default=Path("build/bisect"), show_default=True,

@@ -11,6 +11,7 @@ from mnc.core import events
 from mnc.core.diagnostics import CompileError
 from mnc.input_checks import are_nan, subnormal_note
 from mnc.options import Options
+from mnc.tools.commands.paths import GivenPath
 from mnc.tools.commands.shared import (
     effort_option,
     model_options,
@@ -33,7 +34,7 @@ from mnc.tools.json_output import comparison, format_option, print_json
 
 
 @click.command()
-@click.argument("models", type=click.Path(), nargs=-1, required=True, metavar="MODEL | FOLDER...")
+@click.argument("models", type=GivenPath(str), nargs=-1, required=True, metavar="MODEL | FOLDER...")
 @click.option("--target", type=click.Choice(["mncore", "cpp"]), default="mncore", show_default=True,
               help="Assembly on the emulator, or C++17 through the compiler of this computer.")  # fmt: skip
 @click.option("--input", "inputs", multiple=True, metavar="[NAME=]FILE.npy", help="Value of an input; else random.")

@@ -35,7 +35,7 @@ from mnc.tools.json_output import format_option, print_json
 
 
 @click.command()
-@click.argument("model", type=click.Path())
+@click.argument("model", type=GivenPath(str))
 @click.option("-o", "--output", type=GivenPath(), default=Path("build"), show_default=True,
               help="Directory for program.vsm, memory_map.json, tensors.npz and report.json, or for C++.")  # fmt: skip
 @click.option("--target", type=click.Choice(["mncore", "cpp"]), default="mncore", show_default=True,

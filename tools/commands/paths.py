@@ -9,8 +9,8 @@ import click
 class GivenPath(click.Path):
     """A path that is one: an empty text, as an unset variable of a shell leaves, would be the current directory."""
 
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
+    def __init__(self, kind: type = Path) -> None:
+        super().__init__(path_type=kind)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path; ends the command with a message about its usage where there is none."""

@@ -10,7 +10,7 @@ from mnc.tools.commands.shared import model_options, parse_shapes
 
 
 @click.command()
-@click.argument("model", type=click.Path())
+@click.argument("model", type=GivenPath(str))
 @click.option("--when", required=True, metavar='wrong|crash|refused|"cycles>N"', help="What it must still show.")
 @click.option("-o", "--output", type=GivenPath(), default=Path("build/reduced"), show_default=True,
               help="Folder for the model and what belongs to it; an older one is replaced.")  # fmt: skip

@@ -148,6 +148,8 @@ def read_arrays(texts: tuple[str, ...], names: list[str]) -> dict[str, np.ndarra
             name, path = names[0], text
         if name in arrays:
             raise CompileError(f"input '{name}' is given twice", hint="leave one --input out")
+        if not path:
+            raise CompileError(f"--input {text} names no file", hint=f"write --input {name}=FILE.npy")
         arrays[name] = _read_array(path)
     return arrays
 
@@ -176,6 +178,6 @@ def _read_array(path: str) -> np.ndarray:
         hint = path_hint(path) if isinstance(error, FileNotFoundError) else "save it with numpy.save"
         raise CompileError(message, hint=hint) from None
     if not isinstance(array, np.ndarray):
-        message = f"'{path}' holds several arrays ({', '.join(array.files)})"
-        raise CompileError(message, hint="save one array with numpy.save")
+        message = f"'{path}' is an archive of arrays ({', '.join(array.files)}), not one array"
+        raise CompileError(message, hint="save each with numpy.save, and give --input NAME=FILE.npy for each")
     return array

@@ -6,11 +6,12 @@ from typing import Any
 import click
 
 from mnc.core.diagnostics import CompileError
+from mnc.tools.commands.paths import GivenPath
 from mnc.tools.commands.shared import SHAPE_HELP, parse_shapes
 
 
 @click.command()
-@click.argument("model", type=click.Path())
+@click.argument("model", type=GivenPath(str))
 @click.option("--shape", "shapes", multiple=True, metavar="NAME=N,N,...", help=SHAPE_HELP)
 def command(model: str, shapes: tuple[str, ...]) -> None:
     """List everything in MODEL (an ONNX file) that would be refused, with the nearest form that works.

@@ -28,7 +28,7 @@ def parse_budget(text: str) -> float:
 
 
 @click.command()
-@click.argument("model", type=click.Path())
+@click.argument("model", type=GivenPath(str))
 @click.option("--budget", default="60s", show_default=True, help="Time for the search, such as 60s, 5m, 1h.")
 @click.option("-o", "--output", type=GivenPath(), help="Schedule file; default MODEL.schedule.json.")
 @click.option("--jobs", type=click.IntRange(1), help="Processes; default one per processor.")
@@ -65,7 +65,8 @@ def command(
     before, after = outcome.untuned, outcome.best
     gain = 1 - after.cycles / before.cycles if before.cycles else 0.0
     ending = ", nothing is left to try" if outcome.finished else ""
-    click.echo(f"{outcome.trials} programs tried ({outcome.remembered} remembered){ending}")
+    programs = "1 program" if outcome.trials == 1 else f"{outcome.trials} programs"
+    click.echo(f"{programs} tried ({outcome.remembered} remembered){ending}")
     lengths = [f"{trial.cycles:,} cycles, {trial.steps:,} steps" for trial in (before, after)]
     click.echo(f"{' -> '.join(lengths)} ({gain:.1%} less)")
     names = [shlex.quote(str(path)) for path in (model, target)]

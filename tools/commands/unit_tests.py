@@ -10,7 +10,7 @@ from mnc.tools.commands.shared import SHAPE_HELP, parse_shapes, read_arrays
 
 
 @click.command()
-@click.argument("model", type=click.Path())
+@click.argument("model", type=GivenPath(str))
 @click.option("-o", "--output", type=GivenPath(), required=True, help="Directory for the folders.")
 @click.option("--cumulative", is_flag=True, help="Test the part of the model up to each node, not the nodes alone.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="Value of an input; else random.")
