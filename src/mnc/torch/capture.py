@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from traceback import extract_tb
 from typing import Any
 
-import numpy as np
 import torch
 from torch import fx
 from torch.func import functionalize
@@ -15,12 +14,23 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.modules import transformer
 
 from mnc.core.diagnostics import CompileError
+from mnc.torch import strides
 from mnc.torch.decompositions import decompositions, loss, normalization
+from mnc.torch.graph_edits import calls, replace
 from mnc.torch.module_paths import recorded_paths, spread_to_backward
 from mnc.torch.operators import operator_name
 from mnc.torch.other_functions import OtherFunctions
 
 _aten = torch.ops.aten
+
+
+def _zeros(size: Sequence[int], **options: Any) -> torch.Tensor:
+    """Zeros that forward differentiation knows to be zeros; torch takes those to another device where it adds them."""
+    return _aten.zeros.default(size, **options)
+
+
+_FIRST = {_aten._efficientzerotensor.default: _zeros}
+"""What is taken apart in the first round already."""
 
 
 def capture(
@@ -35,13 +45,14 @@ def capture(
         CompileError: the function looks at values of tensors while it runs, or uses what cannot be traced.
     """
     with recorded_paths(module), torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        traced = _traced(functionalize(function), arguments, {})
+        traced = _traced(functionalize(function), arguments, _FIRST)
     spread_to_backward(traced.graph)
     traced.graph.eliminate_dead_code()
     _join_cross_entropy(traced.graph)
     _return_statistics(traced.graph)
+    _return_moments(traced.graph)
     _drop_mask_guards(traced.graph)
-    _read_by_number(traced.graph)
+    strides.number(traced.graph)
     traced.recompile()
     with traceback.preserve_node_meta():
         # Calls that torch itself takes apart in this round may change tensors in place, as cosine_similarity does.
@@ -117,38 +128,24 @@ def _traced(function: Callable[..., Any], arguments: Sequence[torch.Tensor], tab
         raise _untraceable(error) from error
 
 
-def _calls(graph: fx.Graph, *targets: Any) -> list[fx.Node]:
-    return [node for node in graph.nodes if node.op == "call_function" and node.target in targets]
-
-
-def _replace(node: fx.Node, target: Callable[..., Any], arguments: Sequence[Any]) -> fx.Node:
-    """Put a call of `target` in the place of `node`; its origin is kept."""
-    with node.graph.inserting_before(node):
-        new = node.graph.call_function(target, tuple(arguments))
-    new.meta = {key: value for key, value in node.meta.items() if key in ("custom", "stack_trace", "seq_nr")}
-    node.replace_all_uses_with(new)
-    node.graph.erase_node(node)
-    return new
-
-
 def _join_cross_entropy(graph: fx.Graph) -> None:
     """log-softmax backward of NLL backward -> one call without the sum over classes."""
     nll = (_aten.nll_loss_backward.default, _aten.nll_loss2d_backward.default)
-    for node in _calls(graph, _aten._log_softmax_backward_data.default):
+    for node in calls(graph, _aten._log_softmax_backward_data.default):
         inner, logs, axis = node.args[:3]
         if not (isinstance(inner, fx.Node) and inner.target in nll and isinstance(logs, fx.Node)):
             continue
         if inner.args[1] is logs and axis == 1 and logs.meta["val"].dim() > 1 and len(inner.users) == 1:
-            _replace(node, loss.cross_entropy_backward, inner.args)
+            replace(node, loss.cross_entropy_backward, inner.args)
             graph.erase_node(inner)
 
 
 def _return_statistics(graph: fx.Graph) -> None:
     """native_batch_norm writes its running statistics -> a function that returns the new ones, used from there on."""
-    for node in _calls(graph, _aten.native_batch_norm.default):
+    for node in calls(graph, _aten.native_batch_norm.default):
         statistics = node.args[3:5]
         order = {user: i for i, user in enumerate(graph.nodes)}
-        new = _replace(node, normalization.batch_norm, node.args)
+        new = replace(node, normalization.batch_norm, node.args)
         for index, old in enumerate(statistics, 3):
             if not isinstance(old, fx.Node) or not node.args[5]:
                 continue
@@ -159,44 +156,25 @@ def _return_statistics(graph: fx.Graph) -> None:
                     user.replace_input_with(old, updated)
 
 
+def _return_moments(graph: fx.Graph) -> None:
+    """native_layer_norm, which inference keeps whole -> a function that returns mean and deviation, where a gradient
+    that the module computes reads them."""
+    for node in calls(graph, _aten.native_layer_norm.default):
+        if any(user.args[1] != 0 for user in node.users):
+            replace(node, normalization.native_layer_norm, node.args)
+
+
 _KEEP_FINITE = ("mul", "div", "view", "_unsafe_view", "expand", "transpose", "permute", "clone")
 
 
 def _drop_mask_guards(graph: fx.Graph) -> None:
     """Attention guards its soft-max against rows that are masked entirely: not needed straight behind a product."""
-    for node in _calls(graph, _aten._safe_softmax.default):
+    for node in calls(graph, _aten._safe_softmax.default):
         source: Any = node.args[0]
         while isinstance(source, fx.Node) and operator_name(source) in _KEEP_FINITE:
             source = source.args[0]
         if isinstance(source, fx.Node) and operator_name(source) in ("bmm", "mm"):
-            _replace(node, _aten._softmax.default, (node.args[0], node.args[1], False))
-
-
-def _read_by_number(graph: fx.Graph) -> None:
-    """as_strided names places in memory, as the adaptive pooling of a tensor that is not contiguous does with those of
-    its result: the elements that are there now are read by their numbers."""
-    for node in _calls(graph, _aten.as_strided.default, _aten.as_strided_.default):
-        source, size, stride, *offset = node.args
-        value = source.meta["val"]  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
-        first = offset[0] if offset and offset[0] is not None else value.storage_offset()
-        places = _places(value.shape, value.stride(), value.storage_offset())
-        wanted = _places(size, stride, first)  # pyright: ignore[reportArgumentType]
-        order = np.argsort(places)
-        numbers = order[np.searchsorted(places, wanted, sorter=order).clip(max=len(places) - 1)]
-        if np.array_equal(places[numbers], wanted):
-            _replace(node, _elements, (source, numbers.tolist(), size))
-
-
-def _places(shape: Sequence[int], strides: Sequence[int], first: int) -> np.ndarray:
-    """Where in memory each element of a tensor is, in order."""
-    indices = np.indices(tuple(shape)).reshape(len(shape), -1)
-    return first + np.asarray(strides, np.int64) @ indices
-
-
-def _elements(x: torch.Tensor, numbers: list[int], shape: Sequence[int]) -> torch.Tensor:
-    if numbers == list(range(x.numel())):
-        return x.reshape(shape)
-    return x.reshape(-1)[torch.tensor(numbers)].reshape(shape)
+            replace(node, _aten._softmax.default, (node.args[0], node.args[1], False))
 
 
 def _item(values: Sequence[Any], index: int) -> Any:

@@ -93,8 +93,14 @@ class _Export:
     def _torch(self, data: Sequence[torch.Tensor], dtype: torch.dtype, traced: Traced) -> tuple[dict[str, Any], bool]:
         """What torch gives, and whether it mixed precisions."""
         module = copy.deepcopy(self.module).to(dtype)
-        with torch.no_grad(), default_type(dtype), SingleSpotter() as spotter:
-            results = tree_leaves(module(*converted(data, dtype)))
+        try:
+            with torch.no_grad(), default_type(dtype), SingleSpotter() as spotter:
+                results = tree_leaves(module(*converted(data, dtype)))
+        except Exception as error:  # whatever torch and the user's code raise
+            what = "in double precision" if dtype == torch.float64 else "for random data"
+            message = f"the module fails {what}, where it is compared with the graph: {type(error).__name__}: {error}"
+            hint = "write what fails with operators that take any floating-point type"
+            raise CompileError(message, hint=hint) from error
         return dict(zip(traced.outputs, map(array_of, results), strict=True)), spotter.found
 
     def _is_defined(self, data: Sequence[torch.Tensor]) -> bool:

@@ -207,7 +207,6 @@ def test_indexing_that_stays_whole() -> None:
     indexing, x = _module("indexing"), _rand(3, 4)
     assert indexing.index(x, [x > 0]) is NotImplemented
     assert indexing.index(x, [torch.tensor([1])]) is NotImplemented
-    assert indexing.index_put(x, [torch.tensor([1])], _rand(1, 4)) is NotImplemented
     value = torch.tensor(2.0, dtype=torch.float64)
     _same([indexing.index_put(x, [x > 0], value)], [torch.ops.aten.index_put(x, [x > 0], value)])
     _same([indexing.index_put(x, [x[:, 0] > 0], value)], [torch.ops.aten.index_put(x, [x[:, 0] > 0], value)])

@@ -57,7 +57,7 @@ def _refused(*arguments: Any, **options: Any) -> str:
 
 
 MODULES = {
-    "unknown": (lambda x: x.logcumsumexp(1), "aten.logcumsumexp.default: this operator is not supported, in the"),
+    "unknown": (lambda x: torch.special.i0(x), "aten.i0.default: this operator is not supported, in the"),
     "large": (lambda x: torch.det(torch.eye(5) + x.mean()) + x, "a determinant of more than 4 rows takes singular"),
     "far": (lambda x: (x.int() << 31).float() + x, "integers have 32 bits: shift by 0 to 30"),
     "branch": (lambda x: x if x.sum() > 0 else -x, "the module cannot be traced"),
@@ -123,6 +123,20 @@ def test_evaluation_mode_needs_no_change_of_dropout() -> None:
     model = mnc.torch.export_inference(module, X)
     assert [node.op_type for node in model.graph.node] == ["Gemm", "BatchNormalization"]
     assert module.training and "0.weight" in {tensor.name for tensor in model.graph.initializer}
+
+
+def test_a_module_that_cannot_be_proven() -> None:
+    class Quantized(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("scale", torch.rand(4) + 0.1)
+
+        def forward(self, x: Any) -> Any:
+            return torch.fake_quantize_per_channel_affine(x, self.scale, torch.zeros(4).int(), 1, -9, 9).clamp(-1, 1)
+
+    with pytest.raises(CompileError) as caught:
+        mnc.torch.export_inference(Quantized(), X)
+    assert "fake_quantize_per_channel" in caught.value.render()
 
 
 def test_state_of_python_is_found_out() -> None:

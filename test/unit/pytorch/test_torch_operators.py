@@ -72,6 +72,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         for how in ("sum", "prod", "mean", "amax", "amin") for include in (True, False)
     },
     "scattered integers": (lambda i: i.scatter_reduce(1, i % 3, i + 2, "amax", include_self=False), (IDS,)),
+    "put": (lambda x, i: (x.index_put((i[0],), x[0]), x.put(i, x[:2]), x.masked_scatter(x > 0, x.flip(0))),
+            (_rand(3, 3), SMALL)),
+    "places of what is not zero": (lambda x: torch.nonzero_static(x > 0, size=5), (X,)),
+    "among boundaries": (lambda x: (torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0])), x.histc(4, -2, 2)), (X,)),
     "scattered in the old way": (lambda x, i: x.scatter(1, i, x[:2], reduce="add").scatter(1, i, 3, reduce="multiply"),
                                  (_rand(3, 3), SMALL)),
     "in place below": (lambda x, y: F.cosine_similarity(x, y), (X, Y)),
@@ -173,7 +177,27 @@ DIFFERENTIATED: dict[str, Callable[..., Any]] = {
     "determinants": lambda x: torch.linalg.det(x[..., :3, :3]) + x[0, 0, :2, :2].det(),
     "pooling of uneven windows": lambda x: F.adaptive_max_pool2d(x, (4, 5)),
     "back from pooling": lambda x: F.max_unpool2d(*F.max_pool2d(x * x, 2, return_indices=True), 2),
+    "assignments": lambda x: _assigned(x),
+    "assignments to places": lambda x: x.index_copy(0, IDS[0, :1], 2 * x[:1]).index_fill(3, IDS[0], 3.0),
+    "put under a mask": lambda x: x.masked_scatter(IMAGE > 0, 2 * x),
+    "diagonals that are replaced": lambda x: torch.diagonal_scatter(x, x[..., 0], 0, 2, 3),
+    "windows": lambda x: x.unfold(-1, 3, 2),
+    "ranks": lambda x: x.median(1).values + x.kthvalue(2, 1).values,
+    "running sums of exponentials": lambda x: x.logcumsumexp(2),
+    "norms": lambda x: x.norm(3, 1) + x.norm(0.5, -1, keepdim=True).sum() + torch.dist(x, x.flip(0)),
+    "between": lambda x: torch.lerp(x, x.flip(0), 0.3) + torch.lerp(x, x.flip(1), x.sigmoid()),
+    "quantized": lambda x: torch.fake_quantize_per_tensor_affine(x, 0.05, 3, -9, 20),
 }
+
+
+def _assigned(x: Any) -> Any:
+    x = x.clone()
+    x[1] = 0
+    x[..., 2] = x[..., 0]
+    x[IMAGE > 1] = 5
+    x[0, IDS[0]] = x[1, :3]
+    x[:, 1:3, ::2] *= 2
+    return x
 
 
 @pytest.mark.parametrize("name", DIFFERENTIATED)

@@ -85,6 +85,21 @@ def _baddbmm(
     return product if beta == 0 else product + (self if beta == 1 else self * beta)
 
 
+def _addmv(
+    self: torch.Tensor, mat: torch.Tensor, vec: torch.Tensor, *, beta: float = 1, alpha: float = 1
+) -> torch.Tensor:
+    product = _mv(mat, vec) * alpha
+    return product if beta == 0 else product + self * beta
+
+
+def _addbmm(
+    self: torch.Tensor, batch1: torch.Tensor, batch2: torch.Tensor, *, beta: float = 1, alpha: float = 1
+) -> torch.Tensor:
+    """The sum of all products of a batch, as one product."""
+    wide, tall = batch1.transpose(0, 1).flatten(1), batch2.flatten(0, 1)
+    return _aten.addmm(self, wide, tall, beta=beta, alpha=alpha)
+
+
 def trilinear(
     i1: torch.Tensor, i2: torch.Tensor, i3: torch.Tensor, expand1: list[int], expand2: list[int], expand3: list[int],
     sumdim: list[int], unroll_dim: int = 1,
@@ -103,5 +118,7 @@ DECOMPOSITIONS = {
     _aten.convolution_backward.default: convolution_backward,
     _aten.mv.default: _mv,
     _aten.dot.default: _dot,
+    _aten.addbmm.default: _addbmm,
+    _aten.addmv.default: _addmv,
     _aten.baddbmm.default: _baddbmm,
 }

@@ -46,13 +46,21 @@ def vector_norm(
     x: torch.Tensor, ord: float = 2, dim: list[int] | None = None, keepdim: bool = False, *,
     dtype: torch.dtype | None = None,
 ) -> torch.Tensor:
-    """``aten.linalg_vector_norm`` of order 1, 2 or infinity; others stay whole, and are refused."""
+    """``aten.linalg_vector_norm``."""
     dims = list(dim) if dim else list(range(x.dim()))
     if ord == 2:
         return (x * x).sum(dims, keepdim=keepdim).sqrt()
-    if ord == 1:
-        return x.abs().sum(dims, keepdim=keepdim)
-    return x.abs().amax(dims, keepdim=keepdim) if ord == float("inf") else NotImplemented
+    size = x.abs()
+    if math.isinf(ord):
+        return (size.amax if ord > 0 else size.amin)(dims, keepdim=keepdim)
+    if ord == 0:
+        return (x != 0).to(x.dtype).sum(dims, keepdim=keepdim)
+    return size.sum(dims, keepdim=keepdim) if ord == 1 else (size**ord).sum(dims, keepdim=keepdim) ** (1 / ord)
+
+
+def dist(self: torch.Tensor, other: torch.Tensor, p: float = 2) -> torch.Tensor:
+    """``aten.dist``: the norm of a difference."""
+    return _aten.linalg_vector_norm(self - other, p)
 
 
 def _per_channel(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
@@ -153,6 +161,7 @@ DECOMPOSITIONS = {
     _aten.var_mean.correction: var_mean,
     _aten.var.correction: var,
     _aten.std.correction: std,
+    _aten.dist.default: dist,
     _aten.linalg_vector_norm.default: vector_norm,
     _aten.native_batch_norm_backward.default: native_batch_norm_backward,
     _aten.native_group_norm.default: native_group_norm,

@@ -52,14 +52,59 @@ def atan2(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     return torch.where(self < 0, -angle, angle)
 
 
+def isinf(self: torch.Tensor) -> torch.Tensor:
+    """``aten.isinf``."""
+    return self.abs() == math.inf if self.is_floating_point() else torch.zeros_like(self, dtype=torch.bool)
+
+
+def signbit(self: torch.Tensor) -> torch.Tensor:
+    """``aten.signbit``; zeros have no sign."""
+    return self < 0
+
+
+def copysign(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """``aten.copysign.Tensor``; zeros have no sign."""
+    size = self.abs()
+    return torch.where(other < 0, -size, size)
+
+
+def lerp(self: torch.Tensor, end: torch.Tensor, weight: torch.Tensor | float) -> torch.Tensor:
+    """``aten.lerp``, from the end that is nearer, so that both ends are exact."""
+    way = end - self
+    if isinstance(weight, torch.Tensor):
+        return torch.where(weight.abs() < 0.5, self + weight * way, end - (1 - weight) * way)
+    return self + weight * way if abs(weight) < 0.5 else end - (1 - weight) * way
+
+
+def ldexp(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """``aten.ldexp.Tensor``."""
+    return self * torch.pow(2.0, other)
+
+
+def fake_quantize(
+    self: torch.Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """``aten.fake_quantize_per_tensor_affine_cachemask``: the result, and which elements are in range."""
+    number = (self * (1 / scale)).round() + zero_point
+    inside = (number >= quant_min) & (number <= quant_max)
+    return (number.clamp(quant_min, quant_max) - zero_point) * scale, inside
+
+
 DECOMPOSITIONS = {
     _aten.atan2.default: atan2,
+    _aten.copysign.Tensor: copysign,
     _aten.erfc.default: erfc,
     _aten.exp2.default: exp2,
+    _aten.fake_quantize_per_tensor_affine_cachemask.default: fake_quantize,
     _aten.hardshrink_backward.default: shrink_backward,
     _aten.hypot.default: hypot,
+    _aten.isinf.default: isinf,
+    _aten.ldexp.Tensor: ldexp,
+    _aten.lerp.Scalar: lerp,
+    _aten.lerp.Tensor: lerp,
     _aten.log10.default: log10,
     _aten.log2.default: log2,
+    _aten.signbit.default: signbit,
     _aten.softshrink_backward.default: shrink_backward,
     _aten.xlogy.Tensor: xlogy,
 }

@@ -1,5 +1,5 @@
-"""Running products and extremes: each step combines every element with one that is twice as far away as in the step
-before."""
+"""Running products, extremes and sums of exponentials: each step combines every element with one that is twice as far
+away as in the step before."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,6 +27,11 @@ def cumprod(self: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -
     return _running(x, dim % x.dim(), torch.mul) if x.dim() else x.clone()
 
 
+def logcumsumexp(self: torch.Tensor, dim: int) -> torch.Tensor:
+    """``aten.logcumsumexp``."""
+    return _running(self, dim % self.dim(), torch.logaddexp) if self.dim() else self.clone()
+
+
 def _running_extreme(combine: Combine) -> Any:
     def extremes(self: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
         """``aten.cummax`` and ``aten.cummin``: of equal elements the last one counts."""
@@ -44,4 +49,5 @@ DECOMPOSITIONS = {
     _aten.cumprod.default: cumprod,
     _aten.cummax.default: _running_extreme(torch.maximum),
     _aten.cummin.default: _running_extreme(torch.minimum),
+    _aten.logcumsumexp.default: logcumsumexp,
 }

@@ -1,4 +1,5 @@
-"""Gradients of slices and of selected elements, as padding; assignments; rotations and diagonals, as slices."""
+"""Gradients of slices and of selected elements, as padding; assignments;
+rotations, diagonals and windows."""
 
 from collections.abc import Sequence
 
@@ -95,13 +96,38 @@ def diagonal_backward(
     return _padded(tall, tall.dim() - 1, right, input_sizes[dim2] - count - right).movedim((-2, -1), (dim1, dim2))
 
 
+def diagonal_scatter(
+    self: torch.Tensor, src: torch.Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> torch.Tensor:
+    """``aten.diagonal_scatter``: `src` in the place of a diagonal of `self`."""
+    matrix = self.movedim((dim1, dim2), (-2, -1))
+    rows, columns = matrix.shape[-2:]
+    above = max(-offset, 0)
+    along_rows = _padded(src, src.dim() - 1, above, rows - above - src.shape[-1]).unsqueeze(-1)
+    on_it = torch.arange(rows).unsqueeze(-1) + offset == torch.arange(columns)
+    return torch.where(on_it, along_rows, matrix).movedim((-2, -1), (dim1, dim2))
+
+
+def unfold(self: torch.Tensor, dimension: int, size: int, step: int) -> torch.Tensor:
+    """``aten.unfold``: all windows of a dimension, each in a last one."""
+    if not self.dim():
+        return self.reshape(1).expand(size).clone()
+    dimension %= self.dim()
+    starts = torch.arange(0, self.shape[dimension] - size + 1, step)
+    places = (starts.unsqueeze(1) + torch.arange(size)).reshape(-1)
+    windows = _aten.index_select(self, dimension, places).unflatten(dimension, (starts.shape[0], size))
+    return windows.movedim(dimension + 1, -1)
+
+
 DECOMPOSITIONS = {
     _aten.copy.default: copy,
     _aten.diagonal.default: diagonal,
     _aten.diagonal_backward.default: diagonal_backward,
+    _aten.diagonal_scatter.default: diagonal_scatter,
     _aten.roll.default: roll,
     _aten.slice_scatter.default: slice_scatter,
     _aten.slice_backward.default: slice_backward,
     _aten.select_backward.default: select_backward,
     _aten.unbind.int: unbind,
+    _aten.unfold.default: unfold,
 }
