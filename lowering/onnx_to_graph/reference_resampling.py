@@ -59,13 +59,17 @@ class FirstResize(Upsample):
 
 
 class GridSample(op_grid_sample.GridSample):
-    """Samples of which cubic ones with the padding `border` stay where they are."""
+    """Samples of which cubic ones with the padding `border` stay where they are; coordinates keep their precision."""
 
     def _run(self, X: np.ndarray, grid: np.ndarray, mode: str | None = None, padding_mode: str | None = None,
              align_corners: int | None = None) -> Any:  # fmt: skip
         mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode or "", mode)  # names of operator set 16
         self._stays = mode == "cubic" and padding_mode == "border"
         return super()._run(X, grid, mode, padding_mode, align_corners)
+
+    def _gs_denormalize_coordinates(self, n: Any, dims: Any, align_corners: bool) -> np.ndarray:
+        pairs = zip(n, dims, strict=False)
+        return np.asarray([self._gs_denormalize(n=v, length=dim, align_corners=align_corners) for v, dim in pairs])
 
     def _prepare_border(self, dims: Any, align_corners: bool) -> np.ndarray:
         """Where samples are moved from: all low ends, then all high ones."""

@@ -16,6 +16,7 @@ from mnc.torch import proof
 from mnc.torch import sample as samples
 from mnc.torch.arguments import check_module
 from mnc.torch.capture import capture
+from mnc.torch.preconditions import Preconditions
 from mnc.torch.reference import SingleSpotter, array_of, converted, default_type
 from mnc.torch.translation import Traced, to_onnx
 
@@ -79,7 +80,7 @@ class _Export:
     def _try(self) -> list[torch.Tensor]:
         """Results on the sample; raises CompileError."""
         try:
-            with torch.no_grad():
+            with torch.no_grad(), Preconditions():
                 results = tree_leaves(self.module(*self.data))
         except Exception as error:  # whatever the user's code raises
             raise CompileError(f"the module fails on the sample: {type(error).__name__}: {error}") from error
@@ -106,7 +107,7 @@ class _Export:
     def _is_defined(self, data: Sequence[torch.Tensor]) -> bool:
         """Whether torch gives numbers."""
         try:
-            with torch.no_grad():
+            with torch.no_grad(), Preconditions():
                 return samples.are_numbers(tree_leaves(copy.deepcopy(self.module)(*converted(data, torch.float32))))
         except Exception:  # whatever torch and the user's code raise
             return False

@@ -9,6 +9,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from mnc.core.diagnostics import CompileError
+from mnc.torch.bags import embedding_bag
+from mnc.torch.sampling import grid_sample
 
 MOST_ROWS = 4
 """Of a determinant that is written out: 9 products for 3 rows, 40 for 4, 205 for 5."""
@@ -74,9 +76,41 @@ def _by_first_row(matrix: torch.Tensor) -> torch.Tensor:
     return torch.stack(terms[::2], -1).sum(-1) - torch.stack(terms[1::2], -1).sum(-1)
 
 
+def _pdist(input: torch.Tensor, p: float = 2) -> torch.Tensor:
+    """Distances of all pairs of rows, of the distances of all rows."""
+    first, second = torch.triu_indices(input.shape[0], input.shape[0], 1)
+    return torch.cdist(input, input, p)[first, second]
+
+
+def _cov(
+    input: torch.Tensor, *, correction: int = 1, fweights: torch.Tensor | None = None,
+    aweights: torch.Tensor | None = None,
+) -> torch.Tensor:  # fmt: skip
+    """Of rows; torch looks at the values of weights, and at the shape of a number."""
+    if fweights is not None or aweights is not None:
+        raise CompileError("a covariance with weights looks at their values", hint="write it as a product of matrices")
+    rows = input.reshape(-1, input.shape[-1] if input.dim() else 1)
+    centred = rows - rows.mean(1, keepdim=True)
+    found = centred @ centred.t() / max(rows.shape[1] - correction, 0)
+    return found if input.dim() > 1 else found.reshape(())
+
+
+def _corrcoef(input: torch.Tensor) -> torch.Tensor:
+    found = _cov(input)
+    if not found.dim():
+        return found / found
+    deviation = found.diagonal().sqrt()
+    return (found / deviation.unsqueeze(1) / deviation).clamp(-1, 1)
+
+
 _OTHERS: Mapping[Any, Callable[..., Any]] = {
     torch.nn.functional.one_hot: _one_hot,
     torch.nn.functional.pad: _pad,
     torch.nn.functional.gaussian_nll_loss: _gaussian_nll_loss,
+    torch.nn.functional.embedding_bag: embedding_bag,
+    torch.nn.functional.grid_sample: grid_sample,
+    **dict.fromkeys((torch.nn.functional.pdist, torch.pdist), _pdist),
+    **dict.fromkeys((torch.cov, torch.Tensor.cov), _cov),
+    **dict.fromkeys((torch.corrcoef, torch.Tensor.corrcoef), _corrcoef),
     **dict.fromkeys((torch.det, torch.linalg.det, torch.Tensor.det), _determinant),
 }

@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from mnc.core.diagnostics import CompileError
+from mnc.torch.preconditions import Preconditions
 
 Arrays = dict[str, np.ndarray]
 
@@ -123,7 +124,7 @@ class StepReference:
         """Whether the loss is one. Buffers stay as they are."""
         buffers = {name: value.clone() for name, value in self.module.named_buffers()}
         try:
-            with default_type(self.dtype):
+            with default_type(self.dtype), Preconditions():
                 output = functional_call(self.module, buffers, converted(inputs, self.dtype))
                 loss = self.loss(output, *converted(labels, self.dtype))
         except Exception:  # whatever torch and the user's code raise

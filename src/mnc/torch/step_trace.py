@@ -15,6 +15,7 @@ from mnc.torch.arguments import check_training
 from mnc.torch.capture import capture
 from mnc.torch.module_paths import inside
 from mnc.torch.optimizers import Plan, plan
+from mnc.torch.preconditions import Preconditions
 from mnc.torch.reference import StepReference, array_of
 from mnc.torch.translation import Traced
 
@@ -76,8 +77,9 @@ def _try(
 ) -> tuple[set[str], list[int] | None]:
     """One step in torch on the sample: names of parameters with gradients, shape of the output if it is a tensor."""
     try:
-        output = reference.outputs(data)
-        result = reference.loss(output, *labels)
+        with Preconditions():
+            output = reference.outputs(data)
+            result = reference.loss(output, *labels)
     except Exception as error:  # whatever the user's code raises
         raise CompileError(f"module or loss fails on the sample: {type(error).__name__}: {error}") from error
     if not isinstance(result, torch.Tensor) or result.dim() != 0:

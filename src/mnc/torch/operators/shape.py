@@ -174,6 +174,16 @@ def _index(c: Call) -> str:
     return c.op("Gather", c.operand("self"), c.value(index), axis=axis)
 
 
+_SAMPLING, _OUTSIDE = ("linear", "nearest", "cubic"), ("zeros", "border", "reflection")
+"""Names in ONNX of the numbers that torch gives to modes and paddings."""
+
+
+def _grid_sample(c: Call) -> str:
+    mode, outside = _SAMPLING[c["interpolation_mode"]], _OUTSIDE[c["padding_mode"]]
+    attributes = {"mode": mode, "padding_mode": outside, "align_corners": int(c["align_corners"])}
+    return c.op("GridSample", c.operand("input"), c.operand("grid"), **attributes)
+
+
 OPERATORS = {
     **dict.fromkeys(("t", "transpose", "permute"), _transpose),
     **dict.fromkeys(("view", "_unsafe_view", "reshape", "squeeze", "unsqueeze"), _to_own_shape),
@@ -199,4 +209,5 @@ OPERATORS = {
     "index_select": _index_select,
     "gather": _gather,
     "index": _index,
+    **dict.fromkeys(("grid_sampler_2d", "grid_sampler_3d"), _grid_sample),
 }
