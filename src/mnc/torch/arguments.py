@@ -1,5 +1,6 @@
 """Modules, losses and optimizers that no export can do justice to, found before anything is traced."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -45,12 +46,24 @@ def check_training(
         raise CompileError(f"the optimizer is a {type(optimizer).__name__}, not a torch.optim.Optimizer")
     for what, hint in _unseen(module, optimizer):
         raise CompileError(f"{what}, which is no part of the exported step", hint=hint)
+    _warn_of_schedulers(optimizer)
     trained = {value for group in optimizer.param_groups for value in group["params"]}
     if isinstance(loss, torch.nn.Module):
         for name, value in loss.named_parameters():
             if value in trained:
                 hint = "make the parameter part of the module, and let its forward return it"
                 raise CompileError(f"the optimizer trains the parameter '{name}' of the loss", hint=hint)
+
+
+def _warn_of_schedulers(optimizer: torch.optim.Optimizer) -> None:
+    """The rate is a constant of the graph, which no scheduler of torch changes."""
+    if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
+        rates = ", ".join(f"{float(group['lr']):g}" for group in optimizer.param_groups)
+        message = (
+            f"a scheduler of learning rates is attached to the optimizer, but the exported step keeps the rate of now, "
+            f"{rates}: export again where the rate changes, or make it an input, by a step of one's own (docs/torch.md)"
+        )
+        warnings.warn(message, stacklevel=5)
 
 
 def _unseen(module: torch.nn.Module, optimizer: Any) -> Iterator[tuple[str, str]]:

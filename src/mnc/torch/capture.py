@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.func import functionalize
 from torch.fx import traceback
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -70,10 +71,13 @@ class _Lowering(fx.Interpreter):
 
 
 _READS = "forward must not branch on values of tensors, nor call item() or numpy()"
+_BY_VALUE = ("it depends on the value of a tensor", _READS)
 _REMEDIES = {
     "_ctc_loss": ("it has a CTC loss", "docs/torch.md lists the supported operators"),
-    "data-dependent": ("it depends on the value of a tensor", _READS),
+    "data-dependent": _BY_VALUE,
     "doesn't have storage": ("it takes the data out of a tensor", _READS),
+    "got Tensor": ("it takes a size or a number from a tensor", _READS),
+    "requires_grad_()": ("it calls requires_grad_(), or torch.autograd.functional", "take gradients by torch.func"),
     "setup_context": ("it has an autograd.Function, or a backward hook", "write it with operators that torch knows"),
     "custom_function_call": ("it has an autograd.Function", "write it with operators that torch knows"),
     "saved tensor hooks": ("it uses checkpointing, or hooks on saved tensors", "leave torch.utils.checkpoint out"),
@@ -84,8 +88,11 @@ _REMEDIES = {
 def _untraceable(error: Exception) -> CompileError:
     """What to tell of an error of torch in a trace, with the line of the user's code."""
     text = next(iter(str(error).strip().splitlines()), type(error).__name__)
-    found = (value for phrase, value in _REMEDIES.items() if phrase in text)
-    reason, hint = next(found, (text, _READS))
+    if isinstance(error, DataDependentOutputException | DynamicOutputShapeException):
+        reason, hint = f"{_BY_VALUE[0]}, in {text}", _READS
+    else:
+        found = (value for phrase, value in _REMEDIES.items() if phrase in text)
+        reason, hint = next(found, (text, "torch raises this in a trace, where tensors have shapes but no values"))
     frames = [
         (os.path.normpath(frame.filename).split(os.sep), frame.lineno) for frame in extract_tb(error.__traceback__)
     ]

@@ -83,7 +83,10 @@ class _Export:
             with torch.no_grad(), Preconditions():
                 results = tree_leaves(self.module(*self.data))
         except Exception as error:  # whatever the user's code raises
-            raise CompileError(f"the module fails on the sample: {type(error).__name__}: {error}") from error
+            message = f"the module fails on the sample: {type(error).__name__}: {error}"
+            is_gradient = "does not require grad" in str(error)
+            hint = "take gradients inside of forward by torch.func.grad: an export runs without autograd"
+            raise CompileError(message, hint=hint if is_gradient else None) from error
         if not results or not all(isinstance(value, torch.Tensor) for value in results):
             raise CompileError("the module must return tensors", hint="return a tensor, or a tuple or dict of tensors")
         if any(value.numel() and bool(torch.isnan(value).all()) for value in results):

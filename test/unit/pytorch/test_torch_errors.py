@@ -3,6 +3,7 @@
 import importlib
 import subprocess
 import sys
+import warnings
 from typing import Any
 
 import pytest
@@ -61,6 +62,9 @@ MODULES = {
     "large": (lambda x: torch.det(torch.eye(5) + x.mean()) + x, "a determinant of more than 4 rows takes singular"),
     "far": (lambda x: (x.int() << 31).float() + x, "integers have 32 bits: shift by 0 to 30"),
     "branch": (lambda x: x if x.sum() > 0 else -x, "the module cannot be traced"),
+    "windows": (
+        lambda x: nn.functional.avg_pool2d(x[None], 3, padding=1, ceil_mode=True).sum() + x, "leaves a window out in",
+    ),
     "item": (lambda x: x * x.max().item(), "must not read values of tensors"),
     "noise": (lambda x: x + torch.randn_like(x), "draws no random numbers"),
     "numpy": (lambda x: x + torch.from_numpy(x.detach().numpy()), "the module cannot be traced"),
@@ -85,6 +89,78 @@ def test_an_unsupported_operator_names_its_module_and_the_remedy() -> None:
     with pytest.raises(CompileError, match=r"in module '0' \(EmbeddingBag\)"):
         bags = nn.EmbeddingBag(4, 3, max_norm=1.0)
         mnc.torch.export_inference(nn.Sequential(bags), torch.ones(2, 5, dtype=torch.int64))
+
+
+INSTEAD: dict[str, tuple[Any, Any]] = {
+    "_linalg_slogdet": (lambda x: torch.logdet(x @ x.T), lambda x: torch.linalg.det(x @ x.T).abs().log()),
+    "bincount": (
+        lambda x: torch.bincount(x.clamp(0, 3).long().reshape(-1), minlength=4),
+        lambda x: (x.clamp(0, 3).long().reshape(-1).unsqueeze(1) == torch.arange(4)).sum(0),
+    ),
+    "mode": (
+        lambda x: x.round().mode(1)[0],
+        lambda x: x.round().gather(
+            1, (x.round().unsqueeze(-1) == x.round().unsqueeze(-2)).sum(-1).argmax(-1, keepdim=True)
+        ).squeeze(1),
+    ),
+    "special_erfcx": (torch.special.erfcx, lambda x: torch.exp(x * x) * torch.erfc(x)),
+    "nonzero": (lambda x: torch.nonzero(x > 0.5), lambda x: torch.nonzero_static(x > 0.5, size=3)),
+}  # fmt: skip
+
+
+class Bare(nn.Module):
+    """A function."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Any) -> Any:
+        return self.function(x)
+
+
+@pytest.mark.parametrize("name", INSTEAD)
+def test_hints_tell_what_to_write_instead(name: str) -> None:
+    refused, instead = INSTEAD[name]
+    with pytest.raises(CompileError) as caught:
+        mnc.torch.export_inference(Bare(refused), X)
+    hint = importlib.import_module("mnc.torch.operators.hints").hint_for(name)
+    assert f"hint: {hint}" in caught.value.render() and "docs/torch.md" not in hint
+    torch.testing.assert_close(instead(X), refused(X))
+    mnc.torch.export_inference(Bare(instead), X)
+
+
+def test_an_operator_like_no_other_has_no_likeness() -> None:
+    text = _refused(Forward(torch.special.i0))
+    assert "hint: docs/torch.md lists the supported operators" in text
+    assert "Stirling" in _refused(Forward(lambda x: torch.lgamma(x.abs() + 1)))
+
+
+def test_gradients_by_other_means() -> None:
+    with pytest.raises(CompileError) as caught:
+        mnc.torch.export_inference(Bare(lambda x: torch.autograd.grad((x * x).sum(), x)[0]), X)
+    assert "torch.func.grad" in caught.value.render()
+    with pytest.raises(CompileError) as caught:
+        mnc.torch.export_inference(Bare(lambda x: torch.autograd.functional.jacobian(torch.tanh, x)), X)
+    text = caught.value.render()
+    assert "torch.autograd.functional" in text and "hint: take gradients by torch.func" in text
+
+
+def test_values_that_a_function_of_torch_looks_at() -> None:
+    text = _refused(Forward(lambda x: x if torch.equal(x, x) else -x))
+    assert "it depends on the value of a tensor, in aten.equal" in text and "must not branch" in text
+
+
+def test_a_scheduler_of_learning_rates_is_told() -> None:
+    module = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.25)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _step(module, optimizer=optimizer)
+    torch.optim.lr_scheduler.StepLR(optimizer, 10)
+    with pytest.warns(UserWarning, match=r"the exported step keeps the rate of now, 0\.25: export again") as caught:
+        _step(module, optimizer=optimizer)
+    assert caught[0].filename == __file__
 
 
 SAMPLES = {

@@ -123,6 +123,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
                                      *F.max_pool2d(x[0], 2, return_indices=True)), (IMAGE,)),
     "back from pooling": (lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2, output_size=[7, 6]),
                           (IMAGE,)),
+    "pooling that leaves a window out": (
+        lambda x: (F.avg_pool2d(x[..., :5, :3], 2, padding=1, ceil_mode=True),
+                   F.max_pool2d(x[..., :5, :5], 2, 2, 1, 1, True),
+                   F.avg_pool3d(x[:, None, :, :5, :5], (1, 2, 2), padding=(0, 1, 1), ceil_mode=True)), (IMAGE,)),
     "wide pooling": (lambda x: F.avg_pool2d(x, 3, 2, 1, False, False) + F.max_pool2d(x, 2, 2), (IMAGE,)),
     "norms": (lambda x: F.layer_norm(x, [6, 6]) + F.group_norm(x, 2) + F.instance_norm(x), (IMAGE,)),
     "attention": (lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True), (IMAGE,)),

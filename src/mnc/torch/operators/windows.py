@@ -19,12 +19,28 @@ def _all(values: Any, rank: int, default: list[int] | None = None) -> list[int]:
 def _attributes(c: Call) -> dict[str, Any]:
     rank = len(c["kernel_size"]) if not isinstance(c["kernel_size"], int) else len(c.shape) - 2
     kernel = _all(c["kernel_size"], rank)
+    strides, pads = _all(c["stride"], rank, kernel), _all(c["padding"], rank)
     return {
         "kernel_shape": kernel,
-        "strides": _all(c["stride"], rank, kernel),
-        "pads": _all(c["padding"], rank) * 2,
-        "ceil_mode": int(c["ceil_mode"]),
+        "strides": strides,
+        "pads": pads * 2,
+        "ceil_mode": int(bool(c["ceil_mode"]) and _reaches_beyond(c, kernel, strides, pads)),
     }
+
+
+def _reaches_beyond(c: Call, kernel: list[int], strides: list[int], pads: list[int]) -> bool:
+    """Whether a window reaches beyond the padding. torch leaves one out that would begin in the padding behind, which
+    shape inference of ONNX counts."""
+    rank = len(kernel)
+    dilations = _all(c["dilation"], rank) if "dilation" in c.names else [1] * rank
+    sizes = zip(c.shape_of("self")[-rank:], kernel, strides, pads, dilations, strict=True)
+    room = [extent + 2 * pad - d * (k - 1) - 1 for extent, k, _, pad, d in sizes]
+    if c.shape[-rank:] == [r // step + 1 for r, step in zip(room, strides, strict=True)]:
+        return False
+    if c.shape[-rank:] != [-(-r // step) + 1 for r, step in zip(room, strides, strict=True)]:
+        hint = "leave ceil_mode out, and pad with torch.nn.functional.pad before"
+        raise c.error("ceil_mode leaves a window out in one dimension, and adds one in another", hint)
+    return True
 
 
 def _batched(c: Call, op_type: str, attributes: dict[str, Any]) -> str:
