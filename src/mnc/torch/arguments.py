@@ -31,6 +31,9 @@ def check_module(module: torch.nn.Module) -> None:
         if value.is_floating_point() and value.dtype != torch.float32:
             hint = "convert the module with module.float()"
             raise CompileError(f"'{name}' has element type {value.dtype}, not float32", hint=hint)
+        if value.is_complex():
+            hint = "keep torch.view_as_real of it, and take torch.view_as_complex of that in forward"
+            raise CompileError(f"'{name}' is complex, which no parameter or buffer can be", hint=hint)
         if value.device.type != "cpu":
             raise CompileError(f"'{name}' is on device {value.device}", hint="move the module with module.cpu()")
 

@@ -21,6 +21,7 @@ from mnc.torch.graph_edits import calls, replace
 from mnc.torch.module_paths import recorded_paths, spread_to_backward
 from mnc.torch.operators import operator_name
 from mnc.torch.other_functions import OtherFunctions
+from mnc.torch.second_round import Lowering
 
 _aten = torch.ops.aten
 
@@ -57,17 +58,9 @@ def capture(
     traced.recompile()
     with traceback.preserve_node_meta():
         # Calls that torch itself takes apart in this round may change tensors in place, as cosine_similarity does.
-        lowered = _traced(functionalize(_Lowering(traced).run), arguments, decompositions(training))
+        lowered = _traced(functionalize(Lowering(traced).run), arguments, decompositions(training))
     lowered.graph.eliminate_dead_code()
     return lowered
-
-
-class _Lowering(fx.Interpreter):
-    """Runs a trace again. What is taken apart may leave its elements in another order than the operator did, so that
-    a view of them needs a copy."""
-
-    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return super().call_function(_aten.reshape.default if target is _aten.view.default else target, args, kwargs)
 
 
 _READS = "forward must not branch on values of tensors, nor call item() or numpy()"

@@ -23,12 +23,12 @@ def number(graph: fx.Graph) -> None:
         source, size, stride, *offset = node.args
         numbers = _numbers(source, size, stride, offset)
         if numbers is not None:
-            replace(node, _elements, (source, numbers, size))
+            replace(node, elements, (source, numbers, size))
     for node in calls(graph, _aten.as_strided_scatter.default):
         source, part, size, stride, *offset = node.args
         numbers = _numbers(source, size, stride, offset)
         if numbers is not None:
-            replace(node, _with_elements, (source, part, numbers))
+            replace(node, with_elements, (source, part, numbers))
 
 
 def _numbers(source: Any, size: Any, stride: Any, offset: Sequence[Any]) -> list[int] | None:
@@ -48,13 +48,14 @@ def _places(shape: Sequence[int], strides: Sequence[int], first: int) -> np.ndar
     return first + np.asarray(strides, np.int64) @ indices
 
 
-def _elements(x: torch.Tensor, numbers: list[int], shape: Sequence[int]) -> torch.Tensor:
+def elements(x: torch.Tensor, numbers: list[int], shape: Sequence[int]) -> torch.Tensor:
+    """Those of `x` with these numbers."""
     if numbers == list(range(x.numel())):
         return x.reshape(shape)
     return x.reshape(-1)[torch.tensor(numbers)].reshape(shape)
 
 
-def _with_elements(x: torch.Tensor, part: torch.Tensor, numbers: list[int]) -> torch.Tensor:
+def with_elements(x: torch.Tensor, part: torch.Tensor, numbers: list[int]) -> torch.Tensor:
     """`x` with the elements of `part` at some of its places."""
     if numbers == list(range(x.numel())):
         return part.reshape(x.shape)
