@@ -21,6 +21,7 @@ from mnc.torch.graph_edits import calls, replace
 from mnc.torch.module_paths import recorded_paths, spread_to_backward
 from mnc.torch.operators import operator_name
 from mnc.torch.other_functions import OtherFunctions
+from mnc.torch.own_functions import own_functions
 from mnc.torch.second_round import Lowering
 
 _aten = torch.ops.aten
@@ -71,8 +72,6 @@ _REMEDIES = {
     "doesn't have storage": ("it takes the data out of a tensor", _READS),
     "got Tensor": ("it takes a size or a number from a tensor", _READS),
     "requires_grad_()": ("it calls requires_grad_(), or torch.autograd.functional", "take gradients by torch.func"),
-    "setup_context": ("it has an autograd.Function, or a backward hook", "write it with operators that torch knows"),
-    "custom_function_call": ("it has an autograd.Function", "write it with operators that torch knows"),
     "saved tensor hooks": ("it uses checkpointing, or hooks on saved tensors", "leave torch.utils.checkpoint out"),
 }
 """Part of a message of torch -> what it means here, and a hint."""
@@ -120,7 +119,7 @@ def _is_said_to_be_causal(mask: torch.Tensor | None, is_causal: bool | None = No
 def _traced(function: Callable[..., Any], arguments: Sequence[torch.Tensor], table: dict[Any, Any]) -> fx.GraphModule:
     tracer = make_fx(function, decomposition_table=table, tracing_mode="fake", _allow_non_fake_inputs=True)
     try:
-        with _traceable_torch(), OtherFunctions():
+        with _traceable_torch(), own_functions(), OtherFunctions():
             return tracer(*arguments)
     except CompileError:
         raise
