@@ -75,8 +75,8 @@ class LazyGroup(click.Group):
         try:
             return super().make_context(*arguments, **settings)
         except click.NoSuchOption as error:
-            error.message += " Options of a command follow it: mnc COMMAND -v."
-            raise
+            message = f"{error.format_message()} Options of a command follow it: mnc COMMAND -v."
+            raise click.UsageError(message, error.ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the chosen command."""

@@ -96,7 +96,7 @@ def _bound(node: Node, index: int, extent: int) -> Any:
     known = node.known(index)
     if known is not None:
         place = int(known.reshape(-1)[0])
-        return constant(np.float32(min(max(place + extent * (place < 0), 0), extent)))
+        return constant(np.array(min(max(place + extent * (place < 0), 0), extent), np.float32))
     place = reshape(node.operand(index), [])
     behind = graph.Add.build(place, constant(extent, like=place)).result
     place = graph.Where.build(graph.Less.build(place, constant(0, like=place)).result, behind, place).result

@@ -33,7 +33,8 @@ class Reached(Front):
         """What the operation did that is so many before the last."""
         way = self.way
         for _ in range(back):
-            way = way and way[1]
+            assert way is not None
+            way = way[1]
         assert way is not None
         return way[0][0]
 

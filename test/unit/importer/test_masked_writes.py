@@ -48,7 +48,7 @@ MASKS = {"none": 0.0, "some": 0.5, "all": 1.0}
 def values(mask: str) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(4)
     chosen = rng.random((5, 3)) < MASKS[mask]
-    return {"m": chosen, "x": rng.standard_normal((5, 3)).astype(np.float32), "v": np.float32(0.25)}
+    return {"m": chosen, "x": rng.standard_normal((5, 3)).astype(np.float32), "v": np.array(0.25, np.float32)}
 
 
 def test_a_number_written_where_a_mask_holds_is_a_selection() -> None:

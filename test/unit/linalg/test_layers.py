@@ -9,7 +9,7 @@ from mnc.core.bindings import arith, ir
 from mnc.core.context import make_context
 from mnc.core.diagnostics import InternalError
 from mnc.lowering.linalg_to_spmd.numbered_weights import NumberedWeights, numbered, weights_attribute
-from mnc.lowering.linalg_to_spmd.repeats import _runs
+from mnc.mncore_backend.placement.problem.twins import runs
 
 
 def weights(values: list[list[np.ndarray]]) -> NumberedWeights:
@@ -54,7 +54,7 @@ def test_arithmetic_on_numbers_is_noticed() -> None:
 
 @given(st.lists(st.integers(0, 2), min_size=2, max_size=24))
 def test_runs_are_all_that_repeat(ids: list[int]) -> None:
-    found = list(_runs(np.array(ids)))
+    found = list(runs(np.array(ids)))
     for start, length, period in found:
         assert ids[start : start + length] == ids[start + period : start + period + length]
     for period in range(1, len(ids) // 2 + 1):

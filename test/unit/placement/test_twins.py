@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from mnc.mncore_backend.placement.candidates import Contraction, Operand
 from mnc.mncore_backend.placement.candidates.policy import policy_of
 from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.problem import Loops, Operation, Problem, Product, Tensor, Use
-from mnc.mncore_backend.placement.problem.twins import FREE, LEAST, runs, twins
+from mnc.mncore_backend.placement.problem.twins import FREE, LEAST, twins
 from mnc.mncore_backend.placement.refine.solve_together import MIXED
 from mnc.mncore_backend.placement.solve.search import Search
 from mnc.mncore_backend.placement.solve.state import State
@@ -71,10 +70,6 @@ def test_a_chain_of_other_products_has_none() -> None:
     tensors = [replace(t, made_by=None if t.made_by is None else t.made_by + count) for t in long.tensors]
     both = Problem((*short.tensors, *tensors), (*short.operations, *moved), 1000, (*short.returned,))
     assert twins(both) == {}  # two rows of so many layers are no longer one
-
-
-def test_runs() -> None:
-    assert (2, 3, 3) in [*runs(np.array([9, 8, 1, 2, 3, 1, 2, 3, 7]))]
 
 
 class Met:
