@@ -14,6 +14,18 @@ from mnc.mncore_backend.placement.preferences import Effort, Preference
 from mnc.mncore_backend.target import PRECISIONS, Precision, chip, named
 
 Resident = Literal["nothing", "updates", "state", "batch"]
+EFFORT_VARIABLE = "MNC_EFFORT"
+"""Environment variable that says which effort is spent where none is given."""
+
+
+def default_effort() -> Effort:
+    """The effort of compilations that are given none. Raises CompileError if the environment names one that there is
+    not."""
+    effort = os.environ.get(EFFORT_VARIABLE) or "normal"
+    if effort not in get_args(Effort):
+        known = " or ".join(get_args(Effort))
+        raise CompileError(f"{EFFORT_VARIABLE} is '{effort}'", hint=f"set it to {known}, or not at all")
+    return effort  # pyright: ignore[reportReturnType]
 
 
 @dataclass(frozen=True)
@@ -36,7 +48,8 @@ class Options:
             `mncore_backend/placement/candidates/policy.py`; None: small programs are compiled with several
             preferences, and the shortest is kept.
         effort: ``quick`` compiles one solution of a search for layouts by rough prices: in a fraction of the time, to
-            a program that takes longer. ``normal`` searches on with exact prices, and compares several programs.
+            a program that takes longer. ``normal`` searches on with exact prices, and compares several programs. Left
+            out: what the environment variable ``MNC_EFFORT`` says, or ``normal``.
         room: percent of local memory that values may take at once; others wait in DRAM. Less is taken by itself where
             what kernels need beside them does not fit.
         decisions: decision -> node -> candidate: what is decided otherwise than the compiler would, as `mnc tune` finds
@@ -56,7 +69,7 @@ class Options:
     resident: Resident = "nothing"
     updates: dict[str, str] = field(default_factory=dict)
     prefer: tuple[Preference, ...] | None = None
-    effort: Effort = "normal"
+    effort: Effort = field(default_factory=default_effort)
     room: int = 100
     region: int = 36
     decisions: dict[str, dict[str, str]] = field(default_factory=dict)

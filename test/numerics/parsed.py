@@ -13,7 +13,7 @@ def cycles_of(text: str, inputs: dict[str, np.ndarray], tolerance: float = 0.0) 
     part of the largest element, or of 1, that an element may be off."""
     model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 20]> {text}')
     wanted = np.asarray(evaluator(model).run(None, dict(inputs))[0])
-    program = mnc.compile(model)
+    program = mnc.compile(model, mnc.Options(effort="normal"))
     found = program.run(inputs)["y"]
     assert found.shape == wanted.shape
     assert np.abs(found.astype(float) - wanted).max() <= tolerance * max(np.abs(wanted).max(), 1)

@@ -5,6 +5,8 @@ import pytest
 from benchmarks.ratchet import ALLOWED, kept, programs
 from mnc.report import report
 
+pytestmark = pytest.mark.normal_effort
+
 PROGRAMS = programs()
 
 

@@ -8,6 +8,8 @@ import mnc
 from mnc.reference import judge, random_inputs
 from mnc.report import report
 
+pytestmark = pytest.mark.normal_effort
+
 STEPS = """<ir_version: 8, opset_import: ["" : 17]>
 agraph (float[20,24,32] x, float[32,48] w, float[480,48] g) => (float[24,20,48] y, float[32,48] d) {
   t = Transpose<perm=[1,0,2]>(x)

@@ -8,6 +8,8 @@ import mnc
 
 from .random_models import failure_of, failure_of_model, random_model
 
+pytestmark = pytest.mark.normal_effort
+
 FOUND = [74, 1004]
 """Seeds that failed once: two transposed constants in one product, which two patterns turned to and fro; a half of a
 table that nobody stored, because its readers go through T."""

@@ -10,7 +10,7 @@ import click
 from mnc.core import events
 from mnc.core.diagnostics import CompileError
 from mnc.input_checks import are_nan, subnormal_note
-from mnc.options import Options
+from mnc.options import Options, default_effort
 from mnc.tools.commands.paths import GivenPath
 from mnc.tools.commands.shared import (
     effort_option,
@@ -57,8 +57,8 @@ def command(
     brings inputs and expected outputs; several may be given, or a directory that holds them.
     """
     refuse_resident(resident, given["target"], updates)
-    own = parse_updates(updates)
-    options = Options(precision, parse_shapes(shapes), resident=resident, updates=own, effort=effort)
+    own, spent = parse_updates(updates), effort or default_effort()
+    options = Options(precision, parse_shapes(shapes), resident=resident, updates=own, effort=spent)
     folders = [Path(model) for model in models if Path(model).is_dir()]
     if not folders and len(models) == 1 and per_node:
         if intermediates:

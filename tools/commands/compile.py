@@ -69,11 +69,12 @@ def command(
     **artifacts: Any,
 ) -> None:
     """Compile MODEL (an ONNX file) and write a build directory."""
-    from mnc.options import Options
+    from mnc.options import Options, default_effort
 
     prefer = parse_layouts(layouts)
     own = parse_shapes(shapes)
-    options = Options(precision, own, dump_dir, resident, parse_updates(updates), prefer, effort=effort)
+    spent = effort or default_effort()
+    options = Options(precision, own, dump_dir, resident, parse_updates(updates), prefer, effort=spent)
     if schedule is not None:
         if layouts != SHORTEST or target == "cpp":
             other = "--target cpp" if target == "cpp" else "--layouts"
@@ -84,7 +85,7 @@ def command(
     refuse_resident(resident, target, updates)
     if layouts != SHORTEST and target == "cpp":
         raise CompileError("--layouts belongs to --target mncore", hint="leave it out")
-    if effort != "normal" and target == "cpp":
+    if effort not in (None, "normal") and target == "cpp":
         raise CompileError("--effort belongs to --target mncore", hint="leave it out")
     if target == "cpp":
         refuse_artifacts(artifacts)

@@ -117,8 +117,7 @@ cache_option = click.option(
 effort_option = click.option(
     "--effort",
     type=click.Choice(EFFORTS),
-    default="normal",
-    show_default=True,
+    show_default="MNC_EFFORT, or normal",
     help="quick compiles one program instead of several, in a fraction of the time; it takes longer when it runs.",
 )
 

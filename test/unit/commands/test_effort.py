@@ -8,7 +8,7 @@ from onnx import helper
 
 from mnc.cache.fingerprints import options_text
 from mnc.core.diagnostics import CompileError
-from mnc.options import Options
+from mnc.options import EFFORT_VARIABLE, Options
 
 from .model_files import model
 from .running import Shell
@@ -44,3 +44,14 @@ def test_other_efforts_are_refused(modelled: Shell) -> None:
 def test_cpp_knows_no_effort(modelled: Shell) -> None:
     given = "--effort", "quick", "--target", "cpp"
     assert_refused(modelled("mnc", "compile", "model.onnx", *given), "belongs to --target mncore")
+
+
+def test_the_environment_says_how_much_effort_is_spent(modelled: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(EFFORT_VARIABLE, "quick")
+    assert Options().effort == "quick"
+    assert Options(effort="normal").effort == "normal"
+    assert modelled("mnc", "compile", "model.onnx", "--target", "cpp").code == 0  # nobody gave an effort
+    monkeypatch.setenv(EFFORT_VARIABLE, "slow")
+    assert_refused(modelled("mnc", "compile", "model.onnx"), "MNC_EFFORT is 'slow'")
+    monkeypatch.setenv(EFFORT_VARIABLE, "")
+    assert Options().effort == "normal"
