@@ -7,7 +7,7 @@ STAMP := $(VENV)/.stamp
 # Memories of the emulator are large, and tests touch little of them: whole huge pages would be cleared for that.
 export NUMPY_MADVISE_HUGEPAGE := 0
 
-.PHONY: help setup versions demo train-demo test check fmt lint types lit unit onnx-ci onnx-suite docs bench fuzz release clean
+.PHONY: help setup versions demo train-demo test test-all check fmt lint types lit unit unit-all onnx-ci onnx-suite docs bench fuzz release clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,7 +26,9 @@ demo: setup ## train, export, compile, emulate and compare a digits classifier
 train-demo: setup ## train a digits classifier for 3 epochs on the emulator and draw the curve
 	@$(BIN)/mnc train --epochs 3 --output build/train-demo
 
-test: setup lint types lit unit onnx-ci ## everything that must pass
+test: setup lint types lit unit onnx-ci ## what must pass before every commit: slow tests and most cases of long ones are left out
+
+test-all: setup lint types lit unit-all onnx-ci ## every test: before a release, and after changes of what all programs go through
 
 check: test
 
@@ -46,9 +48,12 @@ lit: setup ## IR tests through mnc-opt and FileCheck
 	$(BIN)/lit -q test/lit
 
 unit: setup ## pytest: plain algorithms, numbers, commands
+	$(BIN)/python -m pytest --fast --durations=20 --durations-min=10
+
+unit-all: setup ## the same with all slow tests and all cases
 	$(BIN)/python -m pytest --durations=40 --durations-min=10
 
-onnx-ci: setup ## a fixed third of the ONNX backend tests through the chip
+onnx-ci: setup ## a fixed sixth of the ONNX backend tests through the chip
 	$(BIN)/python -m pytest test/onnx_suite
 
 onnx-suite: setup ## all ONNX backend tests through the chip, writes docs/supported-ops.md

@@ -119,7 +119,8 @@ def single_move(
     source: Layout, target: Layout, index_map: Index | None = None, *, limit: float = inf
 ) -> tuple[int, Emit] | float:
     """The cheapest single move: a copy in the PEs, a transpose in the MABs or one trip; (cost in steps, way). If there
-    is none of at most `limit` steps: `limit`, or infinity where there is none at all."""
+    is none of at most `limit` steps: `limit`, or infinity where it is known that there is none at all: ways that take
+    more are not tried."""
     ways: list[tuple[int, Emit]] = []  # steps that each takes at least
     for may, way in ((may_copy, local_copy), (may_transpose, transpose)):
         if not ways and (index_map is not None or may(source, target)):

@@ -92,7 +92,7 @@ def test_channels_are_shuffled_between_grouped_convolutions() -> None:
 
 def with_constants_in_parts(whole: int) -> Pipeline:
     """The default pipeline, where a constant factor may take `whole` long words of a PE."""
-    text = str(mnc.default_pipeline())
+    text = str(mnc.default_pipeline({"effort": "normal"}))
     assert "assign-layouts" in text
     return Pipeline.parse(text.replace("assign-layouts", f"assign-layouts{{whole={whole}}}"))
 

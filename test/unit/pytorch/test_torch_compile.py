@@ -32,6 +32,7 @@ def test_three_steps_on_the_chip_follow_torch(capsys: pytest.CaptureFixture[str]
     assert "largest difference of a weight" in capsys.readouterr().out
 
 
+@pytest.mark.normal_effort
 def test_a_step_from_torch_costs_what_one_of_the_compiler_costs() -> None:
     """The step from torch also counts the labels that are not ignored: a sum over the batch and two reciprocals,
     whatever the widths."""
