@@ -7,7 +7,7 @@ STAMP := $(VENV)/.stamp
 # Memories of the emulator are large, and tests touch little of them: whole huge pages would be cleared for that.
 export NUMPY_MADVISE_HUGEPAGE := 0
 
-.PHONY: help setup versions demo train-demo test test-all check fmt lint types lit unit unit-all onnx-ci onnx-suite docs bench fuzz release clean
+.PHONY: help setup versions demo train-demo test test-all check fmt lint types types-and-lit lit unit unit-all onnx-ci onnx-suite docs bench fuzz release clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,9 +26,9 @@ demo: setup ## train, export, compile, emulate and compare a digits classifier
 train-demo: setup ## train a digits classifier for 3 epochs on the emulator and draw the curve
 	@$(BIN)/mnc train --epochs 3 --output build/train-demo
 
-test: setup lint types lit unit onnx-ci ## what must pass before every commit: slow tests and most cases of long ones are left out
+test: setup lint types-and-lit unit onnx-ci ## what must pass before every commit: slow tests and most cases of long ones are left out
 
-test-all: setup lint types lit unit-all onnx-ci ## every test: before a release, and after changes of what all programs go through
+test-all: setup lint types-and-lit unit-all onnx-ci ## every test: before a release, and after changes of what all programs go through
 
 check: test
 
@@ -43,6 +43,9 @@ types: setup ## pyright
 
 versions: ## a wheel under every Python from 3.11 to 3.13 that is installed: import, compile, run, compare
 	@scripts/check_versions.sh
+
+types-and-lit: setup # at the same time, since pyright has one thread
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target types lit
 
 lit: setup ## IR tests through mnc-opt and FileCheck
 	$(BIN)/lit -q test/lit
