@@ -152,6 +152,22 @@ def _full(size: Any, value: Any) -> Complex:
     return Complex(torch.full(size, number.real), torch.full(size, number.imag))
 
 
+def _full_like(a: Any, value: Any) -> Complex:
+    number, shape = complex(value), lifted(a).real
+    return Complex(torch.full_like(shape, number.real), torch.full_like(shape, number.imag))
+
+
+def _filled(a: Any, mask: torch.Tensor, value: Any) -> Complex:
+    parts = zip(lifted(value).parts, lifted(a).parts, strict=True)
+    return Complex(*(torch.where(mask, own, old) for own, old in parts))
+
+
+def _padded(a: Any, pad: Any, value: Any = 0) -> Complex:
+    number = complex(value)
+    parts = zip(lifted(a).parts, (number.real, number.imag), strict=True)
+    return Complex(*(_aten.constant_pad_nd.default(part, pad, own) for part, own in parts))
+
+
 def _is_equal(a: Any, b: Any) -> torch.Tensor:
     a, b = lifted(a), lifted(b)
     return (a.real == b.real) & (a.imag == b.imag)
@@ -185,7 +201,11 @@ _RULES: dict[str, Callable[..., Any]] = {
     "ne": lambda a, b: ~_is_equal(a, b),
     "scalar_tensor": lifted,
     "full": _full,
+    "full_like": _full_like,
     "ones": lambda size: _full(size, 1),
+    "ones_like": lambda a: _full_like(a, 1),
+    "masked_fill": _filled,
+    "constant_pad_nd": _padded,
     **dict.fromkeys(("zeros", "empty"), lambda size: _full(size, 0)),
     **dict.fromkeys(("new_zeros", "new_empty", "new_empty_strided"), lambda a, size, *_: _full(size, 0)),
     "_fft_r2c": lambda x, *numbers: Complex(*fourier.from_real(x, *numbers)),
@@ -197,6 +217,6 @@ _BY_PARTS = frozenset((
     "squeeze", "unsqueeze", "clone", "alias", "detach", "contiguous", "lift_fresh_copy", "flip", "roll",
     "index_select", "gather", "elements", "with_elements", "index", "cat", "stack", "split", "split_with_sizes",
     "unbind", "sum", "mean", "cumsum", "neg", "slice_backward", "select_backward", "diagonal", "diagonal_backward",
-    "constant_pad_nd", "repeat", "zeros_like", "empty_like", "slice_scatter", "select_scatter", "copy", "where",
-    "unfold", "triu", "tril", "index_add", "masked_fill",
+    "repeat", "zeros_like", "empty_like", "slice_scatter", "select_scatter", "copy", "where",
+    "unfold", "triu", "tril", "index_add",
 ))  # fmt: skip

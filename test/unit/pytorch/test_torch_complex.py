@@ -45,6 +45,13 @@ def _filtered(x: Any) -> Any:
     return fft.irfft(found, n=6)
 
 
+def _filled(x: Any) -> Any:
+    """Numbers are put among complex ones: they have no imaginary part, unless they say so."""
+    z = fft.fft(x)
+    z = torch.where(x > 1, torch.ones_like(z), z.masked_fill(x < 0, 2.0) + torch.full_like(z, 1 - 1j))
+    return torch.view_as_real(nn.functional.pad(z, (0, 2), value=1.0))
+
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "spectra": lambda x: torch.view_as_real(fft.rfft(x)),
     "of columns": lambda x: fft.rfft(x, dim=0, norm="ortho").abs(),
@@ -58,6 +65,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "frames": lambda x: torch.stft(x, 4, 2, window=torch.hann_window(4), return_complex=True).abs(),
     "arithmetic": _arithmetic,
     "filtered": _filtered,
+    "filled": _filled,
     "turned": lambda x: torch.view_as_real(torch.view_as_complex(x.reshape(5, 3, 2)) * TURNS).flatten(-2),
     "polar": lambda x: torch.polar(x.exp(), x).real + torch.polar(x.exp(), x).imag,
 }
