@@ -28,7 +28,7 @@ train-demo: setup ## train a digits classifier for 3 epochs on the emulator and 
 
 test: setup lint types-and-lit unit onnx-ci ## what must pass before every commit: slow tests and most cases of long ones are left out
 
-test-all: setup lint types-and-lit unit-all onnx-ci ## every test: before a release, and after changes of what all programs go through
+test-all: setup lint types-and-lit unit-all onnx-ci ## the same with all slow tests and cases; onnx-suite has all tests of ONNX
 
 check: test
 
