@@ -15,6 +15,7 @@ PASSES: dict[str, str] = {
     "shortest": "mnc.mncore_backend.shortest.shortest:Shortest",
     "spill-buffers": "mnc.mncore_backend.codegen.residency.spill_buffers:SpillBuffers",
     "split-transfers": "mnc.mncore_backend.codegen.split_transfers:SplitTransfers",
+    "unroll-trips": "mnc.mncore_backend.codegen.unroll_trips:UnrollTrips",
     "verify-schedule": "mnc.mncore_backend.codegen.verify_schedule:VerifySchedule",
 }
 """Pass name -> import path ``package.module:ClassName``."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.dialects.mncore.base import Mncore
-from mnc.mncore_backend.layout import Layout, parse
+from mnc.mncore_backend.layout import Axis, Layout, parse
 from mnc.mncore_backend.target import cached_per_machine, chip
 
 MEMORIES = (
@@ -71,6 +71,12 @@ def memory_attribute(name: str) -> ir.Attribute:
 def placed_attribute(memory: str, layout: Layout) -> ir.Attribute:
     """``#mncore.placed<...>`` in the current context."""
     return ir.Attribute.parse(f'#mncore.placed<"{memory}", "{shape_text(layout.shape)}", "{layout}">')
+
+
+def placed_type(layout: Layout, element: Any) -> ir.MemRefType:
+    """The type of the share that a PE has of a tensor of this layout and type of elements, in either local memory."""
+    words = chip().axis_size[Axis.W]
+    return ir.MemRefType.get([layout.local_size, words], element, memory_space=placed_attribute("LM", layout))
 
 
 def layout_attribute(layout: Layout) -> ir.Attribute:

@@ -11,6 +11,8 @@ WEIGHTS, NODES = "mncore.weights", "mncore.nodes"
 """On a function whose trips are layers: their weights, see `numbered_weights`; and of each the nodes."""
 TABLES = "mncore.tables"
 """On a function: constants that it has to leave in local memory for another program."""
+FIRST_ROW = "mncore.first_row"
+"""On a result: of the rows that another program has in local memory, the first one that it is."""
 RESERVED = "mncore.reserved"
 """On a function: buffers in local memory where it may not put what it keeps itself, since another program does."""
 

@@ -24,7 +24,7 @@ from mnc.dialects.mncore.attributes import layout_in, memory_attribute
 from mnc.dialects.mncore.trips import keep_trips
 from mnc.lowering.linalg_to_spmd.factors import operand_shape
 from mnc.lowering.linalg_to_spmd.generics import GenericWriter
-from mnc.lowering.linalg_to_spmd.homes import Homes, waiting_arguments
+from mnc.lowering.linalg_to_spmd.homes import Homes, homes_in, waiting_arguments
 from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, RESULT
 from mnc.lowering.linalg_to_spmd.placed import (
     Dram,
@@ -205,19 +205,26 @@ class _Writer:
     def store_part(self, store: "_Store") -> None:
         """Unload a result of the function, or a part of one."""
         with ir.Location.unknown() if isinstance(store.value.owner, ir.Block) else store.value.owner.location:
-            self.store(store.value, store.target, unsigned=store.unsigned, elements=store.elements)
+            self.store(store.value, store.target, unsigned=store.unsigned, elements=store.elements, home=store.home)
 
     def store(
-        self, value: Any, target: Any, *, unsigned: bool = False, elements: NDArray[np.int64] | None = None
+        self,
+        value: Any,
+        target: Any,
+        *,
+        unsigned: bool = False,
+        elements: NDArray[np.int64] | None = None,
+        home: Layout | None = None,
     ) -> None:
         """Unload a result of the function, if it has elements. Words of short unsigned integers are extended by zeros:
-        arithmetic on them leaves copies of the sign bit. `elements`: those of the target that a part of it is."""
+        arithmetic on them leaves copies of the sign bit. `elements`: those of the target that a part of it is; `home`:
+        the layout in which it stays on the chip."""
         if 0 in shape_of(value):
             return
         if self._is_splat(value):
             local = self.generics.operand(value, default_layout(shape_of(value)))
         else:
-            local = self.values.anywhere(value)
+            local = self.values.anywhere(value) if home is None else self.values.bring(value, home)
         mask = short_mask(ir.RankedTensorType(value.type).element_type) if unsigned else None
         if mask is not None:
             local = self.generics.masked(local, mask)
@@ -248,6 +255,7 @@ class _Store:
     target: Any
     unsigned: bool
     elements: NDArray[np.int64] | None = None
+    home: Layout | None = None
 
     def parts(self) -> list["_Store"]:
         """The stores of its parts; none if it is stored whole."""
@@ -278,7 +286,9 @@ def distribute_function(old: Any, kept: Container[Any] = ()) -> None:
     attributes = list(ir.ArrayAttr(new.attributes["arg_attrs"]))[len(block.arguments) :]
     targets = list(entry.arguments)[len(block.arguments) :]
     flags = ["mnc.unsigned" in ir.DictAttr(own) for own in attributes]
-    stores = [_Store(v, target, flag) for v, target, flag in zip(outputs, targets, flags, strict=True)]
+    homes = [next(iter(homes_in(ir.DictAttr(own))), None) for own in attributes]
+    given = zip(outputs, targets, flags, homes, strict=True)
+    stores = [_Store(value, target, flag, home=home) for value, target, flag, home in given]
     parts = [part for store in stores for part in store.parts()]
     with ir.InsertionPoint(entry):
         for op in block.operations:

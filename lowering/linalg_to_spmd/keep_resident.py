@@ -18,12 +18,14 @@ from mnc.core.bindings import ir, memref
 from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass, at_least
 from mnc.dialects.mncore import Dl, Relayout, Resident
-from mnc.dialects.mncore.attributes import placement_of
+from mnc.dialects.mncore.attributes import placed_type, placement_of
 from mnc.dialects.mncore.movement import ENCODING
+from mnc.dialects.mncore.trips import SLICE, read_slice
 from mnc.dialects.mncore.written_attributes import check_names
 from mnc.lowering.linalg_to_spmd.homes import KEPT
 from mnc.lowering.linalg_to_spmd.in_place import root_of, update_in_place
 from mnc.lowering.linalg_to_spmd.placed import allocate, default_layout, gather_as_loaded
+from mnc.mncore_backend.layout import without_spare_places
 from mnc.mncore_backend.placement.solve.room import FOR_CONSTANTS, room_for_constants
 
 NAME, UPDATED, VALUE = "onnx.name", "mnc.updated", "value"
@@ -87,7 +89,25 @@ class _Keeper:
             self.stores.append((result.transfers[0], self._plain(argument.transfers, kept)))
         for argument in self.with_role("input"):
             if KEPT in argument.attributes:
-                self._plain(argument.transfers, {NAME: argument.attributes[NAME]})
+                self._plain(argument.transfers, self._named(argument))
+        for result in self.with_role("output"):
+            if KEPT in result.attributes:
+                self.stores += [(store, [self._kept_result(store, result)]) for store in result.transfers]
+
+    def _kept_result(self, store: Any, result: _Argument) -> Any:
+        """The buffer that keeps a result. Where it is a row of a tensor, all copies of that have it: who reads the
+        tensor may take any."""
+        value, part = store.operands[0], read_slice(result.attributes)
+        type_ = value.type
+        if part is not None:
+            row = placement_of(type_).layout
+            type_ = placed_type(without_spare_places(row, part.row_dim(row.shape)), type_.element_type)
+        return self._resident_of(type_, value.owner.location, self._named(result))
+
+    @staticmethod
+    def _named(argument: _Argument) -> dict[str, Any]:
+        """What is said of the buffer that keeps an argument or a result, or the part of it that a trip has."""
+        return {name: argument.attributes[name] for name in (NAME, SLICE) if name in argument.attributes}
 
     def _plain(self, loads: list[Any], kept: dict[str, Any]) -> list[Any]:
         """Buffers with all elements in their own arrangement; others are gathered from the first of them."""
@@ -167,12 +187,16 @@ class _Keeper:
         return made
 
     def _resident(self, old: Any, attributes: dict[str, Any]) -> Any:
-        with ir.InsertionPoint.at_block_begin(self.block), old.owner.location:
-            made = Resident(old.type)
+        made = self._resident_of(old.type, old.owner.location, attributes)
+        old.replace_all_uses_with(made)
+        old.owner.erase()
+        return made
+
+    def _resident_of(self, type_: Any, location: Any, attributes: dict[str, Any]) -> Any:
+        with ir.InsertionPoint.at_block_begin(self.block), location:
+            made = Resident(type_)
         for name, attribute in attributes.items():
             made.operation.attributes[name] = attribute
-        old.replace_all_uses_with(made.operation.results[0])
-        old.owner.erase()
         return made.operation.results[0]
 
     def finish(self) -> None:
@@ -181,8 +205,8 @@ class _Keeper:
         for store, _ in self.stores:
             store.erase()
         update_in_place(self.block, updates)
-        overwritten = {buffer for _, buffer in updates}
         pending = [(value, buffer) for value, buffer in updates if value != buffer]
+        overwritten = {buffer for _, buffer in pending}
         with ir.InsertionPoint(list(self.block.operations)[-1]):
             saved = [self._copy(value) if root_of(value) in overwritten else value for value, _ in pending]
             for value, (_, buffer) in zip(saved, pending, strict=True):

@@ -10,26 +10,40 @@ after:   module @before { func.func @main(%x) -> carried.0 }
 The layer is compiled once, and its text repeated. What it hands to the next stays in local memory. Its weights are
 numbers of elements, see `lowering/linalg_to_spmd/numbered_weights.py`. What comes behind a row reads what its last
 layer hands over, and makes anew what else it needs of what comes before.
+
+The steps of a recurrence are layers, too. Their weights are the same and stay in local memory, as do the tensor of
+which each step reads a row (``scanned.0``) and the one of which each makes a row (``stacked.0``); rows are at addresses
+of their own, see `mncore_backend/codegen/trips.py`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from mnc.core.bindings import arith, func, ir
 from mnc.core.diagnostics import node_name
 from mnc.core.modules import functions_of
 from mnc.core.pass_base import Pass, at_least
-from mnc.dialects.mncore.trips import NODES, TRIPS, WEIGHTS
+from mnc.dialects.mncore.trips import FIRST_ROW, NODES, SLICE, TRIPS, WEIGHTS, slice_attribute
 from mnc.lowering.linalg_to_spmd.demand import whole
 from mnc.lowering.linalg_to_spmd.homes import KEPT
 from mnc.lowering.linalg_to_spmd.keep_resident import NAME, UPDATED
 from mnc.lowering.linalg_to_spmd.numbered_weights import MOST, numbered, weights_attribute
 from mnc.lowering.linalg_to_spmd.part_demands import demand_of
+from mnc.lowering.linalg_to_spmd.reading import shape_of
 from mnc.lowering.linalg_to_spmd.repeats import Layers, find_rows, operations_of, weights_of
+from mnc.lowering.linalg_to_spmd.scanned_slices import slice_before
+from mnc.lowering.linalg_to_spmd.sequences import VIEWS, stack_apart
+from mnc.mncore_backend.codegen.trips import Slice
 
 BEFORE, LAYER, BETWEEN, AFTER = "before", "layer", "between", "after"
 """Names of the modules. Where there are several rows, those of layers and of what is between have numbers."""
+LATENCY = 16.0
+"""Statements that an operation of a recurrence takes at least: results come late, and the next one waits for them."""
+MULTIPLE = 4
+"""Steps of recurrences that are split off are so many, or a multiple: `unroll-trips` does several at once."""
+STACKED = "stacked"
+"""The name, before its number, of a tensor of which each layer makes a row."""
 TWICE = 1.02
 """Factor by which the parts may be more work than the whole, since they share what they read and not what they make."""
 
@@ -37,12 +51,14 @@ TWICE = 1.02
 @dataclass(frozen=True)
 class OutlineLayers(Pass):
     """Split functions that would have more than ``steps`` statements, and far fewer if equal layers were one: if
-    ``percent`` of them need not be compiled. A row of layers counts that saves ``least`` percent by itself."""
+    ``percent`` of them need not be compiled. A row of layers counts that saves ``least`` percent by itself. Recurrences
+    are looked for in functions of ``operations`` and more."""
 
     name = "outline-layers"
     steps: int = at_least(0, 16_000)
     percent: int = at_least(0, 60)
     least: int = at_least(0, 20)
+    operations: int = at_least(0, 400)
 
     def run(self, module: Any) -> None:
         """Rewrite a module of one function whose arguments and results have names, by which the parts find what the
@@ -53,12 +69,31 @@ class OutlineLayers(Pass):
         with module.context, ir.Location.unknown():
             block = functions[0].regions[0].blocks[0]
             sizes = [_size(op) for op in operations_of(block)]
-            if sum(sizes) > self.steps and (rows := self._wanted(find_rows(block, sizes), sizes)):
+            if max(sum(sizes) - self.steps, len(sizes) - self.operations) <= 0:
+                return
+            rows = self._long_rows(find_rows(block, sizes), sizes)
+            scanned = dict.fromkeys((own.source, own.dim) for row in rows for own in row.scanned)
+            changed = [slice_before(source, dim) for source, dim in scanned]
+            if any(changed):
+                sizes = [_size(op) for op in operations_of(block)]
+                rows = self._long_rows(find_rows(block, sizes), sizes)
+            if rows:
                 _split(module, functions[0], rows)
+
+    def _long_rows(self, found: Sequence[Layers], sizes: Sequence[float]) -> list[Layers]:
+        """Those of the rows of a function to split off, if that has so many statements, or its recurrences have."""
+        recurrences = [row for row in found if row.is_recurrence]
+        if not recurrences:
+            return self._wanted(found, sizes) if sum(sizes) > self.steps else []
+        waits = [0.0 if op.name in VIEWS else LATENCY for op in found[0].operations]
+        if sum(sum(waits[row.start : row.end]) for row in recurrences) <= self.steps:
+            return []
+        return self._wanted(found, [size + wait for size, wait in zip(sizes, waits, strict=True)])
 
     def _wanted(self, rows: Sequence[Layers], sizes: Sequence[float]) -> list[Layers]:
         """The rows to split off: all that save enough, or the one that saves most where parts of several would make too
         much twice; none if that is not enough together."""
+        rows = [row.of_multiple(MULTIPLE) if row.is_recurrence else row for row in rows]
         saved = {row.start: _saved(row, sizes) for row in rows}
         least = min(self.least, self.percent) * sum(sizes)
         own = [row for row in rows if 100 * saved[row.start] >= least and _has_numbers(row)]
@@ -112,10 +147,21 @@ def _work(rows: Sequence[Layers], sizes: Sequence[float]) -> float:
 def _borders(rows: Sequence[Layers]) -> Iterator[tuple[list[Any], list[Any]]]:
     """What the parts between rows, the first of which is before all of them, find and leave: values."""
     for front, row in zip([None, *rows], [*rows, None], strict=True):
-        given = [] if front is None else front.final
+        given = [] if front is None else _leaving(front)
         block = rows[0].operations[0].block
-        end = list(list(block.operations)[-1].operation.operands) if row is None else [*row.first, *row.inner]
+        end = list(list(block.operations)[-1].operation.operands) if row is None else _entering(row)
         yield given, end
+
+
+def _leaving(row: Layers) -> list[Any]:
+    """What layers leave in local memory: what is carried, and tensors of rows."""
+    return [*row.final, *(own.source for own in row.scanned), *(own.whole.results[0] for own in row.stacked)]
+
+
+def _entering(row: Layers) -> list[Any]:
+    """What layers find in local memory: what is carried, what they share, and rows."""
+    rows = [value for own in row.stacked for _, value in own.others]
+    return [*row.first, *row.inner, *row.weights, *(own.source for own in row.scanned), *rows]
 
 
 def _elements(value: Any) -> int:
@@ -127,6 +173,7 @@ def _elements(value: Any) -> int:
 
 def _split(module: Any, function: Any, rows: Sequence[Layers]) -> None:
     """Put the parts of a function in its place, each in a module."""
+    rows = [replace(row, stacked=tuple(map(stack_apart, row.stacked))) for row in rows]
     for name, built in _parts(function, rows):
         nested = built.operation.clone()
         nested.attributes["sym_name"] = _text(name)
@@ -137,30 +184,55 @@ def _split(module: Any, function: Any, rows: Sequence[Layers]) -> None:
 def _parts(function: Any, rows: Sequence[Layers]) -> Iterator[tuple[str, Any]]:
     """The parts by name, in the order in which they run."""
     arguments = _named_arguments(function)
-    numbers = {"carried": 0, "shared": 0}
-
-    def named(kind: str, count: int) -> list[str]:
-        first, numbers[kind] = numbers[kind], numbers[kind] + count
-        return [f"{kind}.{number}" for number in range(first, first + count)]
-
     given: list[tuple[Any, dict[str, Any]]] = []
     borders = _borders(rows)
+    named = _Names()
     for number, (row, layer) in enumerate(zip(rows, _layer_names(len(rows)), strict=True)):
-        carried, shared = named("carried", len(row.first)), named("shared", len(row.inner))
-        made = _function([*arguments, *given], next(borders)[1], _entries([*carried, *shared]))
+        names = named.of(row)
+        made = _function([*arguments, *given], next(borders)[1], names.entering(row))
         yield (f"{BETWEEN}.{number}" if number else BEFORE), made
-        yield layer, _layer(row, arguments, carried, dict(zip(row.inner, shared, strict=True)))
-        given = [(value, {NAME: _text(name)}) for value, name in zip(row.final, carried, strict=True)]
+        yield layer, _layer(row, arguments, names)
+        names_left = *names.carried, *names.scanned, *names.stacked
+        given = [(value, {NAME: _text(name)}) for value, name in zip(_leaving(row), names_left, strict=True)]
     results = [{item.name: item.attr for item in ir.DictAttr(entry)} for entry in function.attributes["res_attrs"]]
     yield AFTER, _function([*arguments, *given], next(borders)[1], results)
 
 
+@dataclass(frozen=True)
+class _RowNames:
+    """Names of what the layers of a row find in local memory and leave there."""
+
+    carried: list[str]
+    shared: list[str]
+    scanned: list[str]
+    stacked: list[str]
+
+    def entering(self, row: Layers) -> list[dict[str, Any]]:
+        """Of all that layers find there, as `_entering` has it."""
+        first = ir.IntegerType.get_signless(64)
+        rows = [{NAME: _text(name), FIRST_ROW: ir.IntegerAttr.get(first, number)}
+                for name, own in zip(self.stacked, row.stacked, strict=True) for number, _ in own.others]  # fmt: skip
+        return [*({NAME: _text(name)} for name in (*self.carried, *self.shared, *self.scanned)), *rows]
+
+
+class _Names:
+    """Numbers what rows of layers hand over, so that no two have one name."""
+
+    def __init__(self) -> None:
+        self._numbers = {field.name: 0 for field in fields(_RowNames)}
+
+    def of(self, row: Layers) -> _RowNames:
+        shared = len(row.inner) + len(row.weights)
+        counts = {"carried": len(row.first), "shared": shared, "scanned": len(row.scanned), "stacked": len(row.stacked)}
+        return _RowNames(**{kind: self._next(kind, count) for kind, count in counts.items()})
+
+    def _next(self, kind: str, count: int) -> list[str]:
+        first, self._numbers[kind] = self._numbers[kind], self._numbers[kind] + count
+        return [f"{kind}.{number}" for number in range(first, first + count)]
+
+
 def _text(value: str) -> Any:
     return ir.StringAttr.get(value)
-
-
-def _entries(names: Iterable[str]) -> list[dict[str, Any]]:
-    return [{NAME: _text(name)} for name in names]
 
 
 def _named_arguments(function: Any) -> list[tuple[Any, dict[str, Any]]]:
@@ -235,29 +307,41 @@ def _copy(op: Any, values: dict[Any, Any], replaced: dict[Any, Any]) -> Any:
     return made
 
 
-def _layer(
-    layers: Layers, arguments: Sequence[tuple[Any, dict[str, Any]]], carried: Sequence[str], shared: dict[Any, str]
-) -> Any:
+def _layer(layers: Layers, arguments: Sequence[tuple[Any, dict[str, Any]]], names: _RowNames) -> Any:
     """The module of one layer: the first, with numbers for weights."""
     first = layers.layer(0)
-    results = [first[i].results[0] for i, _ in layers.carried]
-    names = [name.replace("carried", "next") for name in carried]
+    results = [*(first[i].results[0] for i, _ in layers.carried), *(own.first for own in layers.stacked)]
+    following = [name.replace("carried", "next") for name in names.carried]
+    rows = [_slice(own.source, own.dim, own.rows) for own in layers.scanned]
+    shared = zip([*layers.inner, *layers.weights], names.shared, strict=True)
     given = [
-        *((value, {NAME: _text(name), UPDATED: _text(following)})
-          for value, name, following in zip(layers.first, carried, names, strict=True)),
-        *((value, {NAME: _text(name), KEPT: ir.UnitAttr.get()}) for value, name in shared.items()),
+        *((value, {NAME: _text(name), UPDATED: _text(updated)})
+          for value, name, updated in zip(layers.first, names.carried, following, strict=True)),
+        *((value, {NAME: _text(name), KEPT: ir.UnitAttr.get()}) for value, name in shared),
+        *((first[own.number].results[0], {NAME: _text(name), KEPT: ir.UnitAttr.get(), SLICE: row})
+          for own, name, row in zip(layers.scanned, names.scanned, rows, strict=True)),
         *((value, entry) for value, entry in arguments if value not in layers.first),
     ]  # fmt: skip
+    entries = [{NAME: _text(name)} for name in following]
+    entries += [{NAME: _text(name), KEPT: ir.UnitAttr.get(), SLICE: _slice(own.whole.results[0], own.dim, own.rows)}
+                for own, name in zip(layers.stacked, names.stacked, strict=True)]  # fmt: skip
     weights = weights_of(layers)
     replaced, start = {}, 0
     for own in weights:
         array = numbered(list(own[0].type.shape), start)
         replaced[own[0]] = ir.DenseElementsAttr.get(array)
         start += array.size
-    made = _function(given, results, _entries(names), replaced)
+    made = _function(given, results, entries, replaced)
     function = next(iter(made.body.operations)).operation
     function.attributes[WEIGHTS] = weights_attribute([[value.owner for value in own] for own in weights])
     nodes = [[node_name(op.location) or "" for op in layers.layer(number)] for number in range(layers.count)]
     function.attributes[NODES] = ir.ArrayAttr.get([ir.ArrayAttr.get([_text(n) for n in own]) for own in nodes])
     function.attributes[TRIPS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), layers.count)
     return made
+
+
+def _slice(whole: Any, dim: int, rows: Sequence[int]) -> Any:
+    """The attribute of what takes these rows of a tensor, one in each layer."""
+    shape = shape_of(whole)
+    starts = tuple(tuple(row if d == dim else 0 for d in range(len(shape))) for row in rows)
+    return slice_attribute(Slice(shape, starts))

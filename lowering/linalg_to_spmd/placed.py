@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mnc.core.bindings import ir, memref
 from mnc.dialects.mncore import Dl, FillPadding, Gather, Relayout
-from mnc.dialects.mncore.attributes import placed_attribute
+from mnc.dialects.mncore.attributes import placed_attribute, placed_type
 from mnc.lowering.linalg_to_spmd.words import word_type
 from mnc.mncore_backend.layout import Layout, LayoutError, equivalent
 from mnc.mncore_backend.placement.candidates import Access, Tiled, default_digits, project, same_places
@@ -74,8 +74,7 @@ def default_layout(shape: tuple[int, ...]) -> Layout:
 
 def allocate(layout: Layout, element: Any) -> Any:
     """A new buffer for the per-PE share of a tensor, in either local memory."""
-    type_ = ir.MemRefType.get([layout.local_size, 2], element, memory_space=placed_attribute("LM", layout))
-    return memref.AllocOp(type_, [], []).result
+    return memref.AllocOp(placed_type(layout, element), [], []).result
 
 
 def make_local(layout: Layout, element: Any) -> Local:

@@ -12,7 +12,16 @@ from mnc.dialects.mncore.attributes import layout_in
 from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
 from mnc.lowering.linalg_to_spmd.drop_empty import touches_empty
 from mnc.lowering.linalg_to_spmd.factors import contracted_elsewhere, factor_of, iteration_access, operand_shape
-from mnc.lowering.linalg_to_spmd.homes import Homes, untransposed
+from mnc.lowering.linalg_to_spmd.homes import (
+    Homes,
+    element_wise_results,
+    kept_arguments,
+    placed_arguments,
+    placed_results,
+    results_of,
+    stored_results,
+    untransposed,
+)
 from mnc.lowering.linalg_to_spmd.joint_parts import comes_alone
 from mnc.lowering.linalg_to_spmd.layout_attributes import OPERANDS, RESULT, precision_of
 from mnc.lowering.linalg_to_spmd.reading import (
@@ -59,6 +68,7 @@ from mnc.mncore_backend.placement.problem import (
     Transposition,
     Use,
 )
+from mnc.mncore_backend.placement.solve.room import room_for_constants
 from mnc.mncore_backend.target import Precision
 
 MOVED_ONLY = ("arith.constant", "tensor.empty", "linalg.fill")
@@ -74,31 +84,49 @@ class Poser:
         self.for_constants = for_constants
         self.strides = StridesAfter()
         self.operations: list[Any] = []
+        self._kept: set[Any] = set()
+        self._homes: dict[Any, int] = {}  # of results, the tensors that they replace
 
     def pose(self, function: Any, whole: int) -> Problem:
         """The problem of a function. Raises CompileError for operations that have no lowering."""
         block = function.regions[0].blocks[0]
         ops = [op for op in block.operations if self._takes_part(op)]
         self.operations = [op.operation for op in ops]
+        self._kept = set(kept_arguments(function))
         values = [*block.arguments, *(result for op in block.operations for result in op.operation.results)]
         self._tensors = {value: i for i, value in enumerate(values)}
+        found = {v: self.homes.replaced_by(v) for v in results_of(function)}
+        self._homes = {v: self._tensors[argument] for v, argument in found.items() if argument is not None}
         self._numbers = {op: i for i, op in enumerate(self.operations)}
         made = {op.results[0]: i for op, i in self._numbers.items()}
-        tensors = tuple(self._tensor(value, made.get(value)) for value in values)
-        returned = tuple(self._tensors[v] for v in list(block.operations)[-1].operation.operands)
-        operations = tuple(map(self._operation, self.operations))
-        return Problem(tensors, operations, whole, returned, self.for_constants)
+        tensors = [self._tensor(value, made.get(value)) for value in values]
+        placed = [(self._tensors[argument], layout) for argument, layout in placed_arguments(function)]
+        for number, _ in placed:
+            tensors[number] = replace(tensors[number], kept=True)
+        for result, layout in placed_results(function):
+            self._homes[result] = len(tensors)
+            placed.append((len(tensors), layout))
+            tensors.append(Tensor(shape_of(result), kept=True))
+        stored = [v for v in stored_results(function) if v not in self._homes]
+        return Problem(
+            tuple(tensors), tuple(map(self._operation, self.operations)), whole,
+            tuple(self._tensors[v] for v in stored), self.for_constants or (room_for_constants() if self._kept else 0),
+            tuple((self._tensors[v], home) for v, home in self._homes.items()), tuple(placed),
+        )  # fmt: skip
 
     def _tensor(self, value: Any, made_by: int | None) -> Tensor:
         if not is_tensor(value):
             return Tensor(())
         uniform = splat_value(value) is not None
         stays = not uniform and self._stays(value)
-        return Tensor(shape_of(value), made_by, kept=self.homes.is_kept(value), resident=stays, is_uniform=uniform)
+        kept = value in self._kept or self.homes.is_kept(value)
+        return Tensor(shape_of(value), made_by, kept=kept, resident=stays, is_uniform=uniform)
 
     def _stays(self, value: Any) -> bool:
-        """Whether a tensor is a constant that is on the chip between runs."""
-        return self.for_constants > 0 and not isinstance(value.owner, ir.Block) and value.owner.name == "arith.constant"
+        """Whether a tensor is on the chip between runs and never changes: a constant, or an argument that is kept."""
+        if isinstance(value.owner, ir.Block):
+            return value in self._kept
+        return self.for_constants > 0 and value.owner.name == "arith.constant"
 
     @staticmethod
     def _takes_part(op: Any) -> bool:
@@ -178,7 +206,6 @@ class Poser:
         return replace(factor, alone=alone, resident=stays, in_parts=factor.in_parts and not stays)
 
     def _loops(self, op: Any, generic: Generic, tiled: dict[int, WindowedOperand], name: str) -> Loops:
-        replaced = self.homes.replaced_by(op.results[0])
         chosen = ir.IntegerAttr(op.attributes[CHOSEN]).value if CHOSEN in op.attributes else 0
         return Loops(
             name,
@@ -190,7 +217,7 @@ class Poser:
             work=body_work(op),
             combines=combines_across_pes(generic),
             chosen=tuple(range(len(generic.extents) - chosen, len(generic.extents))),
-            replaces=None if replaced is None else self._tensors[replaced],
+            replaces=self._homes.get(op.results[0]),
         )
 
     def _product(self, op: Any, generic: Generic, tiled: dict[int, WindowedOperand], name: str) -> Product:
@@ -206,20 +233,24 @@ class Poser:
             strides=strides_of_result(generic, self.strides.of(op.results[0])),
             sliced=sliced_of_result(generic, op.results[0]),
         )
-        updated = self.homes.updated_by(op.results[0])
         return Product(
             name,
             self._tensors[op.results[0]],
             self._with_readers(left, generic, 0),
             self._with_readers(right, generic, 1),
             contraction,
-            None if updated is None else self._tensors[updated],
+            self._updated_by(op.results[0]),
             tuple(
                 self._reader(other, read)
                 for other, read in contractions_that_read(op.results[0])
                 if RESULT not in other.attributes
             ),
         )
+
+    def _updated_by(self, value: Any) -> int | None:
+        """The tensor that a value replaces, itself or by way of one element-wise operation."""
+        results = [value, *element_wise_results(value)] if self._homes else []
+        return next((self._homes[own] for own in results if own in self._homes), None)
 
     def _reader(self, op: Any, read: Any) -> Reader:
         """A product that comes later, and which of its factors is `read`."""

@@ -33,6 +33,18 @@ def slice_of(value: Any, ranges: Sequence[tuple[int, int]]) -> Any:
     return tensor.ExtractSliceOp(type_, value, [], [], [], offsets, sizes, [1] * len(sizes)).result
 
 
+def range_of(op: Any) -> Ranges | None:
+    """The part of a tensor that an operation takes, if it is a slice without strides that keeps all dimensions, known
+    when it is compiled."""
+    if op.name != "tensor.extract_slice" or len(op.operands) > 1:
+        return None
+    lists = (op.attributes[f"static_{name}"] for name in ("offsets", "sizes", "strides"))
+    offsets, sizes, strides = (tuple(ir.DenseI64ArrayAttr(own)) for own in lists)
+    if any(stride != 1 for stride in strides) or shape_of(op.results[0]) != sizes:
+        return None
+    return tuple(zip(offsets, sizes, strict=True))
+
+
 def joined(type_: Any, parts: Mapping[Ranges, Any]) -> Any:
     """The tensor that consists of `parts`, which lie in a grid."""
     return _join(type_.element_type, dict(parts), 0)

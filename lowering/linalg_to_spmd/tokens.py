@@ -4,6 +4,7 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.lowering.linalg_to_spmd.reading import is_tensor, splat_value
+from mnc.lowering.linalg_to_spmd.sequences import row_taken
 
 LEAVES = ("arith.constant", "tensor.empty", "linalg.fill")
 """Operations that belong to those that use them: each piece of a function that is taken apart gets its own."""
@@ -33,7 +34,9 @@ def token(op: Any) -> str | None:
 
 
 def _attributes(op: Any) -> list[str]:
-    return sorted(f"{name}={op.attributes[name]}" for name in op.attributes if name not in _NAMES)
+    """What an operation says of itself; of one that takes a row of a tensor not which."""
+    left_out = (*_NAMES, "static_offsets") if row_taken(op) is not None else _NAMES
+    return sorted(f"{name}={op.attributes[name]}" for name in op.attributes if name not in left_out)
 
 
 def _operand(value: Any) -> str:

@@ -1,7 +1,7 @@
 """What crosses the border of a program <-> mncore operations in a module: tensors of the host, buffers whose content
 outlives a run, and how often it is repeated."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,11 +9,13 @@ import numpy as np
 
 from mnc.core.bindings import func, ir
 from mnc.core.modules import functions_of
+from mnc.dialects.mncore.attributes import placement_of
 from mnc.dialects.mncore.movement import ENCODING, HALF_BLOCKS
 from mnc.dialects.mncore.trips import SLICE, TRIPS, keep_trips, read_slice, slice_attribute
 from mnc.mncore_backend.codegen.program_ir import create, integer_of, read_buffer, string_of
-from mnc.mncore_backend.codegen.trips import Each, Slice, Trips
+from mnc.mncore_backend.codegen.trips import Each, Slice, Trips, Window
 from mnc.mncore_backend.kernels.matmul.packing import packed_words
+from mnc.mncore_backend.layout import row_longs
 from mnc.mncore_backend.movement import DramImage
 from mnc.mncore_backend.program import Buffer
 
@@ -92,15 +94,17 @@ class Kept:
     attributes: dict[str, Any]
 
 
-def read_kept(module: Any) -> list[Kept]:
-    """Buffers whose content outlives a run of the program, in the order of the program."""
+def read_kept(module: Any, buffers: Mapping[str, Buffer] | None = None) -> list[Kept]:
+    """Buffers whose content outlives a run of the program, in the order of the program. `buffers`: those of the program
+    by name, if they are not in the module any more."""
     blocks = [block for f in module.body.operations for region in f.operation.regions for block in region.blocks]
     operations = [op.operation for block in blocks for op in block.operations]
     kept = [operation for operation in operations if operation.name == "mncore.kept"]
     if not kept:
         return []
-    made = (read_buffer(operation) for operation in operations if operation.name == "mncore.buffer")
-    buffers = {buffer.name: buffer for buffer in made}
+    if buffers is None:
+        made = (read_buffer(operation) for operation in operations if operation.name == "mncore.buffer")
+        buffers = {buffer.name: buffer for buffer in made}
     return [
         Kept(
             buffers[string_of(operation, "buffer")],
@@ -151,7 +155,18 @@ def read_trips(
     if count is None:
         return None
     parts = [(image.image, Each() if image in each else image.part) for image in images]
-    return Trips(ir.IntegerAttr(count).value, list(buffers.values()), parts)
+    windows = [window for kept in read_kept(module, buffers) if (window := window_of(kept)) is not None]
+    return Trips(ir.IntegerAttr(count).value, list(buffers.values()), parts, windows)
+
+
+def window_of(kept: Kept) -> Window | None:
+    """The rows that trips have of a tensor in local memory; None where all have the same of it."""
+    part = read_slice(kept.attributes)
+    if part is None:
+        return None
+    row = placement_of(kept.type).layout
+    dim = part.row_dim(row.shape)
+    return Window(kept.buffer, row_longs(row), tuple(start[dim] for start in part.starts))
 
 
 def read_attribute(module: Any, name: str) -> Any | None:

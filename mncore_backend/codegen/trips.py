@@ -1,12 +1,13 @@
-"""Programs that are run several times in a row, each time on other parts of tensors in DRAM.
+"""Programs that are run several times in a row, each time on other parts of tensors in DRAM or in local memory.
 
-The machine has no loops, so text is repeated. All that differs between trips are addresses in DRAM: `Trips` finds room
-for the parts of all trips, and writes the statements of each with the addresses of its own.
+The machine has no loops, so text is repeated. All that differs between trips are addresses: `Trips` finds room in DRAM
+for the parts of all trips, and writes the statements of each with the addresses of its own. Of a tensor that stays in
+local memory each trip has a row, a step of a sequence: a window that moves (`Window`).
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 
 from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.movement.transfers import MV_UNIT
-from mnc.mncore_backend.program import Buffer
+from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer
 from mnc.mncore_backend.program.dram_image import DramImage
 from mnc.mncore_backend.target import CYCLES_PER_STEP, chip
 
@@ -26,6 +28,8 @@ def gap() -> int:
 
 
 _DRAM = re.compile(r"\$d(\d+)")
+_PLACE = re.compile(r"\$(?:(d)|((?:ll|l|)[mn]t?))(\d+|\[[\d,]+\])")
+"""Addresses in DRAM, in long words, and in local memory, in words: one, or one for each cycle."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,10 @@ class Slice:
     def key(self, trip: int) -> object:
         """Trips with equal keys take the same."""
         return self.starts[trip]
+
+    def row_dim(self, shape: Sequence[int]) -> int:
+        """The dimension of which parts of this shape have one index, if they are rows."""
+        return next((dim for dim, (own, whole) in enumerate(zip(shape, self.whole, strict=True)) if own != whole), 0)
 
     def elements(self, trip: int, shape: Sequence[int]) -> NDArray[np.integer]:
         """Flat indices in the whole tensor of the elements of a part of this shape, in order."""
@@ -61,12 +69,37 @@ Part = Slice | Each
 
 
 @dataclass(frozen=True)
+class Window:
+    """A buffer in local memory that holds rows of a tensor, of which each trip has others: the first of them is written
+    as the first of all. `longs`: long words from one row to the next; `rows`: the number of the first of every trip."""
+
+    buffer: Buffer
+    longs: int
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class _Moved:
-    """A buffer in DRAM of which every trip has its own: where it was, and where that of each trip is."""
+    """Addresses of which every trip has its own: where they were, and where those of each trip are."""
 
     base: int
     size: int
     places: tuple[int, ...]
+
+
+class _Shifts:
+    """Addresses of one memory that differ between trips."""
+
+    def __init__(self, moved: Iterable[_Moved]) -> None:
+        self._moved = sorted(moved, key=lambda own: own.base)
+        self._bases = [own.base for own in self._moved]
+
+    def address(self, address: int, trip: int) -> int:
+        """Where a trip has what is written with an address."""
+        number = bisect_right(self._bases, address) - 1
+        if number < 0 or address >= self._moved[number].base + self._moved[number].size:
+            return address
+        return address + self._moved[number].places[trip] - self._moved[number].base
 
 
 class Trips:
@@ -76,12 +109,19 @@ class Trips:
         count: number of trips.
         buffers: all buffers of the program; those in DRAM have addresses.
         images: tensors of host and chip, and which part each trip takes; None: all of it, every time.
+        windows: buffers in local memory of which each trip takes another part.
 
     Raises:
         CompileError: DRAM is too small for all parts.
     """
 
-    def __init__(self, count: int, buffers: Sequence[Buffer], images: Sequence[tuple[DramImage, Part | None]]) -> None:
+    def __init__(
+        self,
+        count: int,
+        buffers: Sequence[Buffer],
+        images: Sequence[tuple[DramImage, Part | None]],
+        windows: Sequence[Window] = (),
+    ) -> None:
         self.count = count
         self._images = list(images)
         self._slots: dict[Buffer, list[int]] = {}
@@ -92,8 +132,9 @@ class Trips:
         """Long words of DRAM that are taken."""
         for buffer in dict.fromkeys(image.buffer for image, part in images if part is not None):
             self._place(buffer)
-        self._moved.sort(key=lambda moved: moved.base)
-        self._bases = [moved.base for moved in self._moved]
+        self._shifts = {"d": _Shifts(self._moved)}
+        for memory in LOCAL_MEMORY:
+            self._shifts[memory.value] = _Shifts(_rows(own) for own in windows if own.buffer.memory is memory)
 
     def _place(self, buffer: Buffer) -> None:
         """A place for the buffer of every trip; trips that take the same parts share it."""
@@ -133,7 +174,7 @@ class Trips:
 
     def lines(self, texts: Sequence[str], most: int | None = None) -> Iterator[str]:
         """The statements of all trips, or of the first `most`, with gaps between them."""
-        split = [_DRAM.split(text) for text in texts]
+        split = [_PLACE.split(text) for text in texts]
         for trip in range(self.count if most is None else min(self.count, most)):
             if trip:
                 yield f"nop/{gap()}"
@@ -141,17 +182,27 @@ class Trips:
                 yield text if len(parts) == 1 else self._relocated(parts, trip)
 
     def _relocated(self, parts: list[str], trip: int) -> str:
-        """A statement in pieces, of which every second is an address in DRAM."""
-        made = list(parts)
-        for place in range(1, len(parts), 2):
-            made[place] = f"$d{self._address(int(parts[place]), trip)}"
+        """A statement in pieces: text, then "d" or None, the name of a local memory or None, an address, and so on."""
+        made = parts[:1]
+        for place in range(1, len(parts), 4):
+            dram, local, written, text = parts[place : place + 4]
+            made += ["$", dram or local, self._written(dram or local, written, trip), text]
         return "".join(made)
 
-    def _address(self, address: int, trip: int) -> int:
-        number = bisect_right(self._bases, address) - 1
-        if number < 0 or address >= self._moved[number].base + self._moved[number].size:
-            return address
-        return address + self._moved[number].places[trip] - self._moved[number].base
+    def _written(self, memory: str, written: str, trip: int) -> str:
+        """An address, or one for each cycle in brackets, as a trip has it."""
+        if memory == "d":
+            return str(self._shifts["d"].address(int(written), trip))
+        shifts = self._shifts[memory.strip("lt")]
+        pairs = [divmod(int(word), chip().axis_size[Axis.W]) for word in written.strip("[]").split(",")]
+        moved = [chip().axis_size[Axis.W] * shifts.address(longs, trip) + word for longs, word in pairs]
+        return str(moved[0]) if len(moved) == 1 else f"[{','.join(map(str, moved))}]"
+
+
+def _rows(window: Window) -> _Moved:
+    base = window.buffer.base
+    assert base is not None  # allocated
+    return _Moved(base, window.buffer.size, tuple(base + window.longs * row for row in window.rows))
 
 
 def check_dram(size: int) -> None:

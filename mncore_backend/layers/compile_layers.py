@@ -17,6 +17,7 @@ from itertools import chain
 from typing import Any, ClassVar, Literal
 
 from mnc.core import events
+from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError
 from mnc.core.explanation import explain
 from mnc.core.modules import copy_module, parts_of, put_part, take_over, take_parts
@@ -25,7 +26,7 @@ from mnc.core.pass_base import at_least
 from mnc.core.recording import unrecorded
 from mnc.lowering.linalg_to_spmd.keep_resident import NAME, UPDATED
 from mnc.lowering.linalg_to_spmd.layout_attributes import note_preferences, preferences_of
-from mnc.lowering.linalg_to_spmd.outline_layers import LAYER, OutlineLayers
+from mnc.lowering.linalg_to_spmd.outline_layers import LAYER, STACKED, OutlineLayers
 from mnc.mncore_backend.codegen.host_ir import Kept, read_kept
 from mnc.mncore_backend.layers.hand_overs import note_homes, note_reserved, note_tables
 
@@ -94,7 +95,7 @@ class CompileLayers(NestingPass):
                 run_nested(_keeping_updates(self.passes), parts[name], is_observed=is_observed)
             others = {own.attributes[NAME] for own in handed_over}
             kept[name] = [own for own in read_kept(parts[name]) if own.attributes[NAME] not in others]
-            handed_over = [own for own in kept[name] if UPDATED in own.attributes]
+            handed_over = [own for own in kept[name] if UPDATED in own.attributes or _is_stacked(own)]
         every = [*chain(*kept.values())]
         with unrecorded():
             for name, following in zip(parts, [*list(parts)[1:], ""], strict=True):
@@ -105,6 +106,11 @@ class CompileLayers(NestingPass):
                     run_nested(self.passes, parts[name], is_observed=is_observed)
         for name, part in parts.items():
             put_part(split, name, part)
+
+
+def _is_stacked(own: Kept) -> bool:
+    """Whether a buffer holds the rows that layers have made."""
+    return ir.StringAttr(own.attributes[NAME]).value.partition(".")[0] == STACKED
 
 
 def _layers_of(parts: Iterable[str]) -> list[str]:

@@ -24,6 +24,7 @@ from mnc.mncore_backend.layout.placement import (
     place_codes,
     unpack,
 )
+from mnc.mncore_backend.layout.rows import of_rows, row_longs, without_spare_places
 from mnc.mncore_backend.layout.text import parse
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "layout_of",
     "locate",
     "merge",
+    "of_rows",
     "pack",
     "parse",
     "part",
@@ -54,9 +56,11 @@ __all__ = [
     "replicated",
     "reshape",
     "restrict",
+    "row_longs",
     "split",
     "split_digits",
     "strided_part",
     "unpack",
     "with_dims",
+    "without_spare_places",
 ]

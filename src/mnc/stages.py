@@ -74,6 +74,7 @@ values in DRAM where local memory is full."""
 
 MACHINE = (
     "select-instructions",
+    "unroll-trips",
     "order-operations",
     "coalesce-copies",  # between operations that are near each other by then
     "load-again",  # what waits is known once the order is

@@ -36,7 +36,7 @@ from mnc.mncore_backend.codegen.trips import Slice
 from mnc.mncore_backend.kernels.matmul import Sums, emit_matmul, sums_fit
 from mnc.mncore_backend.kernels.padding import CoordinateParts, emit_fill_padding, emit_fill_unused
 from mnc.mncore_backend.kernels.vector import ConstantPool, emit_vector
-from mnc.mncore_backend.layout import Axis, Layout, equivalent
+from mnc.mncore_backend.layout import Axis, Layout, equivalent, row_longs
 from mnc.mncore_backend.movement import (
     DramImage,
     Plan,
@@ -194,6 +194,9 @@ class _Selector:
         buffer = self.buffers[op.results[0]]
         buffer.pinned = True
         attributes = {name: op.attributes[name] for name in op.attributes}
+        if (part := read_slice(attributes)) is not None:  # each trip has a row of it
+            row = placement_of(op.results[0].type).layout
+            buffer.size = row_longs(row) * part.whole[part.row_dim(row.shape)]
         self.builder.keep |= "base" not in attributes  # else another program decides, which fills what is kept
         if "base" in attributes:
             buffer.memory = Memory[ir.StringAttr(attributes["memory"]).value]

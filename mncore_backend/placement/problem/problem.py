@@ -169,10 +169,13 @@ Operation = Product | Loops | Transposition | Reshape | Rearrangement | Pinned
 class Problem:
     """A function whose tensors want places. `whole` is the number of long words per PE beyond which a factor comes in
     parts; `returned` are the tensors that are stored at the end; `for_constants`: long words of a PE that constants may
-    take that are `resident`."""
+    take that are `resident`; `replaced`: tensors that come to where kept inputs are, and these; `placed`: kept inputs
+    that have a place from the beginning."""
 
     tensors: tuple[Tensor, ...]
     operations: tuple[Operation, ...]
     whole: int
     returned: tuple[int, ...] = ()
     for_constants: int = 0
+    replaced: tuple[tuple[int, int], ...] = ()
+    placed: tuple[tuple[int, Layout], ...] = ()

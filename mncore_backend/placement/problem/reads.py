@@ -1,6 +1,7 @@
 """Who reads a tensor, and how long its place matters."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from mnc.mncore_backend.placement.problem import (
     Loops,
@@ -19,7 +20,7 @@ def last_reads(problem: Problem) -> list[int]:
     """Per tensor the number of the last operation to which its place matters; -1 if to none, and one more than there
     are for results. What waits is done where its result is wanted."""
     last = [-1] * len(problem.tensors)
-    for tensor in problem.returned:
+    for tensor in (*problem.returned, *chain.from_iterable(problem.replaced)):
         last[tensor] = len(problem.operations)
     for number, op in reversed(list(enumerate(problem.operations))):
         until = max(number, last[op.result]) if isinstance(op, Loops) and op.can_wait else number

@@ -79,7 +79,7 @@ class _Frontier:
         """Follow states until none can lead to something cheaper than the best, or the budget is used up. Gives the
         least price that a solution may have."""
         operations = self.search.problem.operations
-        self._add(0, State(weights=self.search.weights))
+        self._add(0, State(dict(self.search.problem.placed), weights=self.search.weights))
         while self._open and self._open[0][0] < self.best.price - ROUNDING:
             if self.met >= self.budget:
                 return self._open[0][0]

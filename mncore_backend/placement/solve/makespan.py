@@ -101,8 +101,10 @@ def tasks_of(
         after = tuple(dict.fromkeys(last[maker] for maker in makers if maker in last))
         tasks += _tasks(paid.pop(number, ()), after, len(tasks), movements, shares)
         last[number] = len(tasks) - 1
-    for own in paid.values():  # of no operation: stores
-        tasks += _tasks(own, (), len(tasks), movements, shares)
+    made = (problem.tensors[result].made_by for result, _ in problem.replaced)
+    after = tuple(dict.fromkeys(last[maker] for maker in made if maker in last))
+    for own in paid.values():  # of no operation: stores, and what comes to where it replaces something
+        tasks += _tasks(own, after, len(tasks), movements, shares)
     return tasks
 
 

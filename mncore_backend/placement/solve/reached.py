@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from mnc.mncore_backend.placement.problem import Problem
 from mnc.mncore_backend.placement.solve.state import Front, State
 from mnc.mncore_backend.placement.solve.transitions import Transition
 
@@ -50,13 +51,13 @@ class Reached(Front):
         return new
 
 
-def decided(reached: Sequence[Reached]) -> list[State]:
+def decided(problem: Problem, reached: Sequence[Reached]) -> list[State]:
     """All that was decided on the ways of a beam. The ways of most beams are one for the most part, which is gone
     once."""
     ways = [own.steps() for own in reached]
     steps = zip(*ways, strict=True)
     common = sum(1 for _ in takewhile(lambda own: all(step is own[0] for step in own), steps))
-    state = State(weights=reached[0].weights)
+    state = State(dict(problem.placed), weights=reached[0].weights)
     _go(state, ways[0][:common])
     found = [state.copy() for _ in ways]
     for own, way in zip(found, ways, strict=True):

@@ -156,6 +156,8 @@ class Rules:
             self._pay_fetched(state, layout)
         elif tensor in state.waiting and isinstance(maker, Loops):
             self._settle_work(state, state.waiting.pop(tensor), maker, layout)
+            if self.complete and state.layouts[tensor] != layout:
+                self.pay_move(state, state.layouts[tensor], layout)
 
     def _settle_work(self, state: State, number: int, op: Loops, wanted: Layout) -> None:
         """Do waiting work where its result is wanted, unless that repeats it on so many PEs that moving is cheaper; a
@@ -382,9 +384,12 @@ class Rules:
         self.place(state, number, Placed(layouts, result))
 
     def store(self, state: State) -> None:
-        """Pay for the results on their way to DRAM."""
+        """Pay for the results on their way to DRAM, or to where they replace what is there."""
         state.current = len(self.problem.operations)
         state.pay("stored", sum(store(state.layouts[t]).total for t in self.problem.returned if t in state.layouts))
+        for result, home in self.problem.replaced:
+            if result in state.layouts and home in state.layouts:
+                self.pay_move(state, state.layouts[result], state.layouts[home])
 
     def pinned(self, state: State, op: Pinned) -> None:
         """Layouts that somebody wrote by hand."""

@@ -117,11 +117,11 @@ class Search:
         time = None if law is None else partial(lasts, resources=self.movements.resources, law=law)
         known = self._transitions()
         steps = Beam(self.problem, self.borders, self._followers, guide, time, known=known, twins=self._twins)
-        reached = [Reached(weights=self.weights)]
+        reached = [Reached(dict(self.problem.placed), weights=self.weights)]
         for number in range(len(self.problem.operations)):
             reached = steps.step(reached, number, self.width, trail)
         self.dropped += steps.dropped
-        beam = decided(reached)
+        beam = decided(self.problem, reached)
         for state in beam:
             self.complete(state)
         best = min(beam, key=by or (lambda state: state.price if law is None else self.duration(state, law)))

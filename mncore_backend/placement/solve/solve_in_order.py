@@ -20,7 +20,7 @@ def solve_in_order(
 ) -> State:
     """A state in which every operation has a place. `compare`: the plans that were compared are kept, which takes
     longer."""
-    products, state = Products(Rules(problem, policy), decide, compare), State()
+    products, state = Products(Rules(problem, policy), decide, compare), State(dict(problem.placed))
     for number, op in enumerate(problem.operations):
         visit(products, state, number, op)
     products.rules.finish(state)

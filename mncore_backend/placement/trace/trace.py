@@ -158,7 +158,8 @@ def _in_order(problem: Problem, policy: Policy, state: State, number: int) -> De
 
 
 def _decisions(search: Search, trail: Trail, position: int, prices: Sequence[float]) -> Iterator[Decision]:
-    state, fates, path = State(weights=search.weights), trail.fates(prices), trail.path(position)
+    state = State(dict(search.problem.placed), weights=search.weights)
+    fates, path = trail.fates(prices), trail.path(position)
     for number, taken in enumerate(path):
         step, plans = trail.steps[number], search.priced(state, number)
         found, then = _candidates(search, state, number, step, taken, fates[number])

@@ -144,3 +144,68 @@ func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<4xf32> {onnx.nam
   } -> tensor<4xf32>
   return %4 : tensor<4xf32>
 }
+
+// -----
+
+// Four steps of a recurrence: each multiplies what it carries by a row of %x, and leaves a row of the result. All rows
+// but the first are those of trips. What comes before leaves the state and the rows of %x, and what comes after finds
+// the rows that were made.
+// CHECK: module @before
+// CHECK: -> (tensor<1x4xf32> {onnx.name = "carried.0"}, tensor<5x4xf32> {onnx.name = "scanned.0"}
+// CHECK-SAME: tensor<1x1x4xf32> {mncore.first_row = 0 : i64, onnx.name = "stacked.0"})
+// CHECK: module @layer
+// CHECK: tensor<1x4xf32> {mnc.updated = "next.0", onnx.name = "carried.0"}
+// CHECK-SAME: tensor<1x4xf32> {mncore.kept, mncore.slice = {shape = array<i64: 5, 4>, starts = array<i64: 1, 0, 2, 0, 3, 0, 4, 0>}
+// CHECK-SAME: onnx.name = "scanned.0"
+// CHECK-SAME: -> (tensor<1x4xf32> {onnx.name = "next.0"}, tensor<1x1x4xf32> {mncore.kept
+// CHECK-SAME: mncore.slice = {shape = array<i64: 5, 1, 4>, starts = array<i64: 1, 0, 0, 2, 0, 0, 3, 0, 0, 4, 0, 0>}
+// CHECK-SAME: onnx.name = "stacked.0"
+// CHECK-SAME: mncore.trips = 4 : i64
+// CHECK: module @after
+// CHECK: func.func @main(%arg0: tensor<5x1x4xf32> {onnx.name = "stacked.0"})
+#all = affine_map<(d0, d1) -> (d0, d1)>
+func.func @main(%x: tensor<5x4xf32> {onnx.name = "x"}, %h: tensor<1x4xf32> {onnx.name = "h"}) -> (tensor<5x1x4xf32> {onnx.name = "y"}) {
+  %empty = tensor.empty() : tensor<1x4xf32>
+  %r0 = tensor.extract_slice %x[0, 0] [1, 4] [1, 1] : tensor<5x4xf32> to tensor<1x4xf32>
+  %h0 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%h, %r0 : tensor<1x4xf32>, tensor<1x4xf32>) outs(%empty : tensor<1x4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.addf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<1x4xf32>
+  %r1 = tensor.extract_slice %x[1, 0] [1, 4] [1, 1] : tensor<5x4xf32> to tensor<1x4xf32>
+  %h1 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%h0, %r1 : tensor<1x4xf32>, tensor<1x4xf32>) outs(%empty : tensor<1x4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.mulf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<1x4xf32>
+  %r2 = tensor.extract_slice %x[2, 0] [1, 4] [1, 1] : tensor<5x4xf32> to tensor<1x4xf32>
+  %h2 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%h1, %r2 : tensor<1x4xf32>, tensor<1x4xf32>) outs(%empty : tensor<1x4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.mulf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<1x4xf32>
+  %r3 = tensor.extract_slice %x[3, 0] [1, 4] [1, 1] : tensor<5x4xf32> to tensor<1x4xf32>
+  %h3 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%h2, %r3 : tensor<1x4xf32>, tensor<1x4xf32>) outs(%empty : tensor<1x4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.mulf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<1x4xf32>
+  %r4 = tensor.extract_slice %x[4, 0] [1, 4] [1, 1] : tensor<5x4xf32> to tensor<1x4xf32>
+  %h4 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%h3, %r4 : tensor<1x4xf32>, tensor<1x4xf32>) outs(%empty : tensor<1x4xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %s = arith.mulf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<1x4xf32>
+  %e0 = tensor.expand_shape %h0 [[0], [1, 2]] output_shape [1, 1, 4] : tensor<1x4xf32> into tensor<1x1x4xf32>
+  %e1 = tensor.expand_shape %h1 [[0], [1, 2]] output_shape [1, 1, 4] : tensor<1x4xf32> into tensor<1x1x4xf32>
+  %e2 = tensor.expand_shape %h2 [[0], [1, 2]] output_shape [1, 1, 4] : tensor<1x4xf32> into tensor<1x1x4xf32>
+  %e3 = tensor.expand_shape %h3 [[0], [1, 2]] output_shape [1, 1, 4] : tensor<1x4xf32> into tensor<1x1x4xf32>
+  %e4 = tensor.expand_shape %h4 [[0], [1, 2]] output_shape [1, 1, 4] : tensor<1x4xf32> into tensor<1x1x4xf32>
+  %y = tensor.concat dim(0) %e0, %e1, %e2, %e3, %e4 : (tensor<1x1x4xf32>, tensor<1x1x4xf32>, tensor<1x1x4xf32>, tensor<1x1x4xf32>, tensor<1x1x4xf32>) -> tensor<5x1x4xf32>
+  return %y : tensor<5x1x4xf32>
+}

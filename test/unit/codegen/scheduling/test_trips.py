@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.codegen.trips import Slice, Trips, gap
+from mnc.mncore_backend.codegen.trips import Slice, Trips, Window, gap
 from mnc.mncore_backend.program import Buffer
 from mnc.mncore_backend.program.dram_image import DramImage
 
@@ -87,3 +87,16 @@ def test_dram_that_is_too_small_is_refused() -> None:
     part = Slice((8,), ((0,), (2,), (4,), (6,)))
     with pytest.raises(CompileError, match="the tensors of all parts take"):
         Trips(4, [own], [(DramImage(own, (2,), np.zeros((4, 1, 2), np.int32), (0,)), part)])
+
+
+def test_windows_move_row_by_row() -> None:
+    """Addresses in local memory are in words; those of other buffers and of other memories stay."""
+    rows = Buffer("rows", 12, (Memory.LM0, Memory.LM1), 2, Memory.LM1, 8, pinned=True)
+    trips = Trips(3, [rows], [], [Window(rows, 4, (2, 1, 0))])
+    text = "fvadd $ln16v $ln[17,18,20,22] $lr16v; lpassa $lm16 $n18t/1000; nop $ln14 $ln40"
+    moved = list(trips.lines([text]))[::2]
+    assert moved == [
+        "fvadd $ln32v $ln[33,34,36,38] $lr16v; lpassa $lm16 $n34t/1000; nop $ln14 $ln40",
+        "fvadd $ln24v $ln[25,26,28,30] $lr16v; lpassa $lm16 $n26t/1000; nop $ln14 $ln40",
+        text,
+    ]
