@@ -18,6 +18,7 @@ from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes, fix_inputs
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
 from mnc.lowering.onnx_to_graph.local_functions import without_functions
+from mnc.lowering.onnx_to_graph.open_types import open_types_set_aside
 from mnc.lowering.onnx_to_graph.proto_checks import check_proto
 from mnc.lowering.onnx_to_graph.resize_scales import with_reachable_scales
 from mnc.lowering.onnx_to_graph.shape_inference import check_sizes, complete, inferred, sample_of
@@ -129,7 +130,7 @@ def without_old_operators(model: onnx.ModelProto, file_name: str) -> onnx.ModelP
 
 def _check(model: onnx.ModelProto, weights: Iterable[onnx.TensorProto], file_name: str) -> None:
     try:
-        with deprecated_set_aside(model):
+        with deprecated_set_aside(model), open_types_set_aside(model.graph):
             onnx.checker.check_model(model)
         for tensor in weights:
             onnx.checker.check_tensor(tensor)

@@ -27,6 +27,7 @@ import onnx
 from mnc.accuracy.error_rules import apply, kind_of
 from mnc.accuracy.graphs import computations, outputs_of, result_names
 from mnc.accuracy.margins import SAMPLES, margin
+from mnc.accuracy.near_places import evaluate_near
 from mnc.accuracy.own_deviations import CONTRACTIONS, conversion_bound, own_deviation
 from mnc.accuracy.rounding import Rounding, of_operation
 from mnc.accuracy.undecided import Array, Choices, Samples, is_exact
@@ -99,6 +100,14 @@ def _counts(op: Any, x: list[Array], how: Rounding) -> bool:
     return float(np.max(apply(op, *map(magnitude, added)), initial=0.0)) + bias <= COUNTED
 
 
+def _moves(op: Any, x: list[Array]) -> Array | None:
+    """Where a sum has one term at most that is not zero, as in a selection by a mask, so that it adds nothing: a mask
+    of the shape of its result. None for what is no plain sum."""
+    if kind_of(op) not in ("reduce", "cum_sum") or python_attributes(op).get("kind", "sum") != "sum":
+        return None
+    return apply(op, (x[0] != 0).astype(np.float64)) <= 1
+
+
 def _disturbed(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Generator) -> Iterator[list[Array]]:
     """Operands of the disturbed evaluations of an operation."""
     own_way = of_operation(op, how)
@@ -141,11 +150,13 @@ def _evaluate(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Ge
             return [[value] * (SAMPLES + 1) for value in exact]
         found: list[Samples] = [[value] for value in exact]
         for values in _disturbed(op, operands, how, rng):
-            for i, result in enumerate(evaluate_operation(op, values, wide=True)):
+            for i, result in enumerate(evaluate_near(op, values)):
                 rounds_none = not np.any(own[i]) or (floating[i] and _counts(op, values, how))
                 noise = 0.0 if rounds_none else own[i] * rng.standard_normal(result.shape)
                 if kind_of(op) in ROUNDED_ONCE and floating[i] and not rounds_none:
                     noise = np.where(_rounds_nothing(op, values, result), 0.0, noise)
+                if floating[i] and not rounds_none and (moved := _moves(op, values)) is not None:
+                    noise = np.where(moved, 0.0, noise)
                 found[i].append(result + noise if floating[i] else result)
     return found
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from mnc.accuracy.error_rules import kind_of
 from mnc.accuracy.margins import SAMPLES, margin_of_choices
+from mnc.accuracy.near_places import evaluate_near
 from mnc.core.bindings import ir
 from mnc.passes.graph.evaluate import evaluate_operation, python_attributes
 
@@ -53,7 +54,7 @@ class Choices:
         drawn = [exact] * DRAWS
         if any(own is not None for own in given):
             columns = [[own[0]] * DRAWS if lots is None else lots for own, lots in zip(operands, given, strict=True)]
-            drawn = [evaluate_operation(op, values, wide=True) for values in zip(*columns, strict=True)]
+            drawn = [evaluate_near(op, list(values)) for values in zip(*columns, strict=True)]
         of_results = [list(own) for own in zip(*drawn, strict=True)]
         of_results[0] = self._own(op, operands, of_results[0], results[0])
         for result, own, value in zip(op.operation.results, of_results, exact, strict=True):

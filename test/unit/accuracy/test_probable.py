@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
-from mnc.accuracy import probable
+from mnc.accuracy import near_places, probable
 from mnc.accuracy.margins import FAILURE, SAMPLES, chi_square_quantile, margin
 from mnc.accuracy.probable import error_bounds
 from mnc.core import events
@@ -152,6 +152,36 @@ def test_counts_are_exact() -> None:
     assert 0 < error_bounds(model(roots), x, "single")["y"] < 1e-4
 
 
+def test_what_is_written_at_computed_places_is_exact() -> None:
+    """The largest place that writes to an element is no sum: it rounds nothing, not even next to zero. A sum of zeros
+    and one update adds nothing."""
+    text = "(float[4,5] x, int64[3,2] i, float[3] u) => (float[4,5] y) { y = ScatterND (x, i, u) }"
+    rng = np.random.default_rng(6)
+    x, u = (rng.standard_normal(shape).astype(np.float32) for shape in ((4, 5), 3))
+    inputs = {"x": x, "i": np.array([[0, 1], [3, 4], [-1, 0]]), "u": u}
+    assert error_bounds(model(text), inputs, "pseudo-single")["y"] == 0
+    rounded = text.replace("(x, i, u)", "(x, i, e)").replace("{", "{ e = Exp (u)")
+    assert 0 < error_bounds(model(rounded), inputs, "pseudo-single")["y"] < 1e-4
+
+
+def test_a_sum_of_a_term_and_what_is_zero_but_for_rounding_rounds() -> None:
+    text = """(float[1,1] x, float[1,1] a, float[1,1] b) => (float[1] y) <int64[1] axes = {1}> {
+        c = Exp (a) e = Exp (b) d = Sub (c, e) s = Concat <axis = 1> (x, d) y = ReduceSum <keepdims = 0> (s, axes)
+    }"""
+    inputs = {"x": np.full((1, 1), 1e6, np.float32)} | dict.fromkeys("ab", np.ones((1, 1), np.float32))
+    assert error_bounds(model(text), inputs, "single")["y"] > 1e6 * 2.0**-24
+
+
+@pytest.mark.parametrize("op", ["Gather", "GatherElements"])
+def test_a_place_that_rounding_moves_behind_the_end(op: str) -> None:
+    """The last float below 100, over 10, is below 10, and not below it with an error."""
+    text = f"""(float[2] x, float[10] t) => (float[2] y) <float tenth = {{0.1}}> {{
+        q = Mul (x, tenth) f = Floor (q) i = Cast <to = 7> (f) y = {op} (t, i)
+    }}"""
+    inputs = {"x": np.nextafter(np.array([100, 95], np.float32), np.float32(0)), "t": np.arange(10, dtype=np.float32)}
+    assert error_bounds(model(text), inputs, "single")["y"] >= 0
+
+
 @pytest.mark.parametrize("precision", ["single", "pseudo-single"])
 def test_a_product_of_small_integers_is_exact(precision: Any) -> None:
     text = "(float[4,9] x, float[9,3] w) => (float[4,3] y) { y = MatMul (x, w) }"
@@ -203,7 +233,8 @@ def test_what_rounds_nothing_is_evaluated_once(monkeypatch: pytest.MonkeyPatch) 
         calls.append(op.operation.name)
         return original(op, *operands, **how)
 
-    monkeypatch.setattr(probable, "evaluate_operation", counted)
+    for module in (probable, near_places):
+        monkeypatch.setattr(module, "evaluate_operation", counted)
     text = "(float[4] x, float[4] z) => (float[4] y) { r = Relu (x) n = Neg (r) y = Mul (n, z) }"
     x = {name: np.array([1 / 3, 2, 3, 4], np.float32) for name in "xz"}
     with events.listening(told.append):

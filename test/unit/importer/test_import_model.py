@@ -106,6 +106,35 @@ def test_shapes_that_do_not_fit(shapes, message: str) -> None:
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("typed", [False, True])
+def test_outputs_may_be_declared_without_a_shape_or_a_type(typed: bool) -> None:
+    """As `helper.make_tensor_value_info(name, type, None)` does; the checker of ONNX refuses them."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2,3] x, float[2,3] z) => (float[2,3] y, bool[2,3] less) { y = Relu (x) less = Less (y, z) }"""
+    )
+    for value in model.graph.output:
+        if typed:
+            value.type.tensor_type.ClearField("shape")
+        else:
+            value.ClearField("type")
+    before = model.SerializeToString()
+    text = str(import_model(model, make_context(["graph"])))
+    assert '(tensor<2x3xf32> {onnx.name = "y"}, tensor<2x3xi1> {onnx.name = "less"})' in text
+    assert model.SerializeToString() == before
+    model.graph.node[0].op_type = "Rely"
+    with pytest.raises(CompileError, match="Rely"):
+        import_model(model, make_context(["graph"]))
+
+
+def test_an_input_without_a_shape_is_given_one() -> None:
+    model = one_node("Relu", {"x": X})
+    model.graph.input[0].type.tensor_type.ClearField("shape")
+    with pytest.raises(CompileError, match="input 'x' has no shape"):
+        import_model(model, make_context(["graph"]))
+    assert "tensor<2x3xf32>" in str(import_model(model, make_context(["graph"]), {"x": (2, 3)}))
+
+
 def test_files_that_are_no_models(tmp_path: Path) -> None:
     whole = one_node("MatMul", {"x": X, "w": np.ones((3, 4), np.float32)}, weights=["w"]).SerializeToString()
     contents = {"truncated": whole[: len(whole) // 2], "noise": b"hello world", "empty": b""}
