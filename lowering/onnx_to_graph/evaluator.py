@@ -9,7 +9,7 @@
 - LpNormalization: the reference forgets the absolute value for p=1, and divides by 0.
 - CumSum: the reference wants an axis of rank 0; PyTorch exports one of rank 1.
 - Mean: the reference adds in place, which a first operand that is broadcast does not allow.
-- OneHot: the reference raises for a depth that is a tensor of one element, as PyTorch exports it.
+- OneHot: the reference raises for a depth that is a tensor of one element, as PyTorch exports it, and for booleans.
 - DequantizeLinear before operator set 19, Scatter: see `reference_early_versions`.
 - Pad: the reference raises for negative pads, which cut.
 - Range: the reference adds up a difference of floats that is rounded.
@@ -20,6 +20,7 @@
 - Upsample, GridSample: see `reference_resampling`.
 - Sparse initializers and constants: the reference does not read them.
 - NonMaxSuppression, Unique: see `reference_counted_rows`.
+- NegativeLogLikelihoodLoss: see `reference_loss`.
 - Optional, OptionalGetElement, OptionalHasElement, SequenceMap: see `reference_sequences`.
 - Operators of ai.onnx.ml: see `reference_ml`.
 - GatherElements with 32 and more indices along the axis: the reference takes the first ones only.
@@ -45,6 +46,7 @@ from mnc.lowering.onnx_to_graph.local_functions import without_functions
 from mnc.lowering.onnx_to_graph.reference_counted_rows import NonMaxSuppression, Unique
 from mnc.lowering.onnx_to_graph.reference_early_versions import DequantizeLinear, Scatter
 from mnc.lowering.onnx_to_graph.reference_loop import Loop
+from mnc.lowering.onnx_to_graph.reference_loss import NegativeLogLikelihoodLoss
 from mnc.lowering.onnx_to_graph.reference_ml import CORRECTED_ML
 from mnc.lowering.onnx_to_graph.reference_pooling import (
     AveragePool,
@@ -180,7 +182,8 @@ class FlatOneHot(OneHot):
     """One-hot vectors whose length is a scalar or a tensor of one element."""
 
     def _run(self, indices: np.ndarray, depth: np.ndarray, values: np.ndarray, axis: int | None = None) -> Any:
-        return super()._run(indices, np.asarray(depth).reshape(()), values, axis=axis)
+        (is_on,) = super()._run(indices, np.asarray(depth).reshape(()), np.array([0, 1]), axis=axis)
+        return (np.where(is_on, values[1], values[0]).astype(values.dtype),)
 
 
 class CuttingPad(OpRun):
@@ -233,7 +236,7 @@ _CORRECTED: list[type[OpRun]] = [
     GroupedConvTranspose, EveryChannelLRN, WholeGatherElements, DirectLogSoftmax, AbsoluteLpNormalization,
     BroadcastMean, FlatOneHot, Loop, MaxPool, AveragePool, LpPool, GlobalMaxPool, GlobalLpPool, RNN, GRU, LSTM,
     Upsample, GridSample, Scatter, DirectRange, RowwiseMatMulInteger, ScalarCumSum, NonMaxSuppression, Unique,
-    Optional, OptionalGetElement, OptionalHasElement, SequenceMap, *CORRECTED_ML,
+    Optional, OptionalGetElement, OptionalHasElement, SequenceMap, NegativeLogLikelihoodLoss, *CORRECTED_ML,
 ]  # fmt: skip
 
 

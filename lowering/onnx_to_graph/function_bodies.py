@@ -58,7 +58,7 @@ def _body(node: onnx.NodeProto, schema: Any, opset: int, types: dict[str, onnx.T
 def _in_older_operators(
     function: onnx.FunctionProto, node: onnx.NodeProto, opset: int, types: dict[str, onnx.TypeProto]
 ) -> onnx.FunctionProto | None:
-    """A body that was written for a newer operator set than the model's, as those of Softsign and ThresholdedRelu are;
+    """A body that was written for a newer operator set than the model's, as that of Softsign is;
     None where it has operators or attributes that came later. CastLike, with which constants begin, becomes a Cast."""
     given = dict(zip(function.input, node.input, strict=False))
     for inner in function.node:

@@ -14,6 +14,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.core.files import path_hint
 from mnc.core.sequences import HostSequence, Shapes
 from mnc.lowering.onnx_to_graph.deprecated_operators import deprecated_set_aside
+from mnc.lowering.onnx_to_graph.dropped_windows import without_dropped_windows
 from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes, fix_inputs
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
@@ -228,12 +229,13 @@ def load_model(
         model = without_functions(model)
     fix_inputs(model.graph, dict(constants or {}), weights, name)
     sequences = bind_shapes(model.graph, shapes or {}, weights, name)
+    model = without_dropped_windows(model, opset)
     if expand is not None:
         model, found = expand(model, opset, name)
         sequences += found
         if not model.graph.output:
             message = "no output has a tensor: sequences are empty, and optional values are not there"
             raise CompileError(message, location=name, hint="give inputs another length, or a value")
-    model = with_reachable_scales(LoadedModel(model, name, opset, weights))
+    model = with_reachable_scales(LoadedModel(without_dropped_windows(model, opset), name, opset, weights))
     inferred_model = infer_shapes(model, name, opset, weights, strict=True)
     return LoadedModel(inferred_model, name, opset, weights, tuple(sequences))

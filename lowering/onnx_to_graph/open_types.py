@@ -14,8 +14,8 @@ def _is_without_shape(value: onnx.ValueInfoProto) -> bool:
 
 @contextmanager
 def open_types_set_aside(graph: onnx.GraphProto) -> Iterator[None]:
-    """Inside, inputs and outputs without a shape are scalars, and outputs without a type are floats, so that all else can
-    be checked."""
+    """Inside, inputs and outputs without a shape are scalars, and outputs without a type are floats, so that all else
+    can be checked."""
     open_shapes = [value for value in (*graph.input, *graph.output) if _is_without_shape(value)]
     untyped = [value for value in graph.output if value.type.WhichOneof("value") is None]
     for value in untyped:

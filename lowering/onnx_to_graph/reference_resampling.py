@@ -4,8 +4,8 @@ The evaluator of ONNX has Upsample to the nearest neighbour only, and no scales 
 with the padding `border` it moves those to the border that are further outside than half an element, and no others, so
 that the result jumps there; PyTorch, which GridSample is from, and ONNX Runtime move none, only the elements that are
 read. And it does not know the names that the modes had first. Resize loses an element where the product of extent and
-scale is rounded up to a whole number, see `resize_scales`, and takes operands without elements, which are as good as
-none, at their word.
+scale is rounded up to a whole number, see `resize_scales`, takes operands without elements, which are as good as
+none, at their word, and knows no axes that are counted from the end.
 """
 
 from typing import Any
@@ -45,6 +45,7 @@ class Resize(op_resize.Resize):
     def _run(self, X: np.ndarray, roi: Any = None, scales: Any = None, sizes: Any = None, axes: Any = None,
              **attributes: Any) -> Any:  # fmt: skip
         roi, scales, sizes = (None if value is None or not np.size(value) else value for value in (roi, scales, sizes))
+        axes = None if axes is None else [axis % X.ndim for axis in axes]
         if scales is not None:
             named = range(X.ndim) if axes is None else axes
             scales = np.array([reachable(scale, X.shape[axis]) for scale, axis in zip(scales, named, strict=True)])

@@ -212,6 +212,7 @@ OPERATORS: dict[str, Operator] = {
     "Tanh": Operator(unary(graph.Tanh), (6, 13)),
     "TensorScatter": Operator(tensor_scatter, (24,)),
     "TfIdfVectorizer": Operator(ngrams.tf_idf, (9,), "of integers"),
+    "ThresholdedRelu": Operator(elementwise.thresholded_relu, (10, 22)),
     "Tile": Operator(shape.tile, (6, 13), "repeats known at compile time"),
     "TopK": Operator(top_k.top_k, (1, 10, 11, 24), "k known at compile time"),
     "Transpose": Operator(shape.transpose, (1, 13, *_STRUCTURAL)),

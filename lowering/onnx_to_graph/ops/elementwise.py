@@ -81,6 +81,13 @@ def shrink(node: Node) -> Any:
     return graph.Where.build(below, graph.Add.build(x, constant(bias, like=x)), above).result
 
 
+def thresholded_relu(node: Node) -> Any:
+    """ThresholdedRelu: values up to alpha become 0. ONNX's own body needs operators of version 18."""
+    x = node.operand(0)
+    is_above = graph.Greater.build(x, constant(float(node.attribute("alpha", 1.0)), like=x)).result
+    return graph.Where.build(is_above, x, constant(0, like=x)).result
+
+
 def power(node: Node) -> Any:
     """Pow; the exponent is converted to the type of the base, as the result has it."""
     base, exponent = node.operand(0), node.operand(1)

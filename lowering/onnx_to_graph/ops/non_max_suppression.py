@@ -70,7 +70,7 @@ def _corners(boxes: Any, centred: bool) -> _Boxes:
             half = graph.Mul.build(second, constant(0.5, like=second)).result
             first, second = graph.Sub.build(first, half).result, graph.Add.build(first, half).result
             low.append(first)
-            high.append(second)
+            high.append(graph.Max.build(first, second).result)  # one of a size below 0 has no area
         else:
             low.append(graph.Min.build(first, second).result)
             high.append(graph.Max.build(first, second).result)

@@ -153,7 +153,7 @@ def test_counts_are_exact() -> None:
 
 
 def test_what_is_written_at_computed_places_is_exact() -> None:
-    """The largest place that writes to an element is no sum: it rounds nothing, not even next to zero. A sum of zeros
+    """The largest place that writes to an element is no sum and rounds nothing, not even next to zero. A sum of zeros
     and one update adds nothing."""
     text = "(float[4,5] x, int64[3,2] i, float[3] u) => (float[4,5] y) { y = ScatterND (x, i, u) }"
     rng = np.random.default_rng(6)

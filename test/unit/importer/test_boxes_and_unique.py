@@ -46,6 +46,14 @@ def test_boxes(sizes: tuple[int, int, int], thresholds: str, centred: int) -> No
         agree(suppression(sizes, thresholds, centred), given)
 
 
+def test_boxes_of_a_size_below_0_suppress_nothing() -> None:
+    """As a network may give them that was not trained."""
+    rng = np.random.default_rng(2)
+    given = {"b": boxes((1, 9), rng, True), "s": rng.random((1, 2, 9)).astype(np.float32)}
+    given["b"][..., 2:] *= rng.choice([-1, 1], (1, 9, 2))
+    agree(suppression((1, 2, 9), "b, s, many, share", 1), given)
+
+
 def test_boxes_of_which_none_is_good_enough_or_there() -> None:
     rng = np.random.default_rng(0)
     text = suppression((1, 2, 5), "b, s, most, share, low")

@@ -112,6 +112,26 @@ def test_resize_with_operands_that_are_empty(by: str) -> None:
     np.testing.assert_array_equal(found, np.repeat(X, 2, axis=1))
 
 
+def test_resize_with_axes_counted_from_the_end() -> None:
+    inputs = {"x": X, "n": np.array([4], np.int64)}
+    (found,) = run(model([helper.make_node("Resize", ["x", "", "", "n"], ["y"], axes=[-1])], inputs, 18), inputs)
+    np.testing.assert_array_equal(found, np.repeat(X, 2, axis=1))
+
+
+def test_one_hot_of_booleans() -> None:
+    inputs = {"i": np.array([1, -1, 9]), "d": np.array([3]), "v": np.array([True, False])}
+    (found,) = run(model([helper.make_node("OneHot", ["i", "d", "v"], ["y"])], inputs), inputs)
+    np.testing.assert_array_equal(found, [[True, False, True], [True, True, False], [True] * 3])
+
+
+@pytest.mark.parametrize("ignored", [-1, 0, -100])
+def test_the_mean_of_losses_leaves_ignored_ones_out(ignored: int) -> None:
+    inputs = {"x": X, "t": np.array([1, ignored, 1])}
+    node = helper.make_node("NegativeLogLikelihoodLoss", ["x", "t"], ["y"], ignore_index=ignored)
+    (found,) = run(model([node], inputs), inputs)
+    assert found == -(X[0, 1] + X[2, 1]) / 2
+
+
 def test_faults_of_the_reference_are_not_those_of_the_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = {"x": X, "i": np.array([7], np.int64)}
     outside = model([helper.make_node("Gather", ["x", "i"], ["y"])], inputs)
