@@ -60,8 +60,17 @@ class _Resolver(GraphRewriter):
         for node in body.node:
             copy = renamed(node, names)
             copy.name = prefix + (node.name or node.op_type)
-            self._emit(copy)
+            if not (self._selects and copy.op_type == "If" and self._try_if(copy)):
+                self._emit(copy)
         return [names.get(output.name, output.name) for output in body.output]
+
+    def _try_if(self, node: onnx.NodeProto) -> bool:
+        """An If of a branch, on whose shape that of the branch hangs."""
+        start = len(self._nodes)
+        if self._if(node):
+            return True
+        del self._nodes[start:]
+        return False
 
     def _if(self, node: onnx.NodeProto) -> bool:
         condition = self._known.get(node.input[0])
@@ -70,17 +79,25 @@ class _Resolver(GraphRewriter):
             taken = branches["then_branch" if bool(condition.reshape(())) else "else_branch"]
             self._give(list(node.output), self._inline(node, taken, {}))
             return True
-        shapes = [[static_shape(value.type) for value in branches[name].output] for name in _BRANCHES]
-        if not self._selects or shapes[0] != shapes[1] or None in shapes[0] or self._shape(node.input[0]) is None:
+        if not self._selects or self._sample(node.input[0]) is None:
             return False
         # Operators have no effect but their results: both branches are computed and one is selected.
         scalar = self._constant(np.zeros(0, np.int64), self._unique("scalar"))
         flag = self._unique(node.input[0])
         self._emit(onnx.helper.make_node("Reshape", [node.input[0], scalar], [flag], name=node.name))
         results = [self._inline(node, branches[name], {}) for name in _BRANCHES]
+        declared = [[static_shape(value.type) for value in branches[name].output] for name in _BRANCHES]
+        shapes = [list(map(self._found_shape, *pair)) for pair in zip(results, declared, strict=True)]
+        if shapes[0] != shapes[1] or None in shapes[0]:
+            return False
         for output, then, other in zip(node.output, *results, strict=True):
             self._emit(onnx.helper.make_node("Where", [flag, then, other], [output], name=node.name))
         return True
+
+    def _found_shape(self, name: str, declared: list[int] | None) -> list[int] | None:
+        """The shape that a result of a branch is declared with, or that follows from its operands."""
+        type_ = self._types.get(name) if declared is None else None
+        return declared if type_ is None else static_shape(type_)
 
     def _loop(self, node: onnx.NodeProto) -> bool:
         body = node.attribute[0].g

@@ -69,10 +69,31 @@ def result_types(
     imports = [onnx.helper.make_opsetid(name, number) for name, number in opsets.items()]
     own: Any = {name: types[name] for name in operands}
     try:
-        return onnx.shape_inference.infer_node_outputs(schema, node, own, data, opset_imports=imports)
+        found = onnx.shape_inference.infer_node_outputs(schema, node, own, data, opset_imports=imports)
+        return _with_whole_extents(node, types, found, value_of) if node.op_type == "Slice" else found
     except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, RuntimeError, ValueError, MemoryError,
             KeyError, TypeError):  # fmt: skip
         return {}  # whoever handles the node says what is wrong with it
+
+
+def _with_whole_extents(
+    node: onnx.NodeProto, types: Mapping[str, onnx.TypeProto], found: dict[str, onnx.TypeProto],
+    value_of: Callable[[str], np.ndarray | None],
+) -> dict[str, onnx.TypeProto]:  # fmt: skip
+    """Types of the results of a Slice whose bounds are not known, which ONNX leaves open in all dimensions: those that
+    are not sliced keep their extents."""
+    (data, *bounds), result = node.input, found.get(node.output[0])
+    whole, count = static_shape(types[data]), static_shape(types[bounds[0]]) if bounds else None
+    if whole is None or not count or result is None or len(result.tensor_type.shape.dim) != len(whole):
+        return found
+    axes: Any = value_of(bounds[2]) if len(bounds) > 2 and bounds[2] else np.arange(count[0])
+    if axes is None:
+        return found
+    sliced = {int(axis) % len(whole) for axis in np.reshape(axes, -1)}
+    for i, extent in enumerate(whole):
+        if i not in sliced:
+            result.tensor_type.shape.dim[i].dim_value = extent
+    return found
 
 
 def _may_say(type_: onnx.TypeProto) -> bool:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 from mnc.core.context import make_context
@@ -99,6 +100,45 @@ def test_rows_that_a_slice_gives_are_counted() -> None:
     model = model_of("(float[6,2] x, int64[1] a, int64[1] b) => (float[N,2] y) { y = Slice (x, a, b) }")
     given = {"x": np.arange(12, dtype=np.float32).reshape(6, 2), "a": np.array([1]), "b": np.array([4])}
     assert imported(model, given)["y"].tolist() == given["x"][1:4].tolist()
+
+
+OPEN_BRANCHES = """(float[7,4] w, int64[1] a, int64[1] b) => (float[1,4] y) {
+    first = Constant <value_ints = [0]> () one = Constant <value_ints = [1]> () empty = Equal (a, b)
+    y = If (empty) <
+        then_branch = none () => (float[1,4] n) { n = Constant <value = float[1,4] {5, 6, 7, 8}> () },
+        else_branch = some () => (float[1,4] s) {
+            rows = Slice (w, a, b) sum = ReduceSum (rows, first) behind = Greater (a, one)
+            s = If (behind) <then_branch = p () => (float[1,4] q) { q = Neg (sum) },
+                             else_branch = u () => (float[1,4] v) { v = Identity (sum) }>
+        }>
+}"""
+
+
+def without_types(graph: onnx.GraphProto) -> None:
+    """Branches as PyTorch writes them: nothing is said of their results."""
+    for node in graph.node:
+        for branch in (attribute.g for attribute in node.attribute if attribute.HasField("g")):
+            for value in branch.output:
+                value.ClearField("type")
+            without_types(branch)
+
+
+@pytest.mark.parametrize("bounds", [(0, 3), (2, 5), (4, 4)])
+def test_branches_that_declare_no_shapes(bounds: tuple[int, int]) -> None:
+    """EmbeddingBag as `torch.onnx.export` writes it with `dynamo=True`."""
+    model = model_of(OPEN_BRANCHES)
+    without_types(model.graph)
+    w = np.random.default_rng(7).standard_normal((7, 4)).astype(np.float32)
+    found = imported(model, {"w": w, "a": np.array(bounds[:1]), "b": np.array(bounds[1:])})["y"]
+    sum_of_rows = w[slice(*bounds)].sum(0, keepdims=True) * (-1 if bounds[0] > 1 else 1)
+    np.testing.assert_allclose(found, [[5, 6, 7, 8]] if bounds[0] == bounds[1] else sum_of_rows, rtol=1e-5)
+
+
+def test_branches_whose_shapes_cannot_be_found() -> None:
+    model = model_of(OPEN_BRANCHES.replace("ReduceSum (rows, first)", "Identity (rows)"))
+    without_types(model.graph)
+    with pytest.raises(CompileError, match="an If whose condition a run finds"):
+        import_model(model, make_context())
 
 
 REFUSED = {
