@@ -183,7 +183,7 @@ OPERATORS: dict[str, Operator] = {
     "Relu": Operator(unary(graph.Relu), (6, 13, 14)),
     "Reshape": Operator(shape.reshape_to, (5, 13, 14, 19, *_STRUCTURAL), "shape known at compile time"),
     "Resize": Operator(resize.resize, (10, 11, 13, 18, 19), "scales, sizes and region known at compile time"),
-    "ReverseSequence": Operator(selection.reverse_sequence, (10, 28), "lengths known at compile time"),
+    "ReverseSequence": Operator(selection.reverse_sequence, (10, 28)),
     "RoiAlign": Operator(roi_align, (10, 16, 22), "sampling_ratio of 1 and more"),
     "Round": Operator(unary(graph.Round), (11, 22)),
     "STFT": Operator(spectral.stft, (17,), "frame step and length known at compile time"),

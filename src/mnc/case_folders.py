@@ -29,7 +29,7 @@ STRUCTURAL_INPUTS: dict[str, tuple[int, ...]] = {
     "CumSum": (1,), "DFT": (1, 2), "Dropout": (1, 2), "Expand": (1,), "OneHot": (1,), "Pad": (1, 2, 3),
     "Range": (0, 1, 2), "Reshape": (1,), "Resize": (1, 2, 3), "SequenceAt": (1,), "SequenceErase": (1,),
     "SequenceInsert": (2,), "Slice": (1, 2, 3, 4), "Split": (1,), "SplitToSequence": (1,), "Squeeze": (1,),
-    "STFT": (1, 3), "Tile": (1,), "TopK": (1,), "Trilu": (1,), "Unsqueeze": (1,), "Upsample": (1,),
+    "STFT": (1, 3), "Tile": (1,), "TopK": (1,), "Unsqueeze": (1,), "Upsample": (1,),
     **dict.fromkeys(("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
                      "ReduceProd", "ReduceSum", "ReduceSumSquare"), (1,)),
 }  # fmt: skip

@@ -26,7 +26,6 @@ FIXED_INPUTS: dict[str, tuple[int, ...]] = {
     "MaxUnpool": (2,),
     "MelWeightMatrix": (0, 1, 2, 3, 4),
     "NonMaxSuppression": (2,),
-    "ReverseSequence": (1,),
 }
 """Operator -> inputs that decide shapes or structure: they are given to the compiler, not at run time."""
 

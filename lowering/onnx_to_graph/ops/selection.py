@@ -185,10 +185,12 @@ def trilu(node: Node) -> Any:
     """Trilu: keep one triangle of the last two dimensions."""
     x = node.operand(0)
     shape = shape_of(x)
-    k = node.constant_ints(1, "k")[0] if node.has(1) else 0
-    mask = np.ones(shape[-2:], bool)
-    mask = np.triu(mask, k) if node.attribute("upper", 1) else np.tril(mask, k)
-    return graph.Where.build(constant(mask), x, constant(np.zeros(()), like=x)).result
+    # How far a column is to the right of the diagonal; a run may find which diagonal counts.
+    distance = constant(np.arange(shape[-1])[None] - np.arange(shape[-2])[:, None])
+    k = reshape(node.operand(1), []) if node.has(1) else constant(0, like=distance)
+    compared = graph.GreaterOrEqual if node.attribute("upper", 1) else graph.LessOrEqual
+    mask = compared.build(distance, k).result
+    return graph.Where.build(mask, x, constant(np.zeros(()), like=x)).result
 
 
 def range_(node: Node) -> Any:
@@ -231,17 +233,18 @@ def center_crop_pad(node: Node) -> Any:
 
 
 def reverse_sequence(node: Node) -> Any:
-    """ReverseSequence with lengths known at compile time: every sequence is turned around up to its length."""
+    """ReverseSequence: every sequence is turned around up to its length."""
     x = node.operand(0)
     shape = shape_of(x)
     batch, time = node.attribute("batch_axis", 1), node.attribute("time_axis", 0)
-    lengths = node.constant_ints(1, "sequence_lens")
-    place = np.tile(np.arange(shape[time]), (shape[batch], 1))
-    for row, length in enumerate(lengths):
-        place[row, :length] = place[row, :length][::-1]
+    lengths = reshape(node.operand(1), [shape[batch], 1])
+    step = constant(np.arange(shape[time])[None])
+    turned_step = graph.Sub.build(graph.Sub.build(lengths, constant(1, like=lengths)).result, step).result
+    place = graph.Where.build(graph.Less.build(step, lengths).result, turned_step, step).result
     order = [batch, time, *(i for i in range(len(shape)) if i not in (batch, time))]
     turned = graph.Transpose.build(x, permutation=order).result
     rows = reshape(turned, [shape[batch] * shape[time], *(shape[i] for i in order[2:])])
-    flat = (place + shape[time] * np.arange(shape[batch])[:, None]).reshape(-1).astype(np.int64)
-    taken = reshape(graph.Gather.build(rows, constant(flat), axis=0).result, [shape[i] for i in order])
+    flat = graph.Add.build(place, constant(shape[time] * np.arange(shape[batch])[:, None])).result
+    taken = graph.Gather.build(rows, reshape(flat, [shape[batch] * shape[time]]), axis=0).result
+    taken = reshape(taken, [shape[i] for i in order])
     return graph.Transpose.build(taken, permutation=[order.index(i) for i in range(len(order))]).result
