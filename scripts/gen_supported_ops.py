@@ -29,9 +29,10 @@ int32. A result must lie within the bound that error analysis of the compiled gr
 
 Operators outside the table still work where ONNX defines them by a body of other operators, or where all their operands
 are known when compiling. If, Loop and Scan are resolved when what decides them is known when compiling; an If whose
-branches give equal shapes is a selection otherwise. Sequences and optional values become the tensors that they hold
-where lengths and positions are known when compiling. As inputs and outputs of a model they are lists of tensors, whose
-number the compiler is told as it is told open shapes ([how](commands.md#sequences-and-optional-values)).
+branches give equal shapes is a selection otherwise, and so is every iteration of a Loop whose trip count is known and
+whose condition a run finds, if it gives no row for every iteration. Sequences and optional values become the tensors
+that they hold where lengths and positions are known when compiling. As inputs and outputs of a model they are lists of
+tensors, whose number the compiler is told as it is told open shapes ([how](commands.md#sequences-and-optional-values)).
 
 Results of NonZero, NonMaxSuppression, Unique and Compress have as many rows as a run finds. The chip computes as many
 as there may be, and their number; the host cuts them, also those of operators behind them that treat rows each by

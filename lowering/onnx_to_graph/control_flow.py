@@ -1,6 +1,7 @@
 """If, Loop and Scan whose course is known when compiling: the branch taken, or the body once per iteration.
 
-What decides a branch or the number of iterations must follow from initializers and shapes; all else is left as it is,
+What decides a branch or the number of iterations follows from initializers and shapes. If a run finds a condition, both
+branches, or as many iterations as there may be, are computed, and one result is selected. All else is left as it is,
 and refused later by name.
 """
 
@@ -13,7 +14,7 @@ import onnx.numpy_helper
 from mnc.lowering.onnx_to_graph.graph_rewriter import GraphRewriter, renamed
 from mnc.lowering.onnx_to_graph.onnx_file import infer_shapes
 from mnc.lowering.onnx_to_graph.shape_inference import sample_of
-from mnc.lowering.onnx_to_graph.size_limits import check_node_count
+from mnc.lowering.onnx_to_graph.size_limits import MOST_UNROLLED, check_node_count
 from mnc.lowering.onnx_to_graph.types_left_out import static_shape
 
 CONTROL_FLOW = frozenset(["If", "Loop", "Scan"])
@@ -82,9 +83,7 @@ class _Resolver(GraphRewriter):
         if not self._selects or self._sample(node.input[0]) is None:
             return False
         # Operators have no effect but their results: both branches are computed and one is selected.
-        scalar = self._constant(np.zeros(0, np.int64), self._unique("scalar"))
-        flag = self._unique(node.input[0])
-        self._emit(onnx.helper.make_node("Reshape", [node.input[0], scalar], [flag], name=node.name))
+        flag = self._flag(node, node.input[0])
         results = [self._inline(node, branches[name], {}) for name in _BRANCHES]
         declared = [[static_shape(value.type) for value in branches[name].output] for name in _BRANCHES]
         shapes = [list(map(self._found_shape, *pair)) for pair in zip(results, declared, strict=True)]
@@ -93,6 +92,13 @@ class _Resolver(GraphRewriter):
         for output, then, other in zip(node.output, *results, strict=True):
             self._emit(onnx.helper.make_node("Where", [flag, then, other], [output], name=node.name))
         return True
+
+    def _flag(self, owner: onnx.NodeProto, name: str) -> str:
+        """A condition, which may be a tensor of one element, as a scalar."""
+        scalar = self._constant(np.zeros(0, np.int64), self._unique("scalar"))
+        flag = self._unique(name)
+        self._emit(onnx.helper.make_node("Reshape", [name, scalar], [flag], name=owner.name))
+        return flag
 
     def _found_shape(self, name: str, declared: list[int] | None) -> list[int] | None:
         """The shape that a result of a branch is declared with, or that follows from its operands."""
@@ -104,8 +110,10 @@ class _Resolver(GraphRewriter):
         limit = self._known.get(node.input[0]) if node.input[0] else np.array(np.iinfo(np.int64).max)
         name = node.input[1] if len(node.input) > 1 else ""
         condition = self._known.get(name) if name else np.array(True)
-        if limit is None or condition is None or (not node.input[0] and not name):
+        if limit is None or (not node.input[0] and not name):
             return False
+        if condition is None:
+            return self._selected_loop(node, range(int(limit.reshape(()))), name, list(node.input[2:]))
         name = name or self._constant(np.array(True), self._unique("condition"))
         carried = list(node.input[2:])
         columns: list[list[str]] = [[] for _ in body.output[1 + len(carried) :]]
@@ -121,11 +129,35 @@ class _Resolver(GraphRewriter):
             for column, value in zip(columns, outputs[1 + len(carried) :], strict=True):
                 column.append(value)
             condition = self._known.get(name)
-            if condition is None:
-                return False
             number += 1
+            if condition is None:
+                return self._selected_loop(node, range(number, int(limit.reshape(()))), name, carried)
             check_node_count(len(self._nodes), f"the loop, after {number} iterations,", self._file_name, node)
         return self._finish(node, carried, columns, [0] * len(columns))
+
+    def _selected_loop(self, node: onnx.NodeProto, left: range, name: str, carried: list[str]) -> bool:
+        """What is left of a Loop whose condition a run finds: all iterations that there may be are computed, and what
+        they give is kept as long as the condition holds. Results of every iteration, of which there would be as many,
+        are not given so."""
+        body = node.attribute[0].g
+        is_short = len(left) * len(body.node) <= MOST_UNROLLED
+        if not self._selects or not is_short or len(body.output) > 1 + len(carried):
+            return False
+        goes_on = self._flag(node, name)
+        for number in left:
+            count = self._constant(np.array(number, np.int64), self._unique("iteration"))
+            bound = [count, goes_on, *carried]
+            name, *results = self._inline(node, body, {v.name: b for v, b in zip(body.input, bound, strict=True)})
+            shapes = [[self._found_shape(value, None) for value in values] for values in (carried, results)]
+            if shapes[0] != shapes[1] or None in shapes[0]:
+                return False
+            kept = [self._unique(value) for value in results]
+            for new, old, result in zip(results, carried, kept, strict=True):
+                self._emit(onnx.helper.make_node("Where", [goes_on, new, old], [result], name=node.name))
+            carried, both = kept, self._unique("condition")
+            self._emit(onnx.helper.make_node("And", [goes_on, self._flag(node, name)], [both], name=node.name))
+            goes_on = both
+        return self._finish(node, carried, [], [])
 
     def _scan(self, node: onnx.NodeProto) -> bool:
         given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}

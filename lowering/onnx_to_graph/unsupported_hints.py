@@ -38,8 +38,9 @@ _MAPS = "give it tensors: turn maps into rows of numbers on the host"
 HINTS = {
     "If": "make the condition known when exporting the model, or declare results of equal shapes in both branches, "
           "which are then both computed; in PyTorch write torch.where(condition, a, b)",
-    "Loop": "loops with a trip count and a condition that are known when compiling are unrolled: fix both when "
-            "exporting the model, or compile the body and repeat it on the host",
+    "Loop": "loops with a trip count that is known when compiling are unrolled, and a condition may end them earlier "
+            "where they give no result of every iteration: fix the trip count when exporting the model, or compile "
+            "the body and repeat it on the host",
     "Scan": "give the scanned inputs constant shapes when exporting the model, in operator set 9 and above",
     "Gradient": "give the forward model to mnc train or to the pass graph-autodiff, which differentiate it themselves",
     "ImageDecoder": "decode images on the host, and give their pixels",

@@ -140,6 +140,47 @@ def test_bags_of_embeddings() -> None:
     np.testing.assert_allclose(y, [table[:2].sum(0), np.zeros(3), table[2:].sum(0)], rtol=1e-6)
 
 
+ENDS = """g (float[3] x, bool[1] first) => (float[3] y, int64 count) {{
+    most = Constant <value_int = 6> () zero = Constant <value_int = 0> () one = Constant <value_int = 1> ()
+    two = Constant <value_float = 2.0> ()
+    y, count = Loop ({start}, x, zero) <body = b (int64 i, bool c, float[3] v, int64 n) => (bool d, {types}) {{
+        w = Add (v, x) s = ReduceSum <keepdims = 0> (w) d = Less (s, two) m = Add (n, one) {more}
+    }}>
+}}"""
+
+
+@pytest.mark.parametrize("start", ["most, first", "most,"])
+@pytest.mark.parametrize("size", [0.01, 0.1, 0.3, 5.0])
+@pytest.mark.parametrize("first", [False, True])
+def test_a_loop_of_known_length_that_a_run_ends(start: str, size: float, first: bool) -> None:
+    text = ENDS.format(start=start, types="float[3] w, int64 m", more="")
+    model = onnx.parser.parse_model(HEADER.format(opset=18) + text)
+    inputs = {"x": np.array([1, 2, 1], np.float32) * np.float32(size), "first": np.array([first])}
+    found = evaluate(import_model(model, make_context(["graph"])), inputs)
+    count, y = 0, inputs["x"]
+    goes_on = first or start == "most,"
+    while goes_on and count < 6:
+        count, y = count + 1, y + inputs["x"]
+        goes_on = y.sum() < 2
+    np.testing.assert_allclose(found[0], y, rtol=1e-6)
+    assert found[1] == count
+
+
+@pytest.mark.parametrize(
+    ("types", "more", "outputs"),
+    [
+        ("float[3] w, int64 m, float[3] row", "row = Neg (w)", "y, count, rows ="),
+        ("float[N] g, int64 m", "g = Concat <axis = 0> (v, x)", "y, count ="),
+    ],
+)
+def test_a_loop_that_a_run_ends_with_as_much_as_it_went_on_is_refused(types: str, more: str, outputs: str) -> None:
+    text = ENDS.format(start="most,", types=types, more=more).replace("y, count =", outputs)
+    text = text.replace("float[3] y", "float[A] y").replace("float[3] v", "float[K] v")
+    model = onnx.parser.parse_model(HEADER.format(opset=18) + text.replace("w = Add (v, x)", "w = Add (x, x)"))
+    with pytest.raises(CompileError, match="a Loop with a trip count or a condition that a run finds"):
+        import_model(model, make_context(["graph"]))
+
+
 def test_loop_whose_end_depends_on_data_is_refused() -> None:
     text = """g (float[4] x, int64 trips) => (float[4] y) {
         start = Constant <value = bool {1}> ()
