@@ -100,11 +100,11 @@ def _counts(op: Any, x: list[Array], how: Rounding) -> bool:
     return float(np.max(apply(op, *map(magnitude, added)), initial=0.0)) + bias <= COUNTED
 
 
-def _moves(op: Any, x: list[Array]) -> Array | None:
+def _moves(op: Any, x: list[Array]) -> Array:
     """Where a sum has one term at most that is not zero, as in a selection by a mask, so that it adds nothing: a mask
-    of the shape of its result. None for what is no plain sum."""
+    that broadcasts with its result."""
     if kind_of(op) not in ("reduce", "cum_sum") or python_attributes(op).get("kind", "sum") != "sum":
-        return None
+        return np.zeros((), bool)
     return apply(op, (x[0] != 0).astype(np.float64)) <= 1
 
 
@@ -149,14 +149,15 @@ def _evaluate(op: Any, operands: list[Samples], how: Rounding, rng: np.random.Ge
         if kind_of(op) not in CONTRACTIONS and not any(map(np.any, own)) and all(map(is_exact, operands)):
             return [[value] * (SAMPLES + 1) for value in exact]
         found: list[Samples] = [[value] for value in exact]
+        may_move = floating[0] and bool(_moves(op, x).any())  # asked first: the sums of large tensors take a while
         for values in _disturbed(op, operands, how, rng):
             for i, result in enumerate(evaluate_near(op, values)):
                 rounds_none = not np.any(own[i]) or (floating[i] and _counts(op, values, how))
                 noise = 0.0 if rounds_none else own[i] * rng.standard_normal(result.shape)
                 if kind_of(op) in ROUNDED_ONCE and floating[i] and not rounds_none:
                     noise = np.where(_rounds_nothing(op, values, result), 0.0, noise)
-                if floating[i] and not rounds_none and (moved := _moves(op, values)) is not None:
-                    noise = np.where(moved, 0.0, noise)
+                if may_move and not rounds_none:
+                    noise = np.where(_moves(op, values), 0.0, noise)
                 found[i].append(result + noise if floating[i] else result)
     return found
 
