@@ -13,6 +13,10 @@ _WRAPPERS = {
     torch.nn.DataParallel: ("wrapped in DataParallel", "export the module inside: wrapper.module"),
 }
 
+_NO_CLIPPING = (
+    "remove it; gradients that are clipped need a step of one's own (docs/torch.md shows one that clips by the norm)"
+)
+
 
 def check_module(module: torch.nn.Module) -> None:
     """Raises CompileError for what is not a plain module in single precision on the CPU."""
@@ -47,6 +51,9 @@ def check_training(
         raise CompileError(f"the loss is a {type(loss).__name__}, not a function or module")
     if not isinstance(optimizer, torch.optim.Optimizer):
         raise CompileError(f"the optimizer is a {type(optimizer).__name__}, not a torch.optim.Optimizer")
+    if any(group.get("capturable") for group in optimizer.param_groups):
+        hint = "leave capturable=True out"
+        raise CompileError("the optimizer is capturable, which torch runs on other devices only", hint=hint)
     for what, hint in _unseen(module, optimizer):
         raise CompileError(f"{what}, which is no part of the exported step", hint=hint)
     _warn_of_schedulers(optimizer)
@@ -79,6 +86,6 @@ def _unseen(module: torch.nn.Module, optimizer: Any) -> Iterator[tuple[str, str]
         if getattr(part, "_backward_hooks", None) or getattr(part, "_backward_pre_hooks", None):
             yield f"module '{path}' ({type(part).__name__}) has a backward hook", remedy
     if optimizer._optimizer_step_pre_hooks or optimizer._optimizer_step_post_hooks:
-        yield "the optimizer has a hook on its step", "remove it; gradients are taken as they are, without clipping"
+        yield "the optimizer has a hook on its step", _NO_CLIPPING
     if any(group.get("differentiable") for group in optimizer.param_groups):
         yield "the optimizer is differentiable", "leave differentiable=True out"

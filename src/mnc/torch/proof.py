@@ -103,7 +103,9 @@ class Runner:
         return {name: np.asarray(results[name]) for name in self._outputs}
 
 
-_KINDS = ("gradient", "exp_avg", "exp_avg_sq", "square_avg", "grad_avg", "sum")
+_KINDS = (
+    "gradient", "exp_avg", "exp_avg_sq", "square_avg", "grad_avg", "sum", "exp_inf", "acc_delta", "prev", "step_size",
+)  # fmt: skip
 
 
 def _kind(name: str) -> str:

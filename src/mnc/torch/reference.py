@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from mnc.core.diagnostics import CompileError
+from mnc.torch.optimizers import shared_state
 from mnc.torch.preconditions import Preconditions
 
 Arrays = dict[str, np.ndarray]
@@ -169,12 +170,8 @@ class StepReference:
             for slot, value in state.items():
                 if isinstance(value, torch.Tensor) and parameter in names:
                     found[f"{names[parameter]}.{slot}"] = _view(value)
-        for index, group in enumerate(self.optimizer.param_groups):
-            states: list[Any] = [self.optimizer.state.get(parameter, {}) for parameter in group["params"]]
-            steps = [state["step"] for state in states if "step" in state]
-            for number, beta in enumerate(group.get("betas", ()) if steps else (), 1):
-                name = f"optimizer.group{index}.bias_correction{number}"
-                found[name] = np.asarray(1 - float(beta) ** float(steps[0]))
+        trained = {name: value for value, name in names.items() if value in self.optimizer.state}
+        found |= {name: np.asarray(value) for name, value in shared_state(self.optimizer, trained).items()}
         return found
 
 

@@ -74,7 +74,7 @@ def export_train_step(
     Args:
         module: in single precision, in the mode (train or eval) that the step is to have. It is not changed.
         loss: ``loss(output, *labels)`` gives a scalar; a function or a module without parameters.
-        optimizer: SGD, Adam, AdamW, RMSprop or Adagrad over parameters of the module; its state so far is kept.
+        optimizer: one of those that docs/torch.md lists, over parameters of the module; its state so far is kept.
         sample: ``(data, labels)``; either may be a tuple of tensors. Its shapes are those of the step.
         gradients: also give the gradients as outputs ``<parameter>.gradient``.
         name: of the graph.

@@ -128,27 +128,6 @@ def test_transformer() -> None:
     assert step.data == ("ids",)
 
 
-OPTIMIZERS = {
-    "decay": lambda p: torch.optim.SGD(p, lr=0.1, weight_decay=0.01, maximize=True),
-    "momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01),
-    "adam": lambda p: torch.optim.Adam(p, lr=0.01, betas=(0.8, 0.99), weight_decay=0.1),
-    "amsgrad": lambda p: torch.optim.AdamW(p, lr=0.01, amsgrad=True),
-    "rmsprop": lambda p: torch.optim.RMSprop(p, lr=0.01, weight_decay=0.01),
-    "centred": lambda p: torch.optim.RMSprop(p, lr=0.01, alpha=0.9, momentum=0.9, centered=True, eps=1e-2),
-    "adagrad": lambda p: torch.optim.Adagrad(p, lr=0.01, weight_decay=0.01, initial_accumulator_value=0.1),
-    "groups": lambda p: torch.optim.Adam([{"params": p[:2]}, {"params": p[2:], "lr": 0.1, "eps": 1e-3}], lr=0.01),
-}
-
-
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_optimizers_fresh_and_under_way(name: str) -> None:
-    module, sample = _perceptron(6, 5, 3, 8)
-    optimizer = OPTIMIZERS[name](list(module.parameters()))
-    export(module, nn.CrossEntropyLoss(), optimizer, sample)
-    _trained(module, nn.CrossEntropyLoss(), optimizer, [sample])
-    _check(module, optimizer, sample)  # its state is that of training so far
-
-
 def test_gradients_are_per_sample_means() -> None:
     """The trap of exports through a flattened graph: gradients wrong by the batch size."""
     module, sample = _perceptron(6, 5, 3, 8)
