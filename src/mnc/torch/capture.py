@@ -16,6 +16,7 @@ from torch.nn.modules import transformer
 
 from mnc.core.diagnostics import CompileError
 from mnc.torch import strides
+from mnc.torch.checkpoints import no_checkpoints
 from mnc.torch.decompositions import decompositions, loss, normalization
 from mnc.torch.graph_edits import calls, replace
 from mnc.torch.module_paths import recorded_paths, spread_to_backward
@@ -72,7 +73,7 @@ _REMEDIES = {
     "doesn't have storage": ("it takes the data out of a tensor", _READS),
     "got Tensor": ("it takes a size or a number from a tensor", _READS),
     "requires_grad_()": ("it calls requires_grad_(), or torch.autograd.functional", "take gradients by torch.func"),
-    "saved tensor hooks": ("it uses checkpointing, or hooks on saved tensors", "leave torch.utils.checkpoint out"),
+    "saved tensor hooks": ("it uses hooks on saved tensors", "leave torch.autograd.graph out"),
 }
 """Part of a message of torch -> what it means here, and a hint."""
 
@@ -119,7 +120,7 @@ def _is_said_to_be_causal(mask: torch.Tensor | None, is_causal: bool | None = No
 def _traced(function: Callable[..., Any], arguments: Sequence[torch.Tensor], table: dict[Any, Any]) -> fx.GraphModule:
     tracer = make_fx(function, decomposition_table=table, tracing_mode="fake", _allow_non_fake_inputs=True)
     try:
-        with _traceable_torch(), own_functions(), OtherFunctions():
+        with _traceable_torch(), own_functions(), no_checkpoints(), OtherFunctions():
             return tracer(*arguments)
     except CompileError:
         raise

@@ -1,6 +1,5 @@
 """A PyTorch module as an ONNX graph for inference."""
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from mnc.torch import proof
 from mnc.torch import sample as samples
 from mnc.torch.arguments import check_module
 from mnc.torch.capture import capture
+from mnc.torch.copies import copied, sharing_copy
 from mnc.torch.preconditions import Preconditions
 from mnc.torch.reference import SingleSpotter, array_of, converted, default_type
 from mnc.torch.translation import Traced, to_onnx
@@ -50,7 +50,7 @@ def export_inference(module: torch.nn.Module, sample: Any, *, name: str = "infer
 
 def _evaluated(module: torch.nn.Module) -> torch.nn.Module:
     """A copy in evaluation mode."""
-    return copy.deepcopy(module).eval()
+    return copied(module, module).eval()
 
 
 @dataclass
@@ -69,12 +69,14 @@ class _Export:
         outputs = samples.free_names(outputs, taken)
         inputs = samples.free_names(samples.input_names(self.module.forward, len(self.data)), taken)
 
+        module = sharing_copy(self.module)
+
         def function(*flat: torch.Tensor) -> list[torch.Tensor]:
             named = dict(zip(weights, flat[len(self.data) :], strict=True))
             with torch.no_grad():
-                return tree_leaves(functional_call(self.module, named, flat[: len(self.data)]))
+                return tree_leaves(functional_call(module, named, flat[: len(self.data)]))
 
-        graph = capture(function, [*self.data, *weights.values()], self.module, training=False)
+        graph = capture(function, [*self.data, *weights.values()], module, training=False)
         return Traced(graph, [*inputs, *weights], outputs, weights)
 
     def _try(self) -> list[torch.Tensor]:
@@ -96,7 +98,7 @@ class _Export:
 
     def _torch(self, data: Sequence[torch.Tensor], dtype: torch.dtype, traced: Traced) -> tuple[dict[str, Any], bool]:
         """What torch gives, and whether it mixed precisions."""
-        module = copy.deepcopy(self.module).to(dtype)
+        module = copied(self.module, self.module).to(dtype)
         try:
             with torch.no_grad(), default_type(dtype), SingleSpotter() as spotter:
                 results = tree_leaves(module(*converted(data, dtype)))
@@ -111,7 +113,8 @@ class _Export:
         """Whether torch gives numbers."""
         try:
             with torch.no_grad(), Preconditions():
-                return samples.are_numbers(tree_leaves(copy.deepcopy(self.module)(*converted(data, torch.float32))))
+                module = copied(self.module, self.module)
+                return samples.are_numbers(tree_leaves(module(*converted(data, torch.float32))))
         except Exception:  # whatever torch and the user's code raise
             return False
 

@@ -10,6 +10,7 @@ from torch.overrides import TorchFunctionMode
 
 from mnc.core.diagnostics import CompileError
 from mnc.torch.bags import embedding_bag
+from mnc.torch.packed_sequences import PackedSequences
 from mnc.torch.sampling import grid_sample
 
 MOST_ROWS = 4
@@ -19,8 +20,12 @@ MOST_ROWS = 4
 class OtherFunctions(TorchFunctionMode):
     """Within the block these functions take the place of torch's."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._functions = {**_OTHERS, **PackedSequences().functions}
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return _OTHERS.get(func, func)(*args, **(kwargs or {}))
+        return self._functions.get(func, func)(*args, **(kwargs or {}))
 
 
 def _one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:

@@ -11,11 +11,30 @@ from torch.overrides import TorchFunctionMode
 class Preconditions(TorchFunctionMode):
     """Within the block, a call with values that make no sense raises ValueError."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._packed: list[tuple[torch.Tensor, int]] = []
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func in _CHECKS:
             _CHECKS[func](*args, **kwargs)
-        return func(*args, **kwargs)
+        found = func(*args, **kwargs)
+        if func is torch._VF._pack_padded_sequence:  # pyright: ignore[reportAttributeAccessIssue]
+            self._packed.append((found[1], args[0].shape[1 if args[2] else 0]))
+        elif func is torch._VF._pad_packed_sequence:  # pyright: ignore[reportAttributeAccessIssue]
+            self._check_steps(*args)
+        return found
+
+    def _check_steps(self, _: Any, batch_sizes: torch.Tensor, first: Any, value: Any, total: int) -> None:
+        """A graph has as many steps as were packed, however long the sequences are."""
+        steps = next((steps for known, steps in self._packed if known is batch_sizes), 0)
+        if total < steps:
+            message = (
+                f"the longest of the packed sequences has {total} steps of {steps}: cut off the others, or give "
+                f"pad_packed_sequence total_length={steps}"
+            )
+            raise ValueError(message)
 
 
 def _check_bags(*args: Any, **kwargs: Any) -> None:

@@ -1,7 +1,6 @@
 """Torch itself, running what was exported step by step: the judge of an export."""
 
 import contextlib
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from mnc.core.diagnostics import CompileError
+from mnc.torch.copies import copied
 from mnc.torch.optimizers import shared_state
 from mnc.torch.preconditions import Preconditions
 
@@ -91,7 +91,7 @@ class StepReference:
 
     def copied(self, dtype: torch.dtype) -> "StepReference":
         """An independent copy in the precision `dtype`."""
-        made = StepReference(*copy.deepcopy((self.module, self.loss, self.optimizer)))
+        made = StepReference(*copied((self.module, self.loss, self.optimizer), self.module, self.loss))
         made.convert(dtype)
         return made
 

@@ -13,6 +13,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.torch import sample as samples
 from mnc.torch.arguments import check_training
 from mnc.torch.capture import capture
+from mnc.torch.copies import sharing_copy
 from mnc.torch.module_paths import inside
 from mnc.torch.optimizers import Plan, plan
 from mnc.torch.preconditions import Preconditions
@@ -107,6 +108,7 @@ class _Tracing:
         module = reference.module
         self.reference, self.plan, self.scores = reference, planned, scores
         self.sample_data, self.sample_labels = tuple(data), tuple(labels)
+        self.module = sharing_copy(module)  # what the module keeps of a call must not be what a trace has
         parameters = {name: value.detach() for name, value in module.named_parameters()}
         self.trained = {name: parameters[name] for name in planned.trained}
         self.frozen = {name: value for name, value in parameters.items() if name not in self.trained}
@@ -127,7 +129,7 @@ class _Tracing:
         names = [name for group in groups for name in group]
         values = [value for group in groups for value in group.values()]
         sizes = [len(group) for group in groups]
-        graph = capture(lambda *flat: self._step(_parts(flat, sizes)), values, self.reference.module, training=True)
+        graph = capture(lambda *flat: self._step(_parts(flat, sizes)), values, self.module, training=True)
         changing = [*self.trained, *self.buffers, *self.plan.state]
         outputs = [self.loss, *(f"{n}.gradient" for n in self.trained), *(f"{n}.updated" for n in changing)]
         kept = set(changing) - _unchanged_or_counting(graph.graph, names, outputs)
@@ -154,7 +156,7 @@ class _Tracing:
             # Copies, so that a module may write its buffers and its input under differentiation.
             buffers = {name: value.clone() for name, value in zip(self.buffers, parts[4], strict=True)}
             values = {**parameters, **frozen, **buffers}
-            output = functional_call(self.reference.module, values, tuple(value.clone() for value in data))
+            output = functional_call(self.module, values, tuple(value.clone() for value in data))
             buffers = {name: values[name] for name in buffers}  # the module may have put others in their places
             with inside("loss", getattr(self.reference.loss, "__name__", type(self.reference.loss).__name__)):
                 return self.reference.loss(output, *labels), buffers

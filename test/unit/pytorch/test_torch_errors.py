@@ -292,11 +292,16 @@ def test_operators_on_functions() -> None:
     assert "choose with torch.where" in caught.value.render()
 
 
+def _within(context: Any, function: Any, x: Any) -> Any:
+    with context:
+        return function(x)
+
+
 def test_an_untraceable_module_tells_why_and_where() -> None:
     text = _refused(Forward(lambda x: x if x.sum() > 0 else -x))
     assert "it depends on the value of a tensor (test_torch_errors.py:" in text and "must not branch" in text
-    checkpoint = importlib.import_module("torch.utils.checkpoint").checkpoint
-    text = _refused(Forward(lambda x: checkpoint(torch.tanh, x, use_reentrant=False)))
-    assert "leave torch.utils.checkpoint out" in text
+    hooks = torch.autograd.graph.save_on_cpu
+    text = _refused(Forward(lambda x: _within(hooks(), torch.tanh, x)))
+    assert "it uses hooks on saved tensors" in text and "leave torch.autograd.graph out" in text
     loss = lambda x, y: ((x - nn.functional.one_hot(y)) ** 2).mean()  # noqa: E731
     assert "hint: give num_classes" in _refused(nn.Linear(4, 3), loss=loss)

@@ -1,13 +1,13 @@
 """What can be written in the place of an operator that is not supported."""
 
 _NO_RANDOM = "a compiled program draws no random numbers; pass them as an input"
-_NO_DROPOUT = "set the dropout probability to 0: a compiled program draws no random numbers"
+NO_DROPOUT = "set the dropout probability to 0: a compiled program draws no random numbers"
 _NO_FACTORS = "factorizations of matrices are not compiled: give the factors, or the inverse, as an input"
 _COUNT = "its result has a shape that depends on values"
 _GENERAL = "docs/torch.md lists the supported operators"
 
 _HINTS = {
-    **dict.fromkeys(("native_dropout", "bernoulli", "bernoulli_"), _NO_DROPOUT),
+    **dict.fromkeys(("native_dropout", "bernoulli", "bernoulli_"), NO_DROPOUT),
     **dict.fromkeys(
         ("rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "normal",
          "normal_functional", "uniform", "exponential", "multinomial", "poisson",
