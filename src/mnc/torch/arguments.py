@@ -29,6 +29,11 @@ def check_module(module: torch.nn.Module) -> None:
         for kind, (what, hint) in _WRAPPERS.items():
             if isinstance(part, kind):
                 raise CompileError(f"the module is {what}", hint=hint)
+    for path, part in module.named_modules():
+        if hasattr(part, "fake_quant_enabled") and hasattr(part, "observer_enabled"):
+            hint = "put in its place a module that calls torch.fake_quantize_per_tensor_affine with its scale"
+            message = f"module '{path}' ({type(part).__name__}) looks at values of its buffers, and observes ranges"
+            raise CompileError(message, hint=hint)
     for name, value in (*module.named_parameters(), *module.named_buffers()):
         if torch.nn.parameter.is_lazy(value):
             raise CompileError(f"'{name}' has no shape yet", hint="call the module with a sample first")

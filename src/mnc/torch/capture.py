@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import fx
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
+from torch.distributions import Distribution
 from torch.func import functionalize
 from torch.fx import traceback
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -51,6 +52,8 @@ def capture(
     with recorded_paths(module), torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         traced = _traced(functionalize(function), arguments, _FIRST)
     spread_to_backward(traced.graph)
+    for node in calls(traced.graph, _aten._linalg_check_errors.default):
+        traced.graph.erase_node(node)  # no graph tells that a matrix is singular
     traced.graph.eliminate_dead_code()
     _join_cross_entropy(traced.graph)
     _return_statistics(traced.graph)
@@ -68,7 +71,6 @@ def capture(
 _READS = "forward must not branch on values of tensors, nor call item() or numpy()"
 _BY_VALUE = ("it depends on the value of a tensor", _READS)
 _REMEDIES = {
-    "_ctc_loss": ("it has a CTC loss", "docs/torch.md lists the supported operators"),
     "data-dependent": _BY_VALUE,
     "doesn't have storage": ("it takes the data out of a tensor", _READS),
     "got Tensor": ("it takes a size or a number from a tensor", _READS),
@@ -98,16 +100,18 @@ def _untraceable(error: Exception) -> CompileError:
 def _traceable_torch() -> Iterator[None]:
     """Within the block torch takes no way that cannot be traced."""
     fastpath, onednn = torch.backends.mha.get_fastpath_enabled(), torch._C._get_mkldnn_enabled()
-    detect = transformer._detect_is_causal_mask
+    detect, validates = transformer._detect_is_causal_mask, Distribution._validate_args
     torch.backends.mha.set_fastpath_enabled(False)  # its fused operators have no definition
     torch._C._set_mkldnn_enabled(False)  # nor has its LSTM
     transformer._detect_is_causal_mask = _is_said_to_be_causal
+    Distribution.set_default_validate_args(False)  # looks at values
     try:
         yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fastpath)
         torch._C._set_mkldnn_enabled(onednn)
         transformer._detect_is_causal_mask = detect
+        Distribution.set_default_validate_args(validates)
 
 
 def _is_said_to_be_causal(mask: torch.Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:

@@ -9,12 +9,11 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from mnc.core.diagnostics import CompileError
+from mnc.torch import linear_algebra
 from mnc.torch.bags import embedding_bag
+from mnc.torch.ctc import ctc_loss
 from mnc.torch.packed_sequences import PackedSequences
 from mnc.torch.sampling import grid_sample
-
-MOST_ROWS = 4
-"""Of a determinant that is written out: 9 products for 3 rows, 40 for 4, 205 for 5."""
 
 
 class OtherFunctions(TorchFunctionMode):
@@ -64,23 +63,6 @@ def _gaussian_nll_loss(
     return {"none": lambda: loss, "mean": loss.mean, "sum": loss.sum}[reduction]()
 
 
-def _determinant(*args: Any, **kwargs: Any) -> torch.Tensor:
-    """Of [..., n, n], written out where n is small: torch's gradient takes singular values."""
-    matrix = next(iter((*args, *kwargs.values())), None)
-    is_small = isinstance(matrix, torch.Tensor) and matrix.dim() > 1 and 0 < matrix.shape[-1] <= MOST_ROWS
-    if not is_small or matrix.shape[-1] != matrix.shape[-2] or not matrix.requires_grad:
-        return torch.linalg.det(*args, **kwargs)
-    return _by_first_row(matrix)
-
-
-def _by_first_row(matrix: torch.Tensor) -> torch.Tensor:
-    if matrix.shape[-1] == 1:
-        return matrix[..., 0, 0]
-    rest = [torch.cat([matrix[..., 1:, :i], matrix[..., 1:, i + 1 :]], -1) for i in range(matrix.shape[-1])]
-    terms = [matrix[..., 0, i] * _by_first_row(part) for i, part in enumerate(rest)]
-    return torch.stack(terms[::2], -1).sum(-1) - torch.stack(terms[1::2], -1).sum(-1)
-
-
 def _pdist(input: torch.Tensor, p: float = 2) -> torch.Tensor:
     """Distances of all pairs of rows, of the distances of all rows."""
     first, second = torch.triu_indices(input.shape[0], input.shape[0], 1)
@@ -114,8 +96,9 @@ _OTHERS: Mapping[Any, Callable[..., Any]] = {
     torch.nn.functional.gaussian_nll_loss: _gaussian_nll_loss,
     torch.nn.functional.embedding_bag: embedding_bag,
     torch.nn.functional.grid_sample: grid_sample,
+    **dict.fromkeys((torch.nn.functional.ctc_loss, torch.ctc_loss), ctc_loss),
     **dict.fromkeys((torch.nn.functional.pdist, torch.pdist), _pdist),
     **dict.fromkeys((torch.cov, torch.Tensor.cov), _cov),
     **dict.fromkeys((torch.corrcoef, torch.Tensor.corrcoef), _corrcoef),
-    **dict.fromkeys((torch.det, torch.linalg.det, torch.Tensor.det), _determinant),
+    **linear_algebra.FUNCTIONS,
 }

@@ -34,17 +34,27 @@ class SingleSpotter(TorchDispatchMode):
         return result
 
 
+_SINGLE_SCALES = torch.ops.aten.fake_quantize_per_channel_affine_cachemask.default
+"""Takes scales in single precision, whatever the precision of the elements is."""
+
+
 class _Widening(TorchDispatchMode):
     """Takes float32 operands of an operation in double precision as double: those are tensors that are no parameters,
     or that a module converted by itself, and products and convolutions refuse a mixture."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if func is _SINGLE_SCALES:
+            return func(args[0], *map(_narrowed, args[1:3]), *args[3:], **kwargs)
         found = {value.dtype for value in tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)}
         if func._schema.is_mutable or not {torch.float32, torch.float64} <= found:
             return func(*args, **kwargs)
         args, kwargs = tree_map_only(torch.Tensor, _widened, (args, kwargs))
         return func(*args, **kwargs)
+
+
+def _narrowed(value: torch.Tensor) -> torch.Tensor:
+    return value.float() if value.dtype == torch.float64 else value
 
 
 def _widened(value: torch.Tensor) -> torch.Tensor:

@@ -191,6 +191,9 @@ DIFFERENTIATED: dict[str, Callable[..., Any]] = {
     "norms": lambda x: x.norm(3, 1) + x.norm(0.5, -1, keepdim=True).sum() + torch.dist(x, x.flip(0)),
     "between": lambda x: torch.lerp(x, x.flip(0), 0.3) + torch.lerp(x, x.flip(1), x.sigmoid()),
     "quantized": lambda x: torch.fake_quantize_per_tensor_affine(x, 0.05, 3, -9, 20),
+    "quantized by channels": lambda x: torch.fake_quantize_per_channel_affine(
+        x, torch.tensor([0.05, 0.1, 0.2, 0.4]), torch.tensor([3, 0, -2, 1], dtype=torch.int32), 1, -9, 20
+    ),
 }
 
 

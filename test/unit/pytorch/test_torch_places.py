@@ -150,6 +150,22 @@ def test_element_wise() -> None:
     _is_same(aten.fake_quantize_per_tensor_affine_cachemask.default, scaled, 0.05, 3, -100, 90)
 
 
+def test_quantized_by_tensors() -> None:
+    scaled = 4 * X.float()
+    scales, zeros, on = torch.rand(4) * 0.1 + 0.01, torch.tensor([3, -1, 0, 2], dtype=torch.int32), torch.ones(1).int()
+    for points in (zeros, zeros + 0.3):
+        _is_near(aten.fake_quantize_per_channel_affine_cachemask.default, scaled, scales, points, 1, -10, 9)
+    for enabled in (on, 0 * on):
+        tensors = scales[:1], zeros[:1], enabled
+        _is_near(aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default, scaled, *tensors, -10, 9)
+
+
+def _is_near(operator: Any, *arguments: Any) -> None:
+    """Equal but for rounding in single precision, in which torch has the scales."""
+    for mine, theirs in zip(OWN[operator](*arguments), operator(*arguments), strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
 def test_products_that_are_added() -> None:
     batches = _rand(2, 5, 3), _rand(2, 3, 4)
     for options in ({}, {"beta": 0}, {"beta": 0.5, "alpha": 2}):

@@ -90,7 +90,36 @@ def fake_quantize(
     return (number.clamp(quant_min, quant_max) - zero_point) * scale, inside
 
 
+def fake_quantize_channels(
+    self: torch.Tensor, scale: torch.Tensor, zero_point: torch.Tensor, axis: int, quant_min: int, quant_max: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """``aten.fake_quantize_per_channel_affine_cachemask``: `scale` and `zero_point` of each place along `axis`."""
+    shape = [-1 if dim == axis % self.dim() else 1 for dim in range(self.dim())]
+    return _fake_quantize_by(self, scale.reshape(shape), zero_point.reshape(shape), quant_min, quant_max)
+
+
+def fake_quantize_by_tensors(
+    self: torch.Tensor, scale: torch.Tensor, zero_point: torch.Tensor, fake_quant_enabled: torch.Tensor, quant_min: int,
+    quant_max: int,
+) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+    """``aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams``: nothing changes where it is not enabled."""
+    found, inside = _fake_quantize_by(self, scale, zero_point, quant_min, quant_max)
+    enabled = fake_quant_enabled != 0
+    return torch.where(enabled, found, self), inside | ~enabled
+
+
+def _fake_quantize_by(
+    x: torch.Tensor, scale: torch.Tensor, zero_point: torch.Tensor, low: int, high: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    number = x * (1 / scale)
+    # Torch rounds before it adds a whole zero point, and behind a broken one.
+    number = (number + zero_point).round() if zero_point.is_floating_point() else number.round() + zero_point
+    return (number.clamp(low, high) - zero_point) * scale, (number >= low) & (number <= high)
+
+
 DECOMPOSITIONS = {
+    _aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default: fake_quantize_by_tensors,
+    _aten.fake_quantize_per_channel_affine_cachemask.default: fake_quantize_channels,
     _aten.atan2.default: atan2,
     _aten.copysign.Tensor: copysign,
     _aten.erfc.default: erfc,

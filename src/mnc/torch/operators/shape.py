@@ -15,6 +15,8 @@ def _permutation(node: fx.Node, rank: int) -> list[int] | None:
     """Permutation that a call is, or None if it is something else."""
     target = node.target
     name = target._schema.name if isinstance(target, torch._ops.OpOverload) else ""
+    if rank == 0:  # a scalar takes any dimension
+        return [] if name in ("aten::t", "aten::transpose", "aten::permute") else None
     if name == "aten::t":
         return list(range(rank))[::-1]
     if name == "aten::transpose":
@@ -31,7 +33,7 @@ def permutation_of(c: Call, node: fx.Node) -> tuple[fx.Node, list[int]]:
     """Source of a chain of transpositions that ends in `node`, and the permutation of all of them."""
     rank = len(c.shape_of(node))
     total = list(range(rank))
-    while rank and (order := _permutation(node, rank)) is not None:
+    while (order := _permutation(node, rank)) is not None:
         total = [order[axis] for axis in total]
         node = node.args[0]  # pyright: ignore[reportAssignmentType]
     return node, total
