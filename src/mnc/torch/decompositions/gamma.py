@@ -29,8 +29,8 @@ def lgamma(self: torch.Tensor) -> torch.Tensor:
     least = x.clamp(max=_BEHIND_ZEROS)
     # Moved by one where it is not between 1 and 2; less 1, so that nothing is rounded near them.
     moved = torch.where(least < 1, least, torch.where(least > 2, least - 2, least - 1))
-    factor = torch.where(least > 2, least - 1, 1.0) / torch.where(least < 1, least, 1.0)
-    near = moved * (moved - 1) * _chebyshev(2 * moved - 1) + factor.log()
+    factor = torch.where(least < 1, least, torch.where(least > 2, least - 1, 1.0)).log()
+    near = moved * (moved - 1) * _chebyshev(2 * moved - 1) + torch.where(least < 1, -factor, factor)
     found = torch.where(x < _BEHIND_ZEROS, near, _stirling(x.clamp(min=_BEHIND_ZEROS)))
     part = (self - self.round()).abs()
     reflected = math.log(math.pi) - torch.sin(math.pi * part).log() - found
