@@ -71,10 +71,11 @@ def capture(
 _READS = "forward must not branch on values of tensors, nor call item() or numpy()"
 _BY_VALUE = ("it depends on the value of a tensor", _READS)
 _REMEDIES = {
+    "backward() called": ("it calls backward()", "take gradients by torch.autograd.grad, or by torch.func"),
     "data-dependent": _BY_VALUE,
     "doesn't have storage": ("it takes the data out of a tensor", _READS),
     "got Tensor": ("it takes a size or a number from a tensor", _READS),
-    "requires_grad_()": ("it calls requires_grad_(), or torch.autograd.functional", "take gradients by torch.func"),
+    "requires_grad_()": ("it calls requires_grad_() within a transform of torch.func", "take gradients by torch.func"),
     "saved tensor hooks": ("it uses hooks on saved tensors", "leave torch.autograd.graph out"),
 }
 """Part of a message of torch -> what it means here, and a hint."""

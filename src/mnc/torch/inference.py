@@ -16,6 +16,7 @@ from mnc.torch import sample as samples
 from mnc.torch.arguments import check_module
 from mnc.torch.capture import capture
 from mnc.torch.copies import copied, sharing_copy
+from mnc.torch.inner_gradients import WithoutAutograd, under_differentiation
 from mnc.torch.preconditions import Preconditions
 from mnc.torch.reference import SingleSpotter, array_of, converted, default_type
 from mnc.torch.translation import Traced, to_onnx
@@ -42,7 +43,11 @@ def export_inference(module: torch.nn.Module, sample: Any, *, name: str = "infer
     check_module(module)
     data = samples.tensors_of(sample, "data")
     export = _Export(_evaluated(module), data)
-    traced = export.trace()
+    try:
+        traced = export.trace()
+    except WithoutAutograd:
+        export.takes_gradients = True
+        traced = export.trace()
     model = to_onnx(traced, name, traced.outputs)
     export.prove(model, to_onnx(traced, name, traced.outputs, double=True), traced)
     return model
@@ -59,6 +64,11 @@ class _Export:
 
     module: torch.nn.Module
     data: tuple[torch.Tensor, ...]
+    takes_gradients: bool = False
+
+    def _autograd(self) -> Any:
+        """Context of a run in torch."""
+        return torch.set_grad_enabled(self.takes_gradients)
 
     def trace(self) -> Traced:
         """Capture the module with its parameters and buffers as constants."""
@@ -73,8 +83,10 @@ class _Export:
 
         def function(*flat: torch.Tensor) -> list[torch.Tensor]:
             named = dict(zip(weights, flat[len(self.data) :], strict=True))
-            with torch.no_grad():
+            with self._autograd():
                 return tree_leaves(functional_call(module, named, flat[: len(self.data)]))
+
+        function = under_differentiation(function) if self.takes_gradients else function
 
         graph = capture(function, [*self.data, *weights.values()], module, training=False)
         return Traced(graph, [*inputs, *weights], outputs, weights)
@@ -82,13 +94,15 @@ class _Export:
     def _try(self) -> list[torch.Tensor]:
         """Results on the sample; raises CompileError."""
         try:
-            with torch.no_grad(), Preconditions():
-                results = tree_leaves(self.module(*self.data))
+            with self._autograd(), Preconditions():
+                results = tree_leaves(copied(self.module, self.module)(*converted(self.data, torch.float32)))
         except Exception as error:  # whatever the user's code raises
+            if "does not require grad" in str(error) and not self.takes_gradients:
+                self.takes_gradients = True
+                return self._try()
             message = f"the module fails on the sample: {type(error).__name__}: {error}"
-            is_gradient = "does not require grad" in str(error)
-            hint = "take gradients inside of forward by torch.func.grad: an export runs without autograd"
-            raise CompileError(message, hint=hint if is_gradient else None) from error
+            hint = "call requires_grad_() of the input, or take gradients inside of forward by torch.func.grad"
+            raise CompileError(message, hint=hint if self.takes_gradients else None) from error
         if not results or not all(isinstance(value, torch.Tensor) for value in results):
             raise CompileError("the module must return tensors", hint="return a tensor, or a tuple or dict of tensors")
         if any(value.numel() and bool(torch.isnan(value).all()) for value in results):
@@ -100,7 +114,7 @@ class _Export:
         """What torch gives, and whether it mixed precisions."""
         module = copied(self.module, self.module).to(dtype)
         try:
-            with torch.no_grad(), default_type(dtype), SingleSpotter() as spotter:
+            with self._autograd(), default_type(dtype), SingleSpotter() as spotter:
                 results = tree_leaves(module(*converted(data, dtype)))
         except Exception as error:  # whatever torch and the user's code raise
             what = "in double precision" if dtype == torch.float64 else "for random data"
@@ -112,7 +126,7 @@ class _Export:
     def _is_defined(self, data: Sequence[torch.Tensor]) -> bool:
         """Whether torch gives numbers."""
         try:
-            with torch.no_grad(), Preconditions():
+            with self._autograd(), Preconditions():
                 module = copied(self.module, self.module)
                 return samples.are_numbers(tree_leaves(module(*converted(data, torch.float32))))
         except Exception:  # whatever torch and the user's code raise

@@ -147,12 +147,14 @@ class _Tracing:
 
     def _step(self, parts: list[tuple[torch.Tensor, ...]]) -> list[torch.Tensor]:
         """The step as a function without side effects, over and to flat tensors."""
-        data, labels = parts[0], parts[1]
         trained = dict(zip(self.trained, parts[2], strict=True))
         frozen = dict(zip(self.frozen, parts[3], strict=True))
         state = dict(zip(self.plan.state, parts[5], strict=True))
 
-        def objective(parameters: dict[str, torch.Tensor]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        def objective(
+            parameters: dict[str, torch.Tensor], data: tuple[torch.Tensor, ...], labels: tuple[torch.Tensor, ...]
+        ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+            # Data are arguments, so that a module can take gradients by them.
             # Copies, so that a module may write its buffers and its input under differentiation.
             buffers = {name: value.clone() for name, value in zip(self.buffers, parts[4], strict=True)}
             values = {**parameters, **frozen, **buffers}
@@ -161,7 +163,7 @@ class _Tracing:
             with inside("loss", getattr(self.reference.loss, "__name__", type(self.reference.loss).__name__)):
                 return self.reference.loss(output, *labels), buffers
 
-        gradients, (loss, buffers) = grad_and_value(objective, has_aux=True)(trained)
+        gradients, (loss, buffers) = grad_and_value(objective, has_aux=True)(trained, *parts[:2])
         updated, new_state = self.plan.apply(trained, gradients, state)
         new_state = [new_state[name] for name in self.plan.state]
         return [loss, *(gradients[n] for n in self.trained), *(updated[n] for n in self.trained),

@@ -141,16 +141,6 @@ def test_an_operator_like_no_other_has_no_likeness() -> None:
     assert "hint: docs/torch.md lists the supported operators" in text
 
 
-def test_gradients_by_other_means() -> None:
-    with pytest.raises(CompileError) as caught:
-        mnc.torch.export_inference(Bare(lambda x: torch.autograd.grad((x * x).sum(), x)[0]), X)
-    assert "torch.func.grad" in caught.value.render()
-    with pytest.raises(CompileError) as caught:
-        mnc.torch.export_inference(Bare(lambda x: torch.autograd.functional.jacobian(torch.tanh, x)), X)
-    text = caught.value.render()
-    assert "torch.autograd.functional" in text and "hint: take gradients by torch.func" in text
-
-
 def test_values_that_a_function_of_torch_looks_at() -> None:
     text = _refused(Forward(lambda x: x if torch.equal(x, x) else -x))
     assert "it depends on the value of a tensor, in aten.equal" in text and "must not branch" in text
