@@ -83,8 +83,11 @@ class _Export:
 
         def function(*flat: torch.Tensor) -> list[torch.Tensor]:
             named = dict(zip(weights, flat[len(self.data) :], strict=True))
+            # Copies, so that a module may write its buffers and its input.
+            named |= {name: named[name].clone() for name, _ in self.module.named_buffers()}
             with self._autograd():
-                return tree_leaves(functional_call(module, named, flat[: len(self.data)]))
+                data = tuple(value.clone() for value in flat[: len(self.data)])
+                return tree_leaves(functional_call(module, named, data))
 
         function = under_differentiation(function) if self.takes_gradients else function
 

@@ -98,3 +98,28 @@ def test_checkpoints_are_left_as_they_were() -> None:
     assert checkpoints.CheckpointFunction.apply == apply
     assert checkpoints._checkpoint_without_reentrant_generator is generator
     assert "apply" not in vars(checkpoints.CheckpointFunction)
+
+
+def test_buffers_and_inputs_that_are_written() -> None:
+    """What is written is read behind it, and is no result."""
+
+    class Following(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Linear(4, 4)
+            self.register_buffer("slow", torch.zeros(4, 4))
+
+        def forward(self, x: Any) -> Any:
+            with torch.no_grad():
+                self.slow.mul_(0.9).add_(self.inner.weight, alpha=0.1)
+                x.mul_(2)
+            return self.inner(x) - x @ self.slow
+
+    torch.manual_seed(0)
+    module, before = Following(), X.clone()
+    model = mnc_torch.export_inference(module, X)
+    assert [value.name for value in model.graph.output] == ["output"]
+    assert torch.equal(X, before) and not module.slow.any()
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    step = mnc_torch.export_train_step(module, nn.MSELoss(), optimizer, (X, torch.zeros(6, 4)))
+    assert step.state == ("slow",)
