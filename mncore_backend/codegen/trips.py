@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnc.core.diagnostics import CompileError
+from mnc.mncore_backend.assembly.operands import WIDTHS
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.movement.transfers import MV_UNIT
 from mnc.mncore_backend.program import LOCAL_MEMORY, Buffer
 from mnc.mncore_backend.program.dram_image import DramImage
@@ -194,8 +194,8 @@ class Trips:
         if memory == "d":
             return str(self._shifts["d"].address(int(written), trip))
         shifts = self._shifts[memory.strip("lt")]
-        pairs = [divmod(int(word), chip().axis_size[Axis.W]) for word in written.strip("[]").split(",")]
-        moved = [chip().axis_size[Axis.W] * shifts.address(longs, trip) + word for longs, word in pairs]
+        pairs = [divmod(int(word), WIDTHS["l"]) for word in written.strip("[]").split(",")]
+        moved = [WIDTHS["l"] * shifts.address(longs, trip) + word for longs, word in pairs]
         return str(moved[0]) if len(moved) == 1 else f"[{','.join(map(str, moved))}]"
 
 
