@@ -20,23 +20,34 @@ GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 
 def recurrence(
-    kind: str, steps: int, inputs: int, hidden: int, batch: int, *, layers: int = 1, last: bool = False, **attributes: Any
+    kind: str,
+    steps: int,
+    inputs: int,
+    hidden: int,
+    batch: int,
+    *,
+    layers: int = 1,
+    last: bool = False,
+    **attributes: Any,
 ) -> onnx.ModelProto:
     """So many layers of a recurrence; the result is that of all steps, or of the `last` alone."""
     rng, nodes, weights, x = np.random.default_rng(3), [], [], "x"
+    rows = GATES[kind] * hidden
     for layer in range(layers):
         read = inputs if layer == 0 else hidden
-        shapes = {"w": (1, GATES[kind] * hidden, read), "r": (1, GATES[kind] * hidden, hidden), "b": (1, 2 * GATES[kind] * hidden)}
+        shapes = {"w": (1, rows, read), "r": (1, rows, hidden), "b": (1, 2 * rows)}
         for name, shape in shapes.items():
             value = (rng.standard_normal(shape) / 3).astype(np.float32)
             weights.append(numpy_helper.from_array(value, f"{name}{layer}"))
         own = [x, *(f"{name}{layer}" for name in shapes)]
-        nodes.append(helper.make_node(kind, own, [f"y{layer}"], name=f"{kind}{layer}", hidden_size=hidden, **attributes))
+        attributes |= {"name": f"{kind}{layer}", "hidden_size": hidden}
+        nodes.append(helper.make_node(kind, own, [f"y{layer}"], **attributes))
         nodes.append(helper.make_node("Squeeze", [f"y{layer}", "axis"], [f"h{layer}"], name=f"squeeze{layer}"))
         x = f"h{layer}"
     weights.append(numpy_helper.from_array(np.array([1], np.int64), "axis"))
     weights.append(numpy_helper.from_array(np.array(steps - 1, np.int64), "end"))
-    nodes.append(helper.make_node("Gather", [x, "end"], ["y"], axis=0) if last else helper.make_node("Relu", [x], ["y"]))
+    end = helper.make_node("Gather", [x, "end"], ["y"], axis=0) if last else helper.make_node("Relu", [x], ["y"])
+    nodes.append(end)
     entry = helper.make_tensor_value_info("x", TensorProto.FLOAT, [steps, batch, inputs])
     result = helper.make_tensor_value_info("y", TensorProto.FLOAT, [*([] if last else [steps]), batch, hidden])
     graph = helper.make_graph(nodes, "g", [entry], [result], weights)
