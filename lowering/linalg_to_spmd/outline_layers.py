@@ -96,7 +96,7 @@ class OutlineLayers(Pass):
         rows = [row.of_multiple(MULTIPLE) if row.is_recurrence else row for row in rows]
         saved = {row.start: _saved(row, sizes) for row in rows}
         least = min(self.least, self.percent) * sum(sizes)
-        own = [row for row in rows if 100 * saved[row.start] >= least and _has_numbers(row)]
+        own = [row for row in _with_own_stacks(rows) if 100 * saved[row.start] >= least and _has_numbers(row)]
         if len(own) > 1 and _work(own, sizes) > TWICE * sum(sizes):
             own = [max(own, key=lambda row: saved[row.start])]
         return own if 100 * sum(saved[row.start] for row in own) >= self.percent * sum(sizes) else []
@@ -128,6 +128,16 @@ def _is_named(function: Any) -> bool:
 def _saved(layers: Layers, sizes: Sequence[float]) -> float:
     """Statements of all layers but one."""
     return sum(sizes[layers.start + layers.period : layers.end])
+
+
+def _with_own_stacks(rows: Iterable[Layers]) -> Iterator[Layers]:
+    """The rows but those whose layers make parts of a tensor of which layers of an earlier row make others."""
+    known: set[Any] = set()
+    for row in rows:
+        wholes = {own.whole for own in row.stacked}
+        if not wholes & known:
+            yield row
+        known |= wholes
 
 
 def _has_numbers(layers: Layers) -> bool:

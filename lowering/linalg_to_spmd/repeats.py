@@ -263,7 +263,7 @@ class _Reader:
             last = [user for user in readers[-1] if (own := concatenations([user])) is not None and whole in own]
             places = [own[whole] for own in (*known, concatenations(last)) if own is not None and whole in own]
             found = stacked(whole, places, self._is_before) if len(places) == self.count else None
-            if found is None:
+            if found is None or any(own.whole == whole for own in self.stacked):
                 raise _Refused
             self.stacked.append(found)
             if len(last) < len(readers[-1]) and number not in self.first:

@@ -65,12 +65,14 @@ class Stacked:
         return self.whole.operands[self.start + self.rows[0]]
 
     def shortened(self, count: int) -> "Stacked":
-        """The same with so many layers: what the others make is not among the rows."""
-        left = self.rows[count:]
-        start = self.start + len([row for row in left if row < self.rows[0]])
-        moved = start - self.start
-        others = tuple((row - moved, value) for row, value in self.others)
-        return replace(self, start=start, rows=tuple(row - moved for row in self.rows[:count]), others=others)
+        """The same with so many layers: what the others make is not among the rows, nor is what lies behind that."""
+        if count == len(self.rows):
+            return self
+        rows, is_forward = self.rows[:count], self.rows[0] < self.rows[-1]
+        near = [(row, value) for row, value in self.others if (row < rows[0]) == is_forward]
+        first = min(rows[-1], *(row for row, _ in near), rows[0])
+        others = tuple((row - first, value) for row, value in near)
+        return replace(self, start=self.start + first, rows=tuple(row - first for row in rows), others=others)
 
     @property
     def values(self) -> list[Any]:

@@ -14,11 +14,13 @@ from itertools import pairwise
 from typing import Any
 
 from mnc.core.bindings import ir
+from mnc.core.context import error_at
 from mnc.core.modules import functions_of
 from mnc.core.pass_base import at_least
 from mnc.dialects.mncore.trips import NODES, SLICE, TRIPS, WEIGHTS, read_slice, slice_attribute
 from mnc.mncore_backend.codegen.host_ir import read_attribute, read_kept, window_of
 from mnc.mncore_backend.codegen.program_ir import MachinePass, Unit, operations_of
+from mnc.mncore_backend.codegen.scheduling.reading import moving_memories
 from mnc.mncore_backend.codegen.trips import Slice
 from mnc.mncore_backend.layout import Axis
 from mnc.mncore_backend.program import AnyOperand, Buffer, BufferOperand, MachineOp, Origin, kernel_of_origin
@@ -33,13 +35,17 @@ class UnrollTrips(MachinePass):
     copies: int = at_least(1, 4)
 
     def run_on(self, unit: Unit) -> None:
-        """Repeat the operations of a trip, and say what trips there are now."""
+        """Repeat the operations of a trip, and say what trips there are now. Raises CompileError where addresses of
+        rows hang on base registers."""
         count = read_attribute(unit.module, TRIPS)
+        rows = {} if count is None else _rows(unit)
+        if rows and moving_memories(unit.program.operations):
+            message = "moves base registers, so that addresses do not say which are those of rows"
+            raise error_at(unit.module.operation, message, hint="compile it as a whole")
         if count is None or _takes_parts(unit.module):
             return
         trips = ir.IntegerAttr(count).value
         copies = max(own for own in range(1, self.copies + 1) if trips % own == 0)
-        rows = _rows(unit)
         if copies > 1 and all(own.has_equal_steps for own in rows.values()):
             unit.program.operations = _unrolled(unit.program.operations, rows, copies)
             unit.program.buffers = list(dict.fromkeys([*unit.program.buffers, *_buffers(unit.program.operations)]))
