@@ -31,9 +31,10 @@ from mnc.lowering.linalg_to_spmd.keep_resident import NAME, UPDATED
 from mnc.lowering.linalg_to_spmd.numbered_weights import MOST, numbered, weights_attribute
 from mnc.lowering.linalg_to_spmd.part_demands import demand_of
 from mnc.lowering.linalg_to_spmd.reading import shape_of
+from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES
 from mnc.lowering.linalg_to_spmd.repeats import Layers, find_rows, operations_of, weights_of
 from mnc.lowering.linalg_to_spmd.scanned_slices import slice_before
-from mnc.lowering.linalg_to_spmd.sequences import VIEWS, stack_apart
+from mnc.lowering.linalg_to_spmd.sequences import stack_apart
 from mnc.mncore_backend.codegen.trips import Slice
 
 BEFORE, LAYER, BETWEEN, AFTER = "before", "layer", "between", "after"
@@ -85,7 +86,7 @@ class OutlineLayers(Pass):
         recurrences = [row for row in found if row.is_recurrence]
         if not recurrences:
             return self._wanted(found, sizes) if sum(sizes) > self.steps else []
-        waits = [0.0 if op.name in VIEWS else LATENCY for op in found[0].operations]
+        waits = [0.0 if op.name in RESHAPES else LATENCY for op in found[0].operations]
         if sum(sum(waits[row.start : row.end]) for row in recurrences) <= self.steps:
             return []
         return self._wanted(found, [size + wait for size, wait in zip(sizes, waits, strict=True)])

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 from mnc.core.bindings import ir, tensor
 from mnc.lowering.linalg_to_spmd.reading import shape_of
+from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES, before_reshapes
 from mnc.lowering.linalg_to_spmd.slices import range_of
-
-VIEWS = ("tensor.expand_shape", "tensor.collapse_shape")
 
 
 class Row(NamedTuple):
@@ -102,7 +101,7 @@ def concatenations(users: Sequence[Any]) -> dict[Any, int] | None:
     found: dict[Any, int] = {}
     for user in users:
         op, value = user, None
-        while op.name in VIEWS and len(uses := list(op.results[0].uses)) == 1:
+        while op.name in RESHAPES and len(uses := list(op.results[0].uses)) == 1:
             value, op = op.results[0], uses[0].owner.operation
         if value is None or op.name != "tensor.concat" or op in found:
             return None
@@ -120,9 +119,9 @@ def stacked(whole: Any, places: Sequence[int], is_before: Callable[[Any], bool])
     if not follow_one_another(places):
         return None
     start, end = min(places), 1 + max(places)
-    while start > 0 and is_before(viewed(values[start - 1])):
+    while start > 0 and is_before(before_reshapes(values[start - 1])):
         start -= 1
-    while end < len(values) and is_before(viewed(values[end])):
+    while end < len(values) and is_before(before_reshapes(values[end])):
         end += 1
     if any(shape_of(value)[dim] != 1 for value in values[start:end]):
         return None
@@ -146,10 +145,3 @@ def stack_apart(own: Stacked) -> Stacked:
     own.whole.results[0].replace_all_uses_with(joined.result)
     own.whole.erase()
     return Stacked(made.operation, 0, own.rows, own.others)
-
-
-def viewed(value: Any) -> Any:
-    """What a view is a view of."""
-    while not isinstance(value.owner, ir.Block) and value.owner.name in VIEWS:
-        value = value.owner.operands[0]
-    return value
