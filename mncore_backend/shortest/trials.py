@@ -200,6 +200,7 @@ class Trials:
         last = with_options(self.passes[place_of(self.passes, SPILLS) :], SCHEDULE, below=best)
         last = with_options(last, ORDER, below=best)
         largest = next((entry.percent for entry in last if entry.name == SPILLS), 0)
+        refusal: CapacityError | None = None
         for room in self.rooms:
             rewind(start)
             if room > max(largest, self.rooms[-1]):
@@ -212,6 +213,9 @@ class Trials:
                     raise
                 # Nothing much above what the numbers say would do: every trial takes as long as the first.
                 largest = room * error.available // error.needed + SLACK
+                if refusal is not None and (refusal.needed, refusal.buffers) == (error.needed, error.buffers):
+                    largest = self.rooms[-1]  # a little less room for values changes nothing there
+                refusal = error
             else:
                 return trial, room
         raise AssertionError("there is a last room")

@@ -1,9 +1,11 @@
 """Memory and address of every buffer of a program."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.allocation.balance import balanced
 from mnc.mncore_backend.codegen.allocation.choose import choose_memories
 from mnc.mncore_backend.codegen.allocation.lifetimes import Life, lives_of
 from mnc.mncore_backend.codegen.allocation.pack import left_over, pack, peak
@@ -18,6 +20,8 @@ ROUNDS = 8
 """How often one local memory is relieved of buffers at most."""
 TIGHT = False, True
 """How memories are chosen: as it suits the ports, and if that does not pack as it suits the room."""
+SPARE = 0, 1 / 16
+"""Parts of memories that are left free where buffers change sides."""
 FRAGMENTS = 8
 """Part of a local memory of which it is relieved where everything would fit but does not pack."""
 
@@ -158,14 +162,19 @@ class _Unpacked(Exception):
 
 
 def _packed(lives: list[Life], tights: Sequence[bool]) -> tuple[dict[Life, Memory], dict[Life, int]]:
-    """Memories and addresses, with the first of `tights` (see `choose_memories`) for which there are any. Raises
-    _Unpacked."""
+    """Memories and addresses, with the first of `tights` (see `choose_memories`) for which there are any, or with
+    memories that are `balanced` after that. Raises _Unpacked."""
     failure: _Unpacked | None = None
     for tight in tights:
+        chosen = choose_memories(lives, tight=tight)
         try:
-            return _packed_as_chosen(lives, choose_memories(lives, tight=tight))
+            return _packed_as_chosen(lives, chosen)
         except _Unpacked as error:
             failure = error
+        for spare in SPARE:
+            if (better := balanced(lives, chosen, spare)) is not None:
+                with suppress(_Unpacked):
+                    return _packed_as_chosen(lives, better)
     assert failure is not None
     raise failure
 
