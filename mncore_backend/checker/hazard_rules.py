@@ -29,6 +29,8 @@ DELAYED = frozenset(
     )
 )
 
+_GRAVITY: tuple[Severity | None, ...] = tuple(Severity)
+
 
 class _Producer(NamedTuple):
     """A step that wrote something. Its writes are looked at only where its profile does not tell enough."""
@@ -118,9 +120,18 @@ class HazardTracker:
             for write in candidates:
                 required = required_distance(write, access)
                 if required is not None and distance < required.emit:
-                    report = _report(required, distance, producer.line, memory, index)
-                    if not any(r.rule == report.rule and r.expression == index for r in found):
-                        found.append(report)
+                    _keep_gravest(_report(required, distance, producer.line, memory, index), found)
+
+
+def _keep_gravest(report: Report, found: list[Report]) -> None:
+    """One report per row and expression is enough. The nearest step may only deserve a warning where one before it is
+    an error, so the gravest stays."""
+    for place, other in enumerate(found):
+        if other.rule == report.rule and other.expression == report.expression:
+            if _GRAVITY.index(report.severity) < _GRAVITY.index(other.severity):
+                found[place] = report
+            return
+    found.append(report)
 
 
 def _writes(expressions: tuple[Expression, ...]) -> _Writes:

@@ -64,6 +64,16 @@ def test_19_row_9b_only_warns_behind_a_run_time_mask(program: str, severity: Sev
     assert [f.severity for f in findings(program, CheckOptions())] == [severity]
 
 
+@pytest.mark.parametrize("program", [
+    "ipassa $m0 $r0|ipassa $m0 $r0/$imr1|ipassa $r0 $s0",
+    "l1bmm@0 $lr0v $lb0|l1bmm@0 $lr0v $lbi|l1bmm $lb64 $ls0v",
+    "l2bmb $lc0 $lb0|l2bmd $lc0 $lb48|l1bmm $lb36 $ls0v",
+])  # fmt: skip
+def test_19_a_warning_hides_no_error_of_an_earlier_step(program: str) -> None:
+    errors = [f for f in findings(program, CheckOptions()) if f.severity is Severity.ERROR]
+    assert [(f.line, f.related_line) for f in errors] == [(3, 1)]
+
+
 def test_19_row_1_is_a_remark_at_gap_0() -> None:
     program = "l2bmd $lb0 $lc0|mvp/n64 $lc0@0.0 $d0@0"
     assert [f.severity for f in findings(program, CheckOptions())] == [Severity.REMARK]
