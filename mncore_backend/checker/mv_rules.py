@@ -143,12 +143,16 @@ class TransferTracker:
     def _use(self, expression: Expression, index: int) -> list[Report]:
         if expression in self._apart:
             return []
-        for access in accesses(expression):
-            if access.memory not in SHARED:
-                continue
-            for running in reversed(self._running):
-                if any((access.write or a.write) and overlap(access, a) for a in running.shared):
-                    return [self._unwaited(expression, index, access, running)]
+        met = [
+            (running.assumed, access, running)
+            for access in accesses(expression)
+            if access.memory in SHARED
+            for running in reversed(self._running)
+            if any((access.write or a.write) and overlap(access, a) for a in running.shared)
+        ]
+        if met:  # one that certainly may still run says more than one that is taken as finished
+            _, access, running = min(met, key=lambda one: one[0])
+            return [self._unwaited(expression, index, access, running)]
         if len(self._apart) >= _REMEMBERED:
             self._apart.clear()
         self._apart.add(expression)

@@ -74,6 +74,13 @@ def test_19_a_warning_hides_no_error_of_an_earlier_step(program: str) -> None:
     assert [(f.line, f.related_line) for f in errors] == [(3, 1)]
 
 
+def test_11_an_mv_taken_as_finished_hides_no_mv_that_may_still_run() -> None:
+    apart = "mvp/n64 $p0@0 $lc0@0.0|mvp/n64 $d0 $lc64@.0|mvp/n64i01 $d64 $lc1024@.0|nop; wait i01|"
+    for transfer in ("l2bmd $lc0 $lb0", "l2bmd $lb0 $lc0"):
+        found = [f for f in findings(apart + transfer, CheckOptions()) if f.rule.startswith("mv-")]
+        assert [(f.rule, f.line, f.related_line) for f in found] == [("mv-unwaited", 5, 1)]
+
+
 def test_19_row_1_is_a_remark_at_gap_0() -> None:
     program = "l2bmd $lb0 $lc0|mvp/n64 $lc0@0.0 $d0@0"
     assert [f.severity for f in findings(program, CheckOptions())] == [Severity.REMARK]
