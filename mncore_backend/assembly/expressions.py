@@ -174,6 +174,8 @@ def _l1bm(info: OpcodeInfo, narrow: str, rest: str, operands: list[str]) -> Expr
     modifier = match[0] if match else narrow
     rest = rest[len(match[0]) :] if match else rest
     if down:
+        if _SELECTOR.match(rest):
+            raise TokenError(rest, f"no MAB, since every MAB receives: {info.mnemonic}{rest} reads a PE operand")
         zero_flush = _zero_flush(rest)
         return Expression(info.mnemonic, (parse_l1bm(operands[0]),), _destinations(operands[1:]), modifier, zero_flush)
     _no_suffix(rest)

@@ -83,6 +83,8 @@ SEQUENCE_EXAMPLES: dict[str, list[tuple[str, str]]] = {
     "mv-instance": [
         ("mvp/n64 $p0@4 $d0@0", "mvp/n64 $p0@3 $d0@0"),
         ("mvp/n64 $p0@0 $lc0@0.2", "mvp/n64 $p0@0 $lc0@0.1"),
+        ("l2bmdars $lc0@.2 $dar0", "l2bmdars $lc0@.1 $dar0"),
+        ("l2bmdars $lc0 $dar0", "l2bmdars $lc0@.0 $dar0"),
     ],
     "mv-repeat": [("mvp/n64nd1 $d0 $lc0@.0", "mvp/n64nd1 $di0 $lc0@.0"), ("mvb/n64nd1 $di0 $lc0", "mvb/n64 $di0 $lc0")],
     "mv-repeat-many": [("mvp/n64nd2 $di0 $lc0@.0", "mvp/n64nd1 $di0 $lc0@.0")],

@@ -92,10 +92,9 @@ def l2bm_reports(expression: Expression, info: OpcodeInfo) -> list[Report]:
         found.append(
             Report("dar-model", "DAR loading follows a model that no source confirms", "address DRAM directly")
         )
-        if (source.l2b or 0) >= chip().l2bs_per_group or source.group is not None:
-            found.append(
-                Report("mv-instance", f"{print_operand(source)}: L2Bs are .0 and .1", "write $lc<address>@.<l>")
-            )
+        if source.l2b is None or source.l2b >= chip().l2bs_per_group or source.group is not None:
+            message = f"{print_operand(source)}: {info.mnemonic} reads one L2B of every group, .0 or .1"
+            found.append(Report("mv-instance", message, "write $lc<address>@.<l>"))
         return found
     facts = chip().l2bm_families[info.family]
     for operand in (source, target):

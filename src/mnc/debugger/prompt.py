@@ -98,7 +98,9 @@ class Prompt(cmd.Cmd):
         """line N: run until the next statement is on line N or later. Short: l"""
         if not argument:
             raise CompileError("'line' needs the number of a line", hint="line 12")
-        self._stopped(self.session.advance(line=self._number(argument, 1, "the number of a line")))
+        line = self._number(argument, 1, "the number of a line")
+        self.session.check_ahead(line)
+        self._stopped(self.session.advance(line=line))
 
     def do_continue(self, argument: str) -> None:
         """continue: run until a breakpoint, Ctrl-C or the end. Short: c"""

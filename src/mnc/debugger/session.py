@@ -69,16 +69,25 @@ class Session:
         text = text if len(text) <= WIDTH else text[: WIDTH - 4] + " ..."
         return f"{mark} {number:>4}  {text}" + (f"    [{node}]" if node else "")
 
+    def check_line(self, number: int) -> None:
+        """Raise CompileError if the program has no line of this number."""
+        if not 1 <= number <= len(self.lines):
+            raise CompileError(f"there is no line {number}", hint=f"the program has {len(self.lines)}")
+
+    def check_ahead(self, number: int) -> None:
+        """Raise CompileError unless a run can still get to a line: programs only go forwards."""
+        self.check_line(number)
+        if self.next is not None and self.next.line >= number:
+            raise CompileError(f"line {number} is not ahead: the program is at line {self.next.line}")
+
     # ---- breakpoints ----
 
     def add_breakpoint(self, text: str) -> Breakpoint:
         """Of a line number or of a place such as ``$lr8n0c0b0m0p0``. Raises CompileError."""
         number = self._numbers + 1
         if text.isdecimal():
-            line = int(text)
-            if not 1 <= line <= len(self.lines):
-                raise CompileError(f"there is no line {line}", hint=f"the program has {len(self.lines)}")
-            found = Breakpoint(number, f"line {line}", line=line)
+            self.check_line(int(text))
+            found = Breakpoint(number, f"line {int(text)}", line=int(text))
         else:
             place = operand(text)
             try:

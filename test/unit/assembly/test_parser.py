@@ -151,6 +151,7 @@ def test_quit_ends_the_file_and_foreign_lines_behind_it_are_ignored() -> None:
         ("lpassa $lr0 $ls0e", 13, "$ls0e"),
         ("lpassa $lr0 $ls0/10", 18, "10"),
         ("l1bmm $lr0 $lb0", 1, "l1bmm"),
+        ("l1bmm@0 $lb0 $lr0", 6, "@0"),
         ("l2bmr2ffadd@0 $lb0 $lc0", 12, "@0"),
         ("l2bm $lb0 $lc0", 1, "l2bm"),
         ("l1bmp $lr0 $lb0", 7, "$lr0"),
@@ -178,6 +179,12 @@ def test_errors_point_at_the_token(text: str, column: int, token: str | None) ->
 def test_an_unknown_mnemonic_names_its_neighbours() -> None:
     with pytest.raises(AsmSyntaxError, match="did you mean ladd"):
         parse_line("laddd $lr0 $ls0 $ln0")
+
+
+def test_a_transfer_to_pes_that_names_a_mab_is_told_which_way_that_goes() -> None:
+    for name in ("l1bmm@0", "l1bmm4@3"):
+        with pytest.raises(AsmSyntaxError, match=r"no MAB, since every MAB receives: .* reads a PE operand"):
+            parse_line(f"{name} $lb0 $lr0")
 
 
 def test_lines_seen_before_take_few_calls() -> None:

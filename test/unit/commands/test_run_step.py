@@ -58,6 +58,14 @@ def test_line() -> None:
     assert answers("line 4\n") == ["line 4", "=>    4  linc $ls0 $ls8"]
 
 
+@pytest.mark.parametrize("line", [2, 4])
+def test_line_runs_nothing_when_the_program_is_there_or_beyond(line: int) -> None:
+    """A statement ran, although the next one was on that line or later already."""
+    shown = answers(f"line 4\nline {line}\nlist 4\n")
+    assert shown[2] == f"error: line {line} is not ahead: the program is at line 4"
+    assert "=>    4  linc $ls0 $ls8" in shown[3:]
+
+
 def test_continue_runs_to_the_end() -> None:
     assert answers("c\nc\nstats\n") == ["end of the program"] * 2 + ["7 steps, 0 MV, 28 cycles (0 stalled)"]
 
@@ -143,6 +151,7 @@ def test_trace_names_addresses() -> None:
         ("bogus", "'bogus' is not a command"),
         ("step x", "'x' is not a number of statements"),
         ("break 99", "there is no line 99"),
+        ("line 99", "there is no line 99"),
         ("break", "'break' needs a line or a place"),
         ("break $zz", "'$zz' is not a place in memory"),
         ("break $lm0", "names 4096 places"),
