@@ -73,6 +73,7 @@ SEQUENCE_EXAMPLES: dict[str, list[tuple[str, str]]] = {
         ("mvb/n64 $p0 $lc0", "mvb/n64 $p0@0 $lc0"),
         ("mvb2/n64 $p0@0 $lc0", "mvb2/n64 $d0 $lc0"),
         ("mvp/n64 $d0@0 $d64@1", "mvp/n64 $p0@0 $p64@1"),
+        ("mvb/n64 $di0 $lc0", "mvb/n64 $d0 $lc0"),
     ],
     "mv-size": [("mvp/n32 $p0@0 $d0@0", "mvp/n64 $p0@0 $d0@0"), ("mvp/n0 $p0@0 $d0@0", "mvp/n128 $p0@0 $d0@0")],
     "mv-size-large": [("mvp/n32832 $p0@0 $d0@0", "mvp/n32768 $p0@0 $d0@0")],
@@ -86,7 +87,10 @@ SEQUENCE_EXAMPLES: dict[str, list[tuple[str, str]]] = {
         ("l2bmdars $lc0@.2 $dar0", "l2bmdars $lc0@.1 $dar0"),
         ("l2bmdars $lc0 $dar0", "l2bmdars $lc0@.0 $dar0"),
     ],
-    "mv-repeat": [("mvp/n64nd1 $d0 $lc0@.0", "mvp/n64nd1 $di0 $lc0@.0"), ("mvb/n64nd1 $di0 $lc0", "mvb/n64 $di0 $lc0")],
+    "mv-repeat": [
+        ("mvp/n64nd1 $d0 $lc0@.0", "mvp/n64nd1 $di0 $lc0@.0"),
+        ("mvr2lor/n64nd1 $lc0 $di0", "mvr2lor/n64 $lc0 $di0"),
+    ],
     "mv-repeat-many": [("mvp/n64nd2 $di0 $lc0@.0", "mvp/n64nd1 $di0 $lc0@.0")],
     "mv-tag": [
         ("mvp/n64i00 $p0@0 $d0@0", "mvp/n64i01 $p0@0 $d0@0"),

@@ -8,7 +8,7 @@ from mnc.mncore_backend.assembly.printer import print_operand
 from mnc.mncore_backend.assembly.records import Expression, Memory, Operand, Transfer
 from mnc.mncore_backend.checker.findings import Report
 from mnc.mncore_backend.checker.operand_rules import address_reports, destination_reports, source_reports
-from mnc.mncore_backend.target import MABS_PER_QUAD, TAGS, chip
+from mnc.mncore_backend.target import INDIRECT_MVS, MABS_PER_QUAD, REPEATING_MVS, TAGS, chip
 
 _PE_MEMORIES = (Memory.LM0, Memory.LM1, Memory.GRF0, Memory.GRF1)
 
@@ -149,6 +149,9 @@ def mv_reports(transfer: Transfer) -> list[Report]:
         ]
         message = f"{transfer.opcode} has no form {print_operand(source)} {print_operand(destination)}"
         return [*found, Report("mv-form", message, "its forms: " + ", ".join(shapes))]
+    if _is_indirect(transfer) and form.opcode not in INDIRECT_MVS:
+        message = f"{transfer.opcode} takes no indirect DRAM operand"
+        found.append(Report("mv-form", message, "write $d<address>; $di is for " + ", ".join(INDIRECT_MVS)))
     if transfer.size <= 0 or transfer.size % form.unit:
         message = f"size {transfer.size} of {transfer.opcode} is no positive multiple of {form.unit}"
         found.append(Report("mv-size", message, f"use n{max(1, -(-transfer.size // form.unit)) * form.unit}"))
@@ -157,11 +160,14 @@ def mv_reports(transfer: Transfer) -> list[Report]:
     return found + _repeat(transfer) + _unsettled(transfer, form.identifier)
 
 
+def _is_indirect(transfer: Transfer) -> bool:
+    return any(o is not None and o.memory is Memory.DRAM_INDIRECT for o in (transfer.source, transfer.destination))
+
+
 def _repeat(transfer: Transfer) -> list[Report]:
-    if transfer.repeat is None or transfer.source is None or transfer.destination is None:
+    if transfer.repeat is None:
         return []
-    indirect = Memory.DRAM_INDIRECT in (transfer.source.memory, transfer.destination.memory)
-    if not indirect or OPCODES[transfer.opcode].operation not in ("mvp", "mvd", "mvr"):
+    if not _is_indirect(transfer) or OPCODES[transfer.opcode].operation not in REPEATING_MVS:
         return [Report("mv-repeat", "nd needs $di and exists on mvp, mvd and mvr", "leave out nd")]
     if transfer.repeat > 1:
         return [Report("mv-repeat-many", f"nd{transfer.repeat} was never measured", "use nd1 and more DAR entries")]

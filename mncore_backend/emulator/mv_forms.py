@@ -3,15 +3,12 @@
 from dataclasses import replace
 
 from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
-from mnc.mncore_backend.target import MvForm, Shape, cached_per_machine, chip
+from mnc.mncore_backend.target import INDIRECT_MVS, REPEATING_MVS, MvForm, Shape, cached_per_machine, chip
 
 
 @cached_per_machine()
 def _rows() -> dict[tuple[str, Shape, Shape], MvForm]:
     return {(form.opcode, form.source, form.destination): form for form in chip().mv_forms}
-
-
-_INDIRECT = ("mvp", "mvd", "mvr", "mvr2", "mvr4")  # opcodes that accept an indirect DRAM operand
 
 
 def shape_of(operand: Operand) -> Shape:
@@ -39,10 +36,10 @@ def form_of(transfer: Transfer) -> MvForm:
     if form is None:
         raise ValueError(f"{transfer.opcode} has no form with these operands")
     indirect = Memory.DRAM_INDIRECT in (source.memory, destination.memory)
-    if indirect and opcode not in _INDIRECT:
+    if indirect and opcode not in INDIRECT_MVS:
         raise ValueError(f"{transfer.opcode} takes no indirect DRAM operand")
-    if transfer.repeat is not None and not indirect:
-        raise ValueError("nd is only for an indirect DRAM operand")
+    if transfer.repeat is not None and not (indirect and opcode in REPEATING_MVS):
+        raise ValueError("nd needs $di and exists on mvp, mvd and mvr")
     return form
 
 

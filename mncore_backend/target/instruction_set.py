@@ -18,6 +18,8 @@ CONSTANT_MASK_BASE = 16  # SDM 3.6.2: entry 16 + p has nibble c all ones where d
 MATRIX_ROWS = {"d": 4, "f": 8, "g": 8, "h": 16}  # SDM 3.6.10.3, logical rows and columns by precision
 TAGS = range(1, 0x40)  # SDM 3.2.3; tag 00 is an error, larger ones run on the vendor's emulator (OPEN-51)
 DAR_UNIT_LONGS = 16  # summary 2: an entry counts blocks of 16 long words
+INDIRECT_MVS = ("mvp", "mvd", "mvr", "mvr2", "mvr4")  # those that take $di
+REPEATING_MVS = ("mvp", "mvd", "mvr")  # summary 7.9: those that take nd, too
 MADPE_RANGE = range(PES_PER_MAB)  # OPEN-12: values of j<madpe>
 BAR_SOURCE_WORD = 0  # OPEN-11: D0 feeds the base address register
 

@@ -173,6 +173,13 @@ def test_indirect_destination_and_reduction():
         assert machine.read_dram(group, 16 * 1023, 16).tolist() == [int(16 * group + r > 0) for r in range(16)]
 
 
+@pytest.mark.parametrize("text", ["mvr2lor/n64nd1 $lc0 $di0", "mvp/n64nd1 $d0 $lc0@.0"])
+@pytest.mark.parametrize("mode", ["strict", "vendor"])
+def test_nd_is_for_three_mvs_with_an_indirect_operand(text: str, mode: str):
+    with pytest.raises(EmulationError, match="nd"):
+        Machine(mode).run(text)
+
+
 def _transfers(seed: int) -> str:
     """Random transfers at few addresses, so that they often meet, and steps of PEs in between."""
     rng = random.Random(seed)
