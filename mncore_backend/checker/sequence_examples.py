@@ -173,8 +173,8 @@ SEQUENCE_EXAMPLES: dict[str, list[tuple[str, str]]] = {
         ("zero $lm0|zero $ls0|l1bmm@0 $lm64 $lb0", "zero $lm0|zero $lm8|lpassa $ln64 $ls0"),
     ],
     "hazard-9b": [
-        ("zero $r0/$imr1|nop|ipassa $r0 $s0", "zero $r0/$imr1|nop/2|ipassa $r0 $s0"),
         ("zero $lr0v|lpassa $lr0v $ls0", "zero $lr0v|nop|lpassa $lr0v $ls0"),
+        ("zero $r0/$imr1|nop|ipassa $r0 $s0", "zero $r0/$imr1|nop/2|ipassa $r0 $s0"),
         ("zero $lr0|nop|lpassa $lr0 $ls0", "zero $lr0|nop|lpassa $lr[128,128,128,0] $ls0"),
         ("zero $r0/0010|nop|ipassa $r0 $s0", "zero $r0/0100|nop|ipassa $r0 $s0"),
         ("maskr 1|zero $r0|nop|ipassa $r0 $s0", "maskr 24|zero $r0|nop|ipassa $r0 $s0"),

@@ -1,7 +1,7 @@
 """How an opcode is written, and what its operands, flags and distances are: sentences made from the tables."""
 
-from mnc.mncore_backend.assembly.isa import OpcodeInfo, Port, Unit
-from mnc.mncore_backend.target import chip
+from mnc.mncore_backend.assembly.isa import TWO_LONG_ALU, OpcodeInfo, Port, Unit
+from mnc.mncore_backend.target import INDIRECT_MVS, REPEATING_MVS, chip
 
 _NAMES = {Port.ALU_X: "x", Port.ALU_Y: "y", Port.LITERAL: "<literal>", Port.MATRIX: "$lx|$ly", Port.VECTOR: "x",
           Port.ADDEND: "z", Port.WRITE: "x", Port.ROW: "$lx<a>|$ly<a>"}  # fmt: skip
@@ -17,6 +17,7 @@ _MEANING = {
     Port.WRITE: _PLACES,
     Port.ROW: "the matrix bank, with the first row or column",
 }
+_SET = "`@<set>`: `@b` is L1B b, `@b/i` all that differ from b only in bits of i: `@0/3` is L1B 0 to 3"
 _WIDTHS = {1: "word", 2: "long word", 4: "2-long (128 bits)"}
 
 
@@ -56,7 +57,7 @@ def _transfer_syntax(info: OpcodeInfo) -> list[str]:
         )
         memory = "$lb<a>|$llb<a>" if wide else "$lb<a>"
         if info.reduction:
-            return [f"{name}{'[r]' if info.narrows else ''} x {memory}"]
+            return [f"{name}[r] x[e] {memory}" if info.narrows else f"{name} x {memory}"]
         shift = "[+<n>|-<n>]" if info.family == "d" else ""
         down = [f"{name}{shift}[/<mask>] {memory} <destination>..."]
         up = f"{name}{shift} x {memory}" if shift else f"{name}@<k> x {memory}"
@@ -77,8 +78,9 @@ def _transfer_syntax(info: OpcodeInfo) -> list[str]:
 
 def _mv_syntax(info: OpcodeInfo) -> list[str]:
     forms = [form for form in chip().mv_forms if form.opcode == info.operation]
+    repeat = "[nd<k>]" if info.operation in REPEATING_MVS else ""
     return [
-        f"{info.mnemonic}/n<size>[i<tag>][p<priority>] {form.source} {form.destination}" for form in forms
+        f"{info.mnemonic}/n<size>[i<tag>]{repeat}[p<priority>] {form.source} {form.destination}" for form in forms
     ] or ["mvnop"]
 
 
@@ -92,7 +94,9 @@ def operands(info: OpcodeInfo) -> list[str]:
         if info.half_inputs and port in (Port.ALU_X, Port.ALU_Y, Port.PRODUCT, Port.WRITE):
             text += "; `r` behind it reads singles and rounds them to halves"
         out.append(text)
-    if info.result_words:
+    if info.unit is Unit.ALU and info.mnemonic not in TWO_LONG_ALU:
+        out.append("result: a long word per cycle; behind it, for a 2-long, the second long word of x")
+    elif info.result_words:
         narrower = f", with `r` a {_WIDTHS[info.result_words // 2]}" if info.narrows else ""
         out.append(f"result: a {_WIDTHS[info.result_words]} per cycle{narrower}")
     return out + _transfer_operands(info)
@@ -105,20 +109,50 @@ def _is_pe(info: OpcodeInfo) -> bool:
 def _transfer_operands(info: OpcodeInfo) -> list[str]:
     if info.unit is Unit.L1BM:
         family = chip().l1bm_families[info.family]
-        text = f"L1BM side: {family.rate} long words per cycle, addresses in multiples of {family.alignment}"
+        text = f"L1BM side: {_rate(family.rate)}, {_places(family.alignment)}"
         if family.rate_two_long and "$llb" in " ".join(syntax(info)):
-            text += f"; with `$llb` {family.rate_two_long}, in multiples of {family.alignment_two_long}"
-        return [text, "PE side: PE memory" + (", or `$mauf` `$aluf` as a source" if "u" in info.directions else "")]
+            text += f"; with `$llb` {_rate(family.rate_two_long)}, {_places(family.alignment_two_long or 1)}"
+        latches = ", or `$mauf` `$aluf` `$lbf` as a source" if "u" in info.directions else ""
+        narrowing = ["`e` widens halves of x to singles, `r` rounds the results to halves"] if info.narrows else []
+        return [text, f"PE side: PE memory{latches}", *narrowing]
     if info.family:
         family = chip().l2bm_families[info.family]
         return [
-            f"L2BM side: {family.l2bm_rate} long words per cycle, addresses in multiples of {family.l2bm_alignment}",
-            f"L1BM side: {family.l1bm_rate} long words per cycle, addresses in multiples of {family.l1bm_alignment}",
+            f"L2BM side: {_rate(family.l2bm_rate)}, {_places(family.l2bm_alignment)}",
+            f"L1BM side: {_rate(family.l1bm_rate)}, {_places(family.l1bm_alignment)}",
+            *([_SET] if "@<set>" in " ".join(syntax(info)) else []),
         ]
-    if info.unit is Unit.MV and info.ports:
-        unit = max(form.unit for form in chip().mv_forms if form.opcode == info.operation)
-        return [f"`n`: long words, a multiple of {unit}; `i`: tag, two hexadecimal digits from 01 to 3f"]
-    return []
+    return _mv_operands(info) if info.unit is Unit.MV and info.ports else []
+
+
+def _rate(longs: int) -> str:
+    return f"{longs} long word{'s' * (longs > 1)} per cycle"
+
+
+def _places(alignment: int) -> str:
+    return "at any address" if alignment == 1 else f"addresses in multiples of {alignment}"
+
+
+def _mv_operands(info: OpcodeInfo) -> list[str]:
+    """Options and operands of an MV, and what n counts where the two sides differ."""
+    forms = [form for form in chip().mv_forms if form.opcode == info.operation]
+    out = [
+        "`A`: address in long words, `g`: group, `l`: L2B of the group",
+        f"`n`: long words, a multiple of {max(form.unit for form in forms)}; `i`: tag, two hexadecimal digits from 01 "
+        "to 3f; `p`: 0 to 3, the larger goes first",
+    ]
+    for form in forms:
+        read, written = form.source_longs(form.unit), form.destination_longs(form.unit)
+        if read != written:
+            out.append(
+                f"`{form.source} {form.destination}`: n{form.unit} reads {read} of every source and writes {written} "
+                "of every destination"
+            )
+    if info.operation in INDIRECT_MVS:
+        text = "`$di<e>` for `$dA`: every 16 long words take their DRAM address, divided by 16, from the next DAR entry"
+        repeated = "; with `nd<k>` k blocks follow each other from one entry (OPEN-40)"
+        out.append(text + repeated * (info.operation in REPEATING_MVS))
+    return out
 
 
 def flags(info: OpcodeInfo) -> str:

@@ -86,3 +86,24 @@ def test_entry_of_a_product_says_what_the_table_says() -> None:
     text = markdown(OPCODES["hmfma"])
     for part in ("hmfma[r]", "$lx|$ly", "mau-calc", "4 flags of 1 bit", "7 cycles later"):
         assert part in text
+
+
+@pytest.mark.parametrize(
+    ("opcode", "said"),
+    [
+        ("iadd", "behind it, for a 2-long, the second long word of x"),
+        ("ilsl", "modulo twice the width of an element"),
+        ("dvfmau", "`u` multiplies in PE 0 and 1"),
+        ("fmfma", "the columns 0, 2, 4 and 6 of the bank"),
+        ("gbfn", "`g` all 8 words"),
+        ("l1bmd", "with `+1` MAB m receives what lies at the place of MAB m - 1"),
+        ("l1bmrffadd", "l1bmrffadd[r] x[e] $lb<a>|$llb<a>"),
+        ("l2bmb", "`@0/3` is L1B 0 to 3"),
+        ("mvb", "`$dA $lcA`: n64 reads 16 of every source and writes 64 of every destination"),
+        ("mvp", "mvp/n<size>[i<tag>][nd<k>][p<priority>]"),
+        ("mvr4dfadd", "`$di<e>` for `$dA`"),
+    ],
+)
+def test_what_a_program_needs_to_know_is_said(opcode: str, said: str) -> None:
+    """Where data lies, and what a suffix or a letter of the opcode changes."""
+    assert said in markdown(OPCODES[opcode])
