@@ -151,10 +151,20 @@ def _named(name: str) -> "tuple[OpcodeInfo, list[str]]":
         infos = opcodes_of(name)
     if infos:
         return representative(infos), [info.mnemonic for info in infos]
+    if (page := _page_of_statement(name)) is not None:
+        raise CompileError(f"'{name}' is a statement, not an opcode", hint=f"{page} explains it")
     operations = {info.operation for info in OPCODES.values()}
     close = difflib.get_close_matches(name, [*OPCODES, *(operations - OPCODES.keys())], 3)
     hint = f"did you mean {', '.join(close)}?" if close else "docs/opcodes.md lists all of them"
     raise CompileError(f"'{name}' is not an opcode", hint=hint)
+
+
+def _page_of_statement(name: str) -> str | None:
+    """The document about statements that begin as `name` does; None if there is no such statement."""
+    word = name.split()[0] if name.split() else ""
+    if word.startswith("mask"):
+        return "docs/machine-reference.md"
+    return "docs/emulator.md" if word in ("d", "r") else None
 
 
 command.add_command(explain)

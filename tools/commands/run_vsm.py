@@ -26,7 +26,7 @@ def run_vsm(program: Path, mode: str, dump: Path | None, dirty: int | None = Non
     units = ", ".join(f"{unit} {count}" for unit, count in sorted(statistics.units.items()))
     click.echo(
         f"{statistics.steps} steps, {statistics.mv_lines} MV, {statistics.cycles} cycles "
-        f"({statistics.stall_cycles} stalled); {units}",
+        f"({statistics.stall_cycles} stalled)" + (f"; {units}" if units else ""),
         err=True,
     )
 

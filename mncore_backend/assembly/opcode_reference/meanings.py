@@ -85,8 +85,8 @@ _L1BM = {
     f"of MAB k. {_SECOND}",
     "l1bmm4": "Down: 16 long words per cycle, one for each PE of four MABs (a quad), MAB m takes those of quad m / 4. "
     f"Up, `l1bmm4@k`: from the MAB with number k (0 to 3) in each quad. {_SECOND}",
-    "l1bmd": "64 long words per cycle, one for each PE of the L1B, in the order of MABs and PEs. `+n` moves data n MABs "
-    "on, `-n` back: with `+1` MAB m receives what lies at the place of MAB m - 1, and up, its own goes to that of "
+    "l1bmd": "64 long words per cycle, one for each PE of the L1B, in the order of MABs and PEs. `+n` moves data n "
+    "MABs on, `-n` back: with `+1` MAB m receives what lies at the place of MAB m - 1, and up, its own goes to that of "
     "MAB m + 1. MAB 0 follows MAB 15.",
     "l1bmr": f"Reduce over the 16 MABs of the L1B: four results per cycle, one for each PE number. {_WIDE}",
     "l1bmr4": f"Reduce over the four MABs of each quad: 16 results per cycle. {_WIDE}",

@@ -49,3 +49,8 @@ def test_it_is_for_vendor_mode(tmp_path: Path, shell: Shell) -> None:
     done = shell("mnc", "run", "a.vsm", "--dirty", 1, "--mode", "strict")
     assert done.code == 2 and "--dirty is for --mode vendor" in done.err
     assert shell("mnc", "run", "a.vsm", "--dirty", "x").code == 2
+
+
+def test_the_counters_of_a_program_without_statements_end_with_the_cycles(tmp_path: Path, shell: Shell) -> None:
+    (tmp_path / "a.vsm").write_text("# nothing yet\n")
+    assert shell("mnc", "run", "a.vsm").err == "0 steps, 0 MV, 0 cycles (0 stalled)\n"

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 from project.tree import script
 
+from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.assembly.isa import OPCODES, Unit
 from mnc.mncore_backend.assembly.opcode_reference.entry import markdown
 from mnc.mncore_backend.assembly.opcode_reference.examples import element, example
@@ -107,3 +108,9 @@ def test_entry_of_a_product_says_what_the_table_says() -> None:
 def test_what_a_program_needs_to_know_is_said(opcode: str, said: str) -> None:
     """Where data lies, and what a suffix or a letter of the opcode changes."""
     assert said in markdown(OPCODES[opcode])
+
+
+@pytest.mark.parametrize(("name", "page"), [("maskr", "machine-reference.md"), ("d get", "emulator.md")])
+def test_statements_are_no_opcodes_but_are_explained_somewhere(name: str, page: str) -> None:
+    shown = CliRunner().invoke(command, ["opcode", name])
+    assert isinstance(shown.exception, CompileError) and shown.exception.hint == f"docs/{page} explains it"
