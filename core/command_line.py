@@ -172,7 +172,7 @@ def decoded(data: bytes, path: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"'{path}' is not text: byte {error.start} is not UTF-8"
-        raise CompileError(message, hint="an ONNX file goes to mnc-translate --import-onnx") from None
+        raise CompileError(message, hint="save it as UTF-8; an ONNX file goes to mnc-translate --import-onnx") from None
 
 
 def write_text(path: str, text: str | bytes) -> None:

@@ -49,5 +49,5 @@ def locate(text: str, token: str) -> int:
 
 def _readable(token: str) -> str:
     """The token on one line, without control characters, at most 60 characters."""
-    text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in token[:60])
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in token[:60])
     return text + ("..." if len(token) > 60 else "")

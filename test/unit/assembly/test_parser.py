@@ -181,6 +181,11 @@ def test_an_unknown_mnemonic_names_its_neighbours() -> None:
         parse_line("laddd $lr0 $ls0 $ln0")
 
 
+def test_a_character_that_shows_nothing_is_named() -> None:
+    with pytest.raises(AsmSyntaxError, match=r"expected ASCII text, got '\\u3000'"):
+        parse_line("lpassa $lr0\u3000$ls0")
+
+
 def test_a_transfer_to_pes_that_names_a_mab_is_told_which_way_that_goes() -> None:
     for name in ("l1bmm@0", "l1bmm4@3"):
         with pytest.raises(AsmSyntaxError, match=r"no MAB, since every MAB receives: .* reads a PE operand"):
