@@ -5,6 +5,7 @@ import re
 from mnc.mncore_backend.assembly.errors import TokenError
 from mnc.mncore_backend.assembly.operands import NUMBER, WIDTHS
 from mnc.mncore_backend.assembly.records import DebugGet, DebugOperand, DebugSet, DramPreset, Memory
+from mnc.mncore_backend.target import chip
 
 _SCOPE = "".join(rf"(?:{letter}({NUMBER}))?" for letter in "ncbmp")
 _UPPER = re.compile(rf"\$(lc|p|d)({NUMBER}){_SCOPE}", re.ASCII)
@@ -17,7 +18,15 @@ _HEX = re.compile(r"[0-9a-fA-F]+", re.ASCII)
 _PRESET = re.compile(rf"r[ \t]+({NUMBER})[ \t]+([0-9a-fA-F]{{9}})[ \t]+([0-9a-fA-F]{{3}})[ \t]+(.+)", re.ASCII)
 DTYPES = ("", "d", "f", "h", "bd", "bf", "bg", "bh")
 LEVELS = {Memory.PDM: 1, Memory.DRAM: 1, Memory.L2BM: 2, Memory.L1BM: 3, Memory.MATRIX_X: 4, Memory.MATRIX_Y: 4}
+_LARGEST_COUNT = 1 << 20  # of DRAM no dump needs more
 _LIMITS = (4, 2, 8, 16, 4)
+
+
+def largest_count(operand: DebugOperand) -> int:
+    """Units that one ``d get`` may name: no more than the memory has. The four entries of T repeat."""
+    memory = operand.memory
+    limits = {Memory.T: 1 << 10, Memory.MASK: chip().memories[Memory.MASK].addresses - operand.address}
+    return min(limits.get(memory, chip().memories[memory].addresses), _LARGEST_COUNT)
 
 
 def parse_debug(text: str, line: int) -> DebugGet | DebugSet:

@@ -1,5 +1,6 @@
 """Rules of debug statements (SDM 3.4.3, 3.4.4)."""
 
+from mnc.mncore_backend.assembly.debug_lines import largest_count
 from mnc.mncore_backend.assembly.printer import print_debug_operand
 from mnc.mncore_backend.assembly.records import DebugGet, DebugOperand, DebugSet, DramPreset, Memory
 from mnc.mncore_backend.checker.findings import Report
@@ -28,6 +29,9 @@ def debug_reports(statement: DebugGet | DebugSet | DramPreset) -> list[Report]:
     name = print_debug_operand(operand)
     found = address_reports(operand)
     if isinstance(statement, DebugGet):
+        if statement.count > (limit := largest_count(operand)):
+            message = f"{statement.count} elements of {name} are more than {operand.memory.name} has"
+            found.append(Report("debug-count", message, f"the count is at most {limit}"))
         if operand.memory in _BANKS and not statement.dtype:
             found.append(
                 Report("debug-dtype", f"{name} needs a dtype", "write d getd, getf, geth or a block-float one")

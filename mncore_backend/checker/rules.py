@@ -93,6 +93,7 @@ _RULES = (
     Rule("mv-conflict", W, "an MV that uses long words of one in flight", "programs", "OPEN-38"),
     Rule("debug-payload", E, "d set with a payload of another length than its count says", "SDM 3.4.4"),
     Rule("debug-memory", E, "a memory that the debug statement does not take", "SDM 3.4.3, 3.4.4"),
+    Rule("debug-count", E, "d get of more than the memory has", "SDM 3.4.3"),
     Rule("debug-dtype", E, "a matrix bank dumped without a dtype", "SDM 3.4.3"),
     Rule("spelling", S, "a comment with !", "programs", "OPEN-05"),
 )

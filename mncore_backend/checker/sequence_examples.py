@@ -150,6 +150,12 @@ SEQUENCE_EXAMPLES: dict[str, list[tuple[str, str]]] = {
         ("d set $lx0 1 0000000000000001", "d set $lb0 1 0000000000000001"),
     ],
     "debug-dtype": [("d get $lx0n0 1", "d getf $lx0n0 1")],
+    "debug-count": [
+        ("d getf $lx0n0 17", "d getf $lx0n0 16"),
+        ("d get $omr30n0 3", "d get $omr30n0 2"),
+        ("d get $lr0p0 513", "d get $lr0p0 512"),
+        ("d get $d0n0 1048577", "d get $d0n0 1048576"),
+    ],
     "spelling": [("nop ! x", "nop # !"), ("nop ! x", "nop;")],
     "hazard-1": [("l2bmd $lb0 $lc0|mvp/n64 $lc0@0.0 $d0@0", "l2bmd $lb0 $lc0|nop|mvp/n64 $lc0@0.0 $d0@0")],
     "hazard-2": [("l2bmd $lb0 $lc0|nop/2|l2bmd $lc512 $lb64", "l2bmd $lb0 $lc0|nop/3|l2bmd $lc512 $lb64")],

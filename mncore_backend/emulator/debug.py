@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from mnc.mncore_backend.assembly.debug_lines import largest_count
 from mnc.mncore_backend.assembly.records import DebugGet, DebugOperand, DebugSet, DramPreset, Memory
 from mnc.mncore_backend.emulator.debug_format import format_element, format_mask
 from mnc.mncore_backend.emulator.geometry import CYCLES, PES_PER_MAB, geometry
@@ -16,8 +17,6 @@ from mnc.mncore_backend.target import cached_per_machine
 LEVELS = {Memory.PDM: 1, Memory.DRAM: 1, Memory.L2BM: 2, Memory.L1BM: 3}
 LETTERS = "ncbmp"
 DUMP_LIMIT = 1 << 20
-T_LIMIT = 1 << 10
-"""Entries of T that one ``d get`` shows; beyond the fourth they repeat."""
 NAMES = {
     Memory.PDM: "PDM",
     Memory.DRAM: "DRAM",
@@ -109,11 +108,8 @@ def _read_unit(state: State, operand: DebugOperand, unit: Unit, count: int) -> l
 
 
 def _check_count(operand: DebugOperand, count: int) -> None:
-    """Raise ValueError for a count beyond the memory (DRAM: beyond 2^20 long words, which no dump needs) and for a
-    dump of more elements than `DUMP_LIMIT`."""
-    limit = {Memory.T: T_LIMIT, Memory.MASK: 32 - operand.address, Memory.DRAM: 1 << 20}.get(operand.memory)
-    if limit is None:
-        limit = 2 * sizes()[operand.memory] if operand.memory in _WORD_MEMORIES else sizes()[operand.memory]
+    """Raise ValueError for a count beyond the memory and for a dump of more elements than `DUMP_LIMIT`."""
+    limit = largest_count(operand)
     if count > limit:
         raise ValueError(f"count {count} is beyond the {limit} units of {NAMES[operand.memory]}")
     total = count * len(units_of(operand))

@@ -17,7 +17,7 @@ STATEMENTS = {
     "e where nothing is widened": ("suffix-widen", "widen-unattested"),
     "static address out of range or misaligned": ("address-range", "address-alignment"),
     "T-indirect with j or on LM1, j beyond 3": ("t-indirect", "pe-offset"),
-    "debug statements": ("debug-payload", "debug-memory", "debug-dtype"),
+    "debug statements": ("debug-payload", "debug-memory", "debug-dtype", "debug-count"),
     "width of a mask with its check suffix": ("mask-width", "mask-check-suffix"),
     "mask registers written without flags or under another entry": ("flagless-mask-write", "masked-mask-write"),
     "base registers written from a long": ("base-register-words",),
