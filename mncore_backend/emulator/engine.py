@@ -235,7 +235,7 @@ class Engine:
         """After the contents of memory were replaced: idle latches, nothing in flight, everything counts as written.
         `banks` is the precision that each row of a matrix bank was written with."""
         self.context = Context(masks=self.context.masks, banks={bank: list(rows) for bank, rows in banks.items()})
-        self.timeline.in_flight.clear()
+        self.timeline.forget_transfers()
         for index in range(2):
             self.base_register_changed(index)
         self.shadow.mark_everything()
@@ -258,7 +258,7 @@ class Engine:
         if statement.opcode == "mvnop":
             return
         plan = MvPlan(self.state, statement)
-        if statement.tag is not None and self.timeline.asserted(statement.tag) is not None:
+        if statement.tag in self.timeline.tags:
             message = f"tag i{statement.tag:02x} is asserted again before a wait for it"
             raise EmulationError(message, self.line, self.file_name, rule="tag-reused")
         move_poison = self.checker.check_transfer(plan) if self.strict else None

@@ -61,6 +61,13 @@ class Timeline:
     last_finish: int = 0
     ports: dict[Port, int] = field(default_factory=dict)
     in_flight: list[InFlight] = field(default_factory=list)
+    tags: set[int] = field(default_factory=set)
+    """Tags that nobody has waited for, also of transfers that have finished with a later one of their path."""
+
+    def forget_transfers(self) -> None:
+        """All transfers have finished, and nobody waits for them."""
+        self.in_flight.clear()
+        self.tags.clear()
 
     def advance(self, steps: int) -> None:
         """`steps` PE statements were issued."""
@@ -84,16 +91,15 @@ class Timeline:
         transfer = InFlight(tag, line, finish, plan.reads, plan.writes, ports)
         self.last_finish = max(self.last_finish, transfer.finish)
         self.in_flight.append(transfer)
+        if tag is not None:
+            self.tags.add(tag)
         return transfer
-
-    def asserted(self, tag: int) -> InFlight | None:
-        """The transfer that carries a tag nobody has waited for."""
-        return next((transfer for transfer in self.in_flight if transfer.tag == tag), None)
 
     def wait(self, tag: int) -> None:
         """Stall until the transfer with this tag is finished; a tag never asserted does not stall (OPEN-39). Earlier
         transfers of its path are finished then, too, and those of theirs (OPEN-38)."""
-        transfer = self.asserted(tag)
+        self.tags.discard(tag)
+        transfer = next((one for one in self.in_flight if one.tag == tag), None)
         if transfer is None:
             return
         self.stall_until(transfer.finish)

@@ -124,6 +124,17 @@ def test_a_wait_settles_earlier_transfers_of_the_same_path_data_movement_1_1():
     assert machine.read_dram(0, 5, 1).tolist() == [5]
 
 
+@pytest.mark.parametrize("mode", ["strict", "vendor"])
+def test_a_tag_that_nobody_waited_for_is_taken_data_movement_1_1(mode: str):
+    """Also where the transfer itself has finished, since a later one of its path was waited for."""
+    machine = Machine(mode)
+    machine.write_pdm(0, 0, np.arange(256))
+    machine.run("mvp/n64i02 $p0@0 $lc0@0.0\nmvp/n64i01 $p64@0 $lc64@0.0\nnop; wait i01")
+    refused(machine, "mvp/n64i02 $p128@0 $lc128@0.0", "tag-reused")
+    machine.run("nop; wait i02\nmvp/n64i02 $p128@0 $lc128@0.0")
+    assert machine.statistics.stall_cycles == 4 * (chip().mv_latency_steps + chip().mv_issue_interval_steps + 1)
+
+
 def test_a_path_reaches_over_transfers_between_data_movement_1_1():
     """The first two share their source, the last two their destination: all three finish in program order."""
     machine = Machine("strict")
