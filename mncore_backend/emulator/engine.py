@@ -256,6 +256,7 @@ class Engine:
     def _transfer(self, statement: Transfer) -> None:
         self.statistics.mv_lines += 1
         if statement.opcode == "mvnop":
+            self.timeline.take_slot()
             return
         plan = MvPlan(self.state, statement)
         if statement.tag in self.timeline.tags:

@@ -79,10 +79,14 @@ class Timeline:
             self.stalled += time - self.now
             self.now = time
 
-    def issue(self, plan: MvPlan, tag: int | None, line: int) -> InFlight:
-        """Start a transfer at the current time."""
+    def take_slot(self) -> None:
+        """An MV is issued as soon as the one before it is far enough away."""
         self.stall_until(self.last_mv_issue + chip().mv_issue_interval_steps)
         self.last_mv_issue = self.now
+
+    def issue(self, plan: MvPlan, tag: int | None, line: int) -> InFlight:
+        """Start a transfer at the current time."""
+        self.take_slot()
         ports = _ports_of(plan.reads, write=False) | _ports_of(plan.writes, write=True)
         start = max([self.now, *(self.ports.get(port, 0) for port in ports)])
         end = start + -(-plan.data_cycles // CYCLES_PER_STEP)

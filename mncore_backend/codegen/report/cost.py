@@ -104,7 +104,7 @@ class _Counter:
             self._step(statement, nodes)
         elif isinstance(statement, RepeatedNop):
             self._idle(statement.count)
-        elif isinstance(statement, Transfer) and statement.opcode != "mvnop":
+        elif isinstance(statement, Transfer):
             self._transfer(line, statement, nodes)
 
     def _idle(self, steps: int) -> None:
@@ -138,6 +138,10 @@ class _Counter:
 
     def _transfer(self, line: int, statement: Transfer, nodes: list[str]) -> None:
         before = self.timeline.stalled
+        if statement.opcode == "mvnop":
+            self.timeline.take_slot()
+            self.shares.idle(self.timeline.stalled - before)
+            return
         moving = Moving(self.timeline.issue(timing_of(statement)), line, print_statement(statement), nodes)
         self.shares.stall(self.timeline.stalled - before, moving)
         if statement.tag is not None:

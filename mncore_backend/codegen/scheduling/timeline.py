@@ -74,10 +74,14 @@ class Timeline:
             self.stalled += time - self.now
             self.now = time
 
-    def issue(self, timing: TransferTiming) -> int:
-        """Issue an MV now; its completion time."""
+    def take_slot(self) -> None:
+        """Issue stops until the MV before is far enough away."""
         self.stall_until(self._last_issue + chip().mv_issue_interval_steps)
         self._last_issue = self.now
+
+    def issue(self, timing: TransferTiming) -> int:
+        """Issue an MV now; its completion time."""
+        self.take_slot()
         end = self.start(timing) + timing.data_steps
         finish = end + chip().mv_latency_steps
         self._ports.update(dict.fromkeys(timing.ports, end if chip().mv_latency_overlaps else finish))

@@ -108,6 +108,15 @@ def test_counters():
     assert found.longs["L1BM written by L2BM transfers"] == 64 * 64
 
 
+def test_an_mv_that_moves_nothing_is_issued_like_another():
+    """Isa 4: one MV every four steps, ``mvnop`` included."""
+    text = "mvnop\nmvnop\nnop\nmvnop\nnop"
+    machine = Machine("strict")
+    machine.run(text)
+    assert machine.statistics.cycles == 4 * (2 * chip().mv_issue_interval_steps + 1)
+    assert machine.statistics.cycles == cost_of(parse_program(text)).cycles
+
+
 def test_loads_and_stores_of_a_group_share_its_dram_port():
     """OPEN-38: their data phases follow each other, those of other groups do not wait."""
     for group, data in (0, 3 * 16), (1, 2 * 16 + chip().mv_issue_interval_steps):
