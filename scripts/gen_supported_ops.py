@@ -48,6 +48,10 @@ Models of scikit-learn, xgboost and lightgbm are made of operators of the domain
 onnxmltools write. All trees of an ensemble are evaluated at once, without branches. Strings and sequences of maps are
 refused: train classifiers with labels that are integers, and export them with `options={id(model): {'zipmap': False}}`.
 
+Operators of ONNX Runtime, of domain com.microsoft, are replaced by bodies of standard operators
+([the list](#operators-of-onnx-runtime)), and so are SimplifiedLayerNormalization and LayerNormalization in operator sets
+that do not have them.
+
 The machine has no NaN. An input may hold it where the model only moves it, casts it to other floats or asks for it with
 IsNaN, as models do that fill gaps, and a selection may ask after element-wise operations, too. For all other inputs a
 run refuses NaN, and constants that hold it are refused where something computes with them.
@@ -87,6 +91,12 @@ def _operators(results: list[dict[str, Any]]) -> list[str]:
     return _table(("operator", "versions", "note", "node tests passed"), rows)
 
 
+def _of_onnx_runtime() -> list[str]:
+    from mnc.lowering.onnx_to_graph.runtime_operators import RUNTIME_OPERATORS
+
+    return _table(("operator", "note"), [_row(name, note) for name, (_, note) in sorted(RUNTIME_OPERATORS.items())])
+
+
 def _failures(results: list[dict[str, Any]]) -> list[str]:
     rows = [_row(e["name"], e["operator"], e["verdict"], e["reason"]) for e in results if e["verdict"] != "passed"]
     return _table(("test", "operator", "class", "reason"), rows)
@@ -95,6 +105,7 @@ def _failures(results: list[dict[str, Any]]) -> list[str]:
 def document(results: list[dict[str, Any]]) -> str:
     """The whole page."""
     parts = [INTRODUCTION, *_totals(results), "## Operators", "", *_operators(results)]
+    parts += ["## Operators of ONNX Runtime", "", *_of_onnx_runtime()]
     parts += ["## Tests that do not pass", "", *_failures(results)]
     return "\n".join(parts).rstrip() + "\n"
 

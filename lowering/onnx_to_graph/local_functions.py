@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 import onnx
 import onnx.inliner
 
+from mnc.lowering.onnx_to_graph.runtime_operators import with_runtime_bodies
 from mnc.lowering.onnx_to_graph.size_limits import every_node
 
 _Key = tuple[str, str, str]
@@ -17,9 +18,11 @@ _STANDARD = ("", "ai.onnx")
 
 
 def without_functions(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with calls of its own functions replaced; the model itself if it has none, otherwise it is not changed.
-    The checker of ONNX refuses functions whose operators differ from those of the model.
+    """The model with calls of its own functions, and operators of ONNX Runtime, replaced; the model itself if it has
+    none, otherwise it is not changed. The checker of ONNX refuses functions whose operators differ from those of the
+    model.
     """
+    model = with_runtime_bodies(model)
     if not model.functions:
         return model
     full = onnx.ModelProto()

@@ -22,6 +22,7 @@ from mnc.lowering.onnx_to_graph.local_functions import without_functions
 from mnc.lowering.onnx_to_graph.open_types import open_types_set_aside
 from mnc.lowering.onnx_to_graph.proto_checks import check_proto
 from mnc.lowering.onnx_to_graph.resize_scales import with_reachable_scales
+from mnc.lowering.onnx_to_graph.runtime_operators import with_runtime_bodies
 from mnc.lowering.onnx_to_graph.shape_inference import check_sizes, complete, inferred, sample_of
 from mnc.lowering.onnx_to_graph.size_limits import check_node_count, inlined_nodes
 from mnc.lowering.onnx_to_graph.sparse_tensors import dense_initializers
@@ -221,6 +222,7 @@ def load_model(
     model, weights = without_weights(without_old_operators(whole, name), constants or {}, name)
     if not model.graph.output:
         raise CompileError("the model has no outputs", location=name, hint="declare what it computes in graph.output")
+    model = with_runtime_bodies(model, name)
     opset = find_opset(model, name)
     drop_unknown_attributes(model, opset, name)
     _check(model, weights.values(), name)

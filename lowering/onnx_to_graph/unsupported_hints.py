@@ -26,8 +26,8 @@ _DRAWN_BY = (
 )
 STRINGS = "map strings to numbers outside the model"
 _OF_ONNX_RUNTIME = (
-    "ONNX Runtime has it, the standard has not: give the model as it was before ONNX Runtime optimized it, and "
-    "quantize with QuantFormat.QDQ"
+    "ONNX Runtime has it, the standard has not; docs/supported-ops.md lists those that are compiled: give the model as "
+    "it was before ONNX Runtime optimized it, and quantize with QuantFormat.QDQ"
 )
 WITHOUT_ZIP_MAP = (
     "the machine has tensors only; export a classifier of scikit-learn without ZipMap: "

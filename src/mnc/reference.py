@@ -14,6 +14,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.core.float_types import is_floating
 from mnc.core.sequences import Shapes, tensors_of
 from mnc.lowering.onnx_to_graph.evaluator import corrected_operators, evaluator
+from mnc.lowering.onnx_to_graph.local_functions import without_functions
 from mnc.lowering.onnx_to_graph.onnx_file import (
     drop_unknown_attributes,
     find_opset,
@@ -22,6 +23,7 @@ from mnc.lowering.onnx_to_graph.onnx_file import (
     without_old_operators,
 )
 from mnc.lowering.onnx_to_graph.reference_sequences import plain
+from mnc.lowering.onnx_to_graph.runtime_operators import with_runtime_bodies
 from mnc.options import Precision
 from mnc.positive_inputs import bases, differences, divisors, has_bases
 
@@ -141,9 +143,11 @@ def draw_inputs(
 
 
 def load_proto(path: Path | str) -> onnx.ModelProto:
-    """The model as a protocol buffer, of an operator set that there is and without attributes that the importer warns
-    of; raises CompileError."""
-    model = without_old_operators(read_proto(path), str(path))
+    """The model as a protocol buffer, of an operator set that there is, without operators of ONNX Runtime and without
+    attributes that the importer warns of; raises CompileError."""
+    given = without_old_operators(read_proto(path), str(path))
+    bodies = with_runtime_bodies(given, str(path))
+    model = given if bodies is given else without_functions(bodies)
     drop_unknown_attributes(model, find_opset(model, str(path)))
     return model
 
