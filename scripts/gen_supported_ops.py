@@ -49,8 +49,8 @@ onnxmltools write. All trees of an ensemble are evaluated at once, without branc
 refused: train classifiers with labels that are integers, and export them with `options={id(model): {'zipmap': False}}`.
 
 Operators of ONNX Runtime, of domain com.microsoft, are replaced by bodies of standard operators
-([the list](#operators-of-onnx-runtime)), and so are SimplifiedLayerNormalization and LayerNormalization in operator sets
-that do not have them.
+([the list](#operators-of-onnx-runtime)), and so are SimplifiedLayerNormalization and LayerNormalization in operator
+sets that do not have them.
 
 The machine has no NaN. An input may hold it where the model only moves it, casts it to other floats or asks for it with
 IsNaN, as models do that fill gaps, and a selection may ask after element-wise operations, too. For all other inputs a

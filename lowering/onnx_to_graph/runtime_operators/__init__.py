@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterable
 
 import onnx
 
-from mnc.lowering.onnx_to_graph.runtime_operators import activations, attention, normalization, quantized
+from mnc.lowering.onnx_to_graph.runtime_operators import (
+    activations,
+    attention,
+    grouped_query,
+    normalization,
+    quantized,
+    rotary,
+)
 from mnc.lowering.onnx_to_graph.runtime_operators.body import Body
 from mnc.lowering.onnx_to_graph.size_limits import every_node
 from mnc.lowering.onnx_to_graph.types_left_out import value_types
@@ -32,9 +39,12 @@ RUNTIME_OPERATORS: dict[str, tuple[Callable[[Body], None], str]] = {
     "FusedMatMul": (activations.fused_matmul, "no transposed batches"),
     "Gelu": (activations.gelu, ""),
     "GroupNorm": (normalization.group, ""),
+    "GroupQueryAttention": (grouped_query.grouped_query_attention, "total length known; caches of floats"),
     "MatMulIntegerToFloat": (quantized.integer_product_as_float, ""),
     "MatMulNBits": (quantized.blocked_product, "2, 4 and 8 bits; no g_idx"),
     "MultiHeadAttention": (attention.multi_head_attention, "no packed operands, no shared buffer"),
+    "QAttention": (attention.quantized_attention, "no shared buffer, no rotation"),
+    "QEmbedLayerNormalization": (normalization.quantized_embed_layer, ""),
     "QGemm": (quantized.gemm, ""),
     "QLinearAdd": (quantized.add, ""),
     "QLinearAveragePool": (quantized.average_pool, "channels first"),
@@ -46,7 +56,7 @@ RUNTIME_OPERATORS: dict[str, tuple[Callable[[Body], None], str]] = {
     "QLinearSoftmax": (quantized.softmax, "along one axis"),
     "QuantizeLinear": (activations.renamed("QuantizeLinear"), "16 bits since operator set 21"),
     "QuickGelu": (activations.quick_gelu, ""),
-    "RotaryEmbedding": (attention.rotary_embedding, "no scale, no packed batches"),
+    "RotaryEmbedding": (rotary.rotary_embedding, "no scale, no packed batches"),
     "SkipGroupNorm": (normalization.skip_group, ""),
     "SkipLayerNormalization": (normalization.skip_layer, ""),
     "SkipSimplifiedLayerNormalization": (normalization.skip_simplified_layer, ""),

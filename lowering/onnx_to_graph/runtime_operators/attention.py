@@ -1,10 +1,11 @@
-"""Attention of ONNX Runtime: Attention, MultiHeadAttention and RotaryEmbedding."""
+"""Attention of ONNX Runtime: Attention, QAttention and MultiHeadAttention."""
 
 import numpy as np
 import onnx
 
 from mnc.lowering.onnx_to_graph.runtime_operators.body import Body
 
+_NO_OPERAND = 99
 _INT64 = onnx.TensorProto.INT64
 _FULL_BUFFER = "give caches that end where the past ends, as without past_present_share_buffer"
 
@@ -16,22 +17,37 @@ def _heads(body: Body, x: str, count: int) -> str:
 
 def attention(body: Body) -> None:
     """Attention of a sequence to itself, with the product that makes queries, keys and values."""
-    if body.has(6) or body.attribute("past_present_share_buffer", 0):
+    x = body.op("MatMul", body.operand(0), body.operand(1))
+    x = body.op("Add", x, body.operand(2)) if body.has(2) else x
+    if body.has(6):
+        raise body.refuse("a shared buffer of past and present is not supported", _FULL_BUFFER)
+    _attend_itself(body, x, mask=3, past=4, bias=5)
+
+
+def quantized_attention(body: Body) -> None:
+    """As `attention`, of integers and quantized weights."""
+    x, weights, bias, x_scale, weight_scale = (body.operand(i) for i in range(5))
+    product = body.op("MatMulInteger", x, weights, body.operand(6), body.operand(7))
+    floats = body.op("Mul", body.op("Cast", product, to=onnx.TensorProto.FLOAT), body.op("Mul", x_scale, weight_scale))
+    _attend_itself(body, body.op("Add", floats, bias), mask=5, past=8, bias=_NO_OPERAND)
+
+
+def _attend_itself(body: Body, x: str, mask: int, past: int, bias: int) -> None:
+    """Give what the product `x` leads to, queries, keys and values side by side; the rest are numbers of operands."""
+    if body.attribute("past_present_share_buffer", 0):
         raise body.refuse("a shared buffer of past and present is not supported", _FULL_BUFFER)
     if body.attribute("do_rotary", 0):
         raise body.refuse("do_rotary is not supported", "rotate queries and keys by RotaryEmbedding")
-    x = body.op("MatMul", body.operand(0), body.operand(1))
-    x = body.op("Add", x, body.operand(2)) if body.has(2) else x
     sizes = list(body.attribute("qkv_hidden_sizes", []))
     query, key, value = (_heads(body, part, body.attribute("num_heads", 1)) for part in body.split(x, 2, 3, sizes))
-    key, value, present = _with_past(body, key, value)
-    body.give(_attended(body, query, key, value, mask=3, bias=5), present)
+    key, value, present = _with_past(body, key, value, past)
+    body.give(_attended(body, query, key, value, mask, bias), present)
 
 
-def _with_past(body: Body, key: str, value: str) -> tuple[str, str, str]:
+def _with_past(body: Body, key: str, value: str, operand: int) -> tuple[str, str, str]:
     """Keys and values behind those of the past, which are one tensor, and both as one."""
-    if body.has(4):
-        past = [body.op("Gather", body.operand(4), body.constant(i, np.int64), axis=0) for i in range(2)]
+    if body.has(operand):
+        past = [body.op("Gather", body.operand(operand), body.constant(i, np.int64), axis=0) for i in range(2)]
         key, value = (body.op("Concat", *both, axis=2) for both in zip(past, (key, value), strict=True))
     if not body.wants(1):
         return key, value, ""
@@ -72,9 +88,7 @@ def _attended(body: Body, query: str, key: str, value: str, mask: int, bias: int
     if scale := body.attribute("scale", 0.0):
         scores = body.op("Mul", scores, body.number(scale, scores))
     else:
-        size = body.op("Sqrt", body.op("Cast", body.extent(query, 3), to=onnx.TensorProto.FLOAT))
-        kind = body.kind(0) or onnx.TensorProto.FLOAT
-        scores = body.op("Div", scores, body.op("Cast", size, to=kind))
+        scores = body.op("Mul", scores, body.reciprocal_root(body.extent(query, 3), scores))
     low = body.number(body.attribute("mask_filter_value", -10000.0), scores)
     zero = body.number(0, scores)
     if body.has(bias):
@@ -112,57 +126,3 @@ def _before(body: Body, query: str, key: str) -> str:
     behind = body.op("Sub", body.extent(key, 2), body.extent(query, 2))
     own = body.op("Add", _places(body, query), behind)
     return body.op("Not", body.op("Less", body.along("Unsqueeze", own, 1), _places(body, key)))
-
-
-def rotary_embedding(body: Body) -> None:
-    """Pairs of elements of every head are turned by the angle of their place, whose cosine and sine are in tables."""
-    if body.attribute("scale", 1.0) != 1.0 or body.attribute("is_packed_batching", 0):
-        raise body.refuse("scale and is_packed_batching are not supported", "scale the tables, give batches")
-    x, positions = body.operand(0), body.operand(1)
-    ways = {4: lambda: _with_tables(body, body.op("Transpose", x, perm=[0, 2, 1, 3]), positions),
-            3: lambda: _with_tables(body, _apart(body, x), positions)}  # fmt: skip
-    turned = body.with_rank(x, ways)
-    back = {4: lambda: body.op("Transpose", turned, perm=[0, 2, 1, 3]), 3: lambda: body.reshape(turned, 0, 0, -1)}
-    body.give(body.with_rank(x, back))
-
-
-def _apart(body: Body, x: str) -> str:
-    """[batch, place, hidden] as [batch, place, head, size]; without their number, heads have twice the length of a
-    row of the tables."""
-    if count := body.attribute("num_heads", 0):
-        return body.reshape(x, 0, 0, count, -1)
-    size = body.op("Mul", body.extent(body.operand(2), 1), body.integers(2))
-    return body.op("Reshape", x, body.op("Concat", body.integers(0, 0, -1), size, axis=0))
-
-
-def _with_tables(body: Body, x: str, positions: str) -> str:
-    """The rotation of [batch, place, head, size]; one number as positions is that of the first place."""
-
-    def counted() -> str:
-        count = body.along("Squeeze", body.extent(x, 1), 0)
-        steps = body.op("Range", body.constant(0, np.int64), count, body.constant(1, np.int64))
-        return body.along("Unsqueeze", body.op("Add", steps, positions), 0)
-
-    places = body.with_rank(positions, {1: counted, 2: lambda: body.op("Identity", positions)})
-    cosine, sine = (body.along("Unsqueeze", body.op("Gather", body.operand(i), places), 2) for i in (2, 3))
-    size = body.attribute("rotary_embedding_dim", 0)
-    rest = [] if not size else [body.op("Slice", x, body.integers(size), body.integers(2**31), body.integers(3))]
-    turning = x if not size else body.op("Slice", x, body.integers(0), body.integers(size), body.integers(3))
-    turned = _turned(body, turning, cosine, sine)
-    return body.op("Concat", turned, *rest, axis=3) if rest else turned
-
-
-def _turned(body: Body, x: str, cosine: str, sine: str) -> str:
-    paired = bool(body.attribute("interleaved", 0))
-    shape = body.op("Shape", x)
-    if paired:
-        wide = body.reshape(x, 0, 0, 0, -1, 2)
-        a, b = (body.along("Squeeze", part, 4) for part in body.split(wide, 4, 2))
-    else:
-        a, b = body.split(x, 3, 2)
-    first = body.op("Sub", body.op("Mul", a, cosine), body.op("Mul", b, sine))
-    second = body.op("Add", body.op("Mul", a, sine), body.op("Mul", b, cosine))
-    if not paired:
-        return body.op("Concat", first, second, axis=3)
-    both = body.op("Concat", *(body.along("Unsqueeze", part, 4) for part in (first, second)), axis=4)
-    return body.op("Reshape", both, shape)

@@ -95,6 +95,14 @@ class Body:
         half = onnx.TensorProto.FLOAT16 in self._kinds
         return self.constant(value, np.float16 if half else np.float32)
 
+    def reciprocal_root(self, extent: str, like: str) -> str:
+        """1 / sqrt of an extent, of the type of another value."""
+        root = self.op("Reciprocal", self.op("Sqrt", self.op("Cast", extent, to=onnx.TensorProto.FLOAT)))
+        if self.opset >= _CAST_LIKE:
+            return self.op("CastLike", root, like)
+        half = onnx.TensorProto.FLOAT16 in self._kinds
+        return self.op("Cast", root, to=onnx.TensorProto.FLOAT16) if half else root
+
     def along(self, op_type: str, x: str, *axes: int, **attributes: Any) -> str:
         """An operator whose axes are an operand or, in older operator sets, an attribute."""
         if self.opset >= _AXES_ARE_AN_INPUT[op_type]:

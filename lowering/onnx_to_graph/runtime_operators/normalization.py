@@ -73,7 +73,23 @@ def skip_simplified_layer(body: Body) -> None:
 def embed_layer(body: Body) -> None:
     """Layer normalization of the sum of the embeddings of words, positions and segments; and the lengths that the mask
     says."""
-    ids, segments, words, places, kinds, scale, bias, mask, positions = (body.operand(i) for i in range(9))
+    ids, segments, *tables, mask, positions = (body.operand(i) for i in range(9))
+    _embed(body, ids, segments, tables, mask, positions)
+
+
+def quantized_embed_layer(body: Body) -> None:
+    """As `embed_layer`, with tables of integers, whose scales and zero points come behind the mask."""
+    tables = [
+        body.op("DequantizeLinear", *(body.operand(i) for i in (table, table + 6, table + 11) if body.has(i)))
+        if body.has(table)
+        else ""
+        for table in range(2, 7)
+    ]
+    _embed(body, body.operand(0), body.operand(1), tables, body.operand(7), "")
+
+
+def _embed(body: Body, ids: str, segments: str, tables: list[str], mask: str, positions: str) -> None:
+    words, places, kinds, scale, bias = tables
     total = body.op("Gather", words, ids)
     if not positions:
         count = body.along("Squeeze", body.extent(ids, 1), 0)

@@ -155,6 +155,14 @@ def test_attention_of_several_heads() -> None:
     _near(y, _attended(_heads(q), whole[0], whole[1], (np.arange(9) < LENGTHS[:, None])[:, None, None]))
 
 
+def _turned(x: np.ndarray, angles: np.ndarray, interleaved: int) -> np.ndarray:
+    """Pairs of [batch, head, place, 4], turned by angles of [batch, place, 2]."""
+    pairs = x.reshape(*x.shape[:3], 2, 2) if interleaved else x.reshape(*x.shape[:3], 2, 2).swapaxes(-1, -2)
+    turned = (pairs[..., 0] + 1j * pairs[..., 1]) * np.exp(1j * angles)[:, None]
+    parts = np.stack([turned.real, turned.imag], -1)
+    return (parts if interleaved else parts.swapaxes(-1, -2)).reshape(x.shape)
+
+
 @pytest.mark.parametrize("interleaved", [0, 1])
 @pytest.mark.parametrize("with_heads", [False, True])
 @pytest.mark.parametrize("positions", [np.array([2]), np.array([[4, 3, 2, 1, 0], [0, 1, 2, 3, 4]])])
@@ -163,12 +171,56 @@ def test_rotary_embedding(interleaved: int, with_heads: bool, positions: np.ndar
     x = _heads(X) if with_heads else X
     (y,) = _results("RotaryEmbedding", [x, positions, np.cos(angles), np.sin(angles)], interleaved=interleaved)
     places = positions if positions.ndim == 2 else np.arange(2, 7)[None]
-    turn = np.exp(1j * angles[places])[:, None]
-    pairs = _heads(X).reshape(2, 3, 5, 2, 2) if interleaved else _heads(X).reshape(2, 3, 5, 2, 2).swapaxes(-1, -2)
-    turned = (pairs[..., 0] + 1j * pairs[..., 1]) * turn
-    parts = np.stack([turned.real, turned.imag], -1)
-    parts = (parts if interleaved else parts.swapaxes(-1, -2)).reshape(2, 3, 5, 4)
+    parts = _turned(_heads(X), angles[places], interleaved)
     _near(y, parts if with_heads else parts.swapaxes(1, 2).reshape(2, 5, 12))
+
+
+@pytest.mark.parametrize(("room", "total"), [(6, 7), (16, 7), (4, 7)])  # a cache that grows by one, is a buffer, by 3
+@pytest.mark.parametrize("window", [-1, 3])
+def test_a_step_with_caches_of_groups(room: int, total: int, window: int) -> None:
+    ends, size = np.array([6, 3], np.int32) if room > 4 else np.array([4, 3], np.int32), max(room, total)
+    query, new = RNG.standard_normal((2, 1, 16)).astype(np.float32), RNG.standard_normal((2, 2, 1, 8))
+    caches = RNG.standard_normal((2, 2, 2, room, 4)).astype(np.float32)
+    key, value = (x.astype(np.float32) for x in new)
+    angles = RNG.standard_normal((20, 2)).astype(np.float32)
+    operands = [query, key, value, *caches, ends, np.array(total, np.int32), np.cos(angles), np.sin(angles)]
+    how = {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "local_window_size": window, "outputs": (0, 1, 2)}
+    y, *found = _results("GroupQueryAttention", operands, **how)
+    turns = angles[ends[:, None]]
+    wanted = []
+    for cache, rows in zip(caches, (_turned(_heads(key, 2), turns, 0), _heads(value, 2)), strict=True):
+        wide = np.zeros((2, 2, size, 4), np.float32)
+        for b, end in enumerate(ends):
+            wide[b, :, :end], wide[b, :, end] = cache[b, :, :end], rows[b, :, 0]
+        wanted.append(wide)
+    _near(found[0], wanted[0])
+    _near(found[1], wanted[1])
+    apart = ends[:, None] - np.arange(size)
+    kept = (apart >= 0) & (apart < (window if window > 0 else size))
+    keys, values = (np.repeat(x, 2, axis=1) for x in wanted)
+    _near(y, _attended(_turned(_heads(query, 4), turns, 0), keys, values, kept[:, None, None]))
+
+
+def test_a_prompt_of_packed_queries_keys_and_values() -> None:
+    packed = RNG.standard_normal((2, 5, 32)).astype(np.float32)
+    empty = np.zeros((2, 2, 0, 4), np.float32)
+    operands = [packed, None, None, empty, empty, np.array([4, 2], np.int32), np.array(5, np.int32)]
+    y, key = _results("GroupQueryAttention", operands, num_heads=4, kv_num_heads=2, softcap=2.0, outputs=(0, 1))
+    q, k, v = (_heads(part, n) for part, n in zip(np.split(packed, [16, 24], axis=-1), (4, 2, 2), strict=True))
+    _near(key, k)
+    k, v = (np.repeat(x, 2, axis=1) for x in (k, v))
+    scores = np.where(CAUSAL, 2 * np.tanh(q @ k.swapaxes(-1, -2) / 4), -1e30)
+    _near(y, (_softmax(scores) @ v).swapaxes(1, 2).reshape(2, 5, 16))
+
+
+def test_attention_of_integers() -> None:
+    x, weights = RNG.integers(0, 256, (2, 5, 12)).astype(np.uint8), RNG.integers(-128, 128, (12, 36)).astype(np.int8)
+    scale, own, bias = np.float32(0.01), RNG.random(36).astype(np.float32) / 99, RNG.random(36).astype(np.float32)
+    operands = [x, weights, bias, scale, own, LENGTHS, np.uint8(128), np.int8(0)]
+    (y,) = _results("QAttention", operands, num_heads=3)
+    floats = ((x.astype(np.int32) - 128) @ weights.astype(np.int32)) * (scale * own) + bias
+    q, k, v = (_heads(part) for part in np.split(floats, 3, axis=-1))
+    _near(y, _attended(q, k, v, MASK[:, None, None] == 1))
 
 
 def test_products_with_transposed_operands() -> None:
