@@ -58,13 +58,23 @@ class Readers:
     """The target words that want a source address, for every address: found once, asked for chunk by chunk."""
 
     def __init__(self, addresses: Index) -> None:
-        """`addresses`: source address of every target word, `ABSENT` where none is wanted."""
+        """`addresses` [..., words of a PE]: source address of every target word, `ABSENT` where none is wanted."""
         flat = addresses.reshape(-1)
         wanted = np.flatnonzero(flat >= 0)
         most = int(flat.max(initial=ABSENT)) + 1
         keys = flat[wanted].astype(np.uint16 if most < 1 << 16 else np.int64)  # short ones are sorted by digits
         self._words = wanted[np.argsort(keys, kind="stable")]
         self._starts = np.append(0, np.bincount(keys, minlength=most).cumsum())
+        self._in_a_pe = addresses.shape[-1]
+
+    def in_order_of_use(self, row: int) -> Index:
+        """Source addresses that some PE wants, by the first target word that wants them: what different PEs want for
+        the same word arrives together, and is picked together. With `row` addresses per MAB those of each MAB."""
+        used = np.flatnonzero(np.diff(self._starts))
+        if not used.size:
+            return used
+        first = np.minimum.reduceat(self._words % self._in_a_pe, self._starts[used])
+        return used[np.lexsort([first, used // row if row else np.zeros_like(used)])]
 
     def of(self, address: int) -> Index:
         """Numbers of the words, ascending."""

@@ -46,9 +46,8 @@ class Portion:
 
 def portions(builder: Builder, way: Crossing, need: Need, source: Buffer, scratch: Buffer) -> Iterator[Portion]:
     """Emit the transfers portion by portion; the caller picks from the scratch buffer in between."""
-    addresses = np.where(need.wanted, need.at(Axis.ADDRESS), ABSENT)
-    used = _in_order_of_use(addresses, way.row)
-    readers = Readers(addresses)
+    readers = Readers(np.where(need.wanted, need.at(Axis.ADDRESS), ABSENT))
+    used = readers.in_order_of_use(way.row)
     if len(way.choices) > 1:
         way = _shorter(builder, way, need, readers, used, source, scratch)
     yield from _portions(builder, way, need, readers, used, source, scratch)
@@ -95,18 +94,6 @@ def _portions(
             for part in route.parts(way.room_of_arrivals):
                 yield from _arrivals(builder, part, source, scratch, chunk)
         first += len(chunk)
-
-
-def _in_order_of_use(addresses: Index, row: int) -> Index:
-    """Source addresses that some PE wants, by the first target word that wants them: what different PEs want for the
-    same word arrives together, and is picked together. With `row` addresses per MAB those of each MAB."""
-    most = int(addresses.max(initial=ABSENT)) + 1
-    longs = addresses.shape[-1]
-    wants = np.zeros((longs, most + 1), np.bool_)  # the last column is that of ABSENT
-    for word in range(longs):
-        wants[word, addresses[..., word]] = True
-    used = np.flatnonzero(wants[:, :most].any(axis=0))
-    return used[np.lexsort([wants[:, used].argmax(axis=0), used // row if row else np.zeros_like(used)])]
 
 
 def _arrivals(builder: Builder, route: Route, source: Buffer, scratch: Buffer, chunk: list[int]) -> Iterator[Portion]:

@@ -61,7 +61,9 @@ MOST_AT_ONCE = 2048
 """Operations of a program up to which this is so: the search would take minutes for more."""
 MANY = 512
 """Operations of a program from which it is also compiled with one operation placed after the other so that all L2Bs do
-the same: most likely it is a recurrence of many steps, where an exchange in each of them may be what it waits for."""
+the same, if it is likely to be a recurrence of many steps: an exchange in each of them may be what it waits for."""
+SMALL_EACH = 64
+"""Steps for each operation up to which that is likely. Recurrences took 9 to 29 of them, a DenseNet more than 100."""
 
 
 def small() -> int:
@@ -128,7 +130,7 @@ class Shortest(NestingPass):
             whole: list[Collection[Preference]] = [(TOGETHER, ALIKE)] if settled else []
             if best.text.count("\n") <= self.most_by_axes and contracts_several(module):
                 whole.append((TOGETHER, WHOLE_AXES))
-            if operations(module) > MANY:
+            if MANY < operations(module) and best.length[1] <= SMALL_EACH * operations(module):
                 whole.append((ALIKE,))
             if best.text.count("\n") <= self.most_statements:
                 best = self._together(trials, best, settled, whole)
