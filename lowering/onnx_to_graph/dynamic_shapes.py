@@ -4,11 +4,11 @@ from collections.abc import Container, Iterable, Mapping
 
 import numpy as np
 import onnx
-import onnx.numpy_helper
 
 from mnc.core.diagnostics import CompileError
 from mnc.core.sequences import HostSequence, Shapes
 from mnc.core.spelling import shape_argument
+from mnc.lowering.onnx_to_graph.import_arguments import constant_tensor
 from mnc.lowering.onnx_to_graph.input_shapes import OpenExtentsError, bind_input, check_extent, shape_hint
 from mnc.lowering.onnx_to_graph.sequence_inputs import list_type, refuse_open, split_inputs
 from mnc.lowering.onnx_to_graph.unsupported_hints import WITHOUT_ZIP_MAP
@@ -26,19 +26,14 @@ def fix_inputs(
     """Turn inputs of `graph` into initializers with these values, in place; `weights` are initializers kept elsewhere.
 
     Raises:
-        CompileError: a name is no input, or its element type differs.
+        CompileError: a name is no input, or its element type or its shape differs.
     """
     inputs = {value.name: value for value in graph.input if value.name not in weights}
     for name, array in constants.items():
         if name not in inputs:
             hint = f"the inputs are: {', '.join(inputs) or 'none'}"
             raise CompileError(f"a value was given for '{name}', which is no input", location=file_name, hint=hint)
-        tensor = onnx.numpy_helper.from_array(np.asarray(array), name)
-        wanted = inputs[name].type.tensor_type.elem_type
-        if tensor.data_type != wanted:
-            types = [onnx.TensorProto.DataType.Name(kind) for kind in (tensor.data_type, wanted)]
-            message = f"the value given for input '{name}' is {types[0]}, but the model wants {types[1]}"
-            raise CompileError(message, location=file_name)
+        tensor = constant_tensor(inputs[name], array, file_name)
         graph.input.remove(inputs[name])
         graph.initializer.append(tensor)
 

@@ -11,13 +11,13 @@ from mnc.core import events
 from mnc.core.bindings import func, ir
 from mnc.core.context import make_context, onnx_location
 from mnc.core.diagnostics import CompileError, InternalError
-from mnc.core.sequences import Shapes
 from mnc.dialects import graph
 from mnc.dialects.graph.run_time_extents import note_extents
 from mnc.dialects.graph.sequences import note_sequences
 from mnc.lowering.onnx_to_graph.element_types import held, held_type
 from mnc.lowering.onnx_to_graph.extent_rules import is_concerned, with_extents
 from mnc.lowering.onnx_to_graph.extents.lengths import counted, followed
+from mnc.lowering.onnx_to_graph.import_arguments import check_import, given_shapes
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.node import Node, element_type_of, shape_of
 from mnc.lowering.onnx_to_graph.node_checks import check_node
@@ -41,7 +41,7 @@ ENTRY = "main"
 def import_model(
     path_or_model: str | os.PathLike[str] | onnx.ModelProto,
     context: ir.Context | None = None,
-    shapes: Shapes | None = None,
+    shapes: Mapping[str, Any] | None = None,
     file_name: str | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
     updates: Mapping[str, str] | None = None,
@@ -53,8 +53,7 @@ def import_model(
     Args:
         path_or_model: a file, or a model in memory, which is not changed.
         context: a context with the graph dialect loaded; default a new one.
-        shapes: shapes of inputs that have dynamic extents; lengths of sequences, shapes of their elements by their
-            names such as ``s[0]``, None for an optional input without a value.
+        shapes: as `mnc.Options` takes them, for inputs that have dynamic extents.
         constants: values of inputs that are fixed when compiling; these are no arguments any more.
         file_name: how messages and locations call the model; default the path.
         updates: input -> output that is its value in the next run; noted on the arguments as ``mnc.updated``.
@@ -70,7 +69,9 @@ def import_model(
         CompileError: the file or model is unusable, has dynamic extents, or needs what is not supported; or it has no
             such inputs and outputs as `updates` names.
     """
-    model = load_model(path_or_model, shapes, file_name, constants, expand_functions)
+    check_import(context, constants, updates)
+    name = None if file_name is None else str(file_name)
+    model = load_model(path_or_model, given_shapes(shapes), name, constants, expand_functions)
     with context or make_context(), onnx_location(model.graph.name or ENTRY, model.file_name):
         module = GraphImporter(model).run()
         declared = declared_updates(model.proto) if with_declared_updates else {}

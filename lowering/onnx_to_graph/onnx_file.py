@@ -16,6 +16,7 @@ from mnc.core.sequences import HostSequence, Shapes
 from mnc.lowering.onnx_to_graph.deprecated_operators import deprecated_set_aside
 from mnc.lowering.onnx_to_graph.dropped_windows import without_dropped_windows
 from mnc.lowering.onnx_to_graph.dynamic_shapes import bind_shapes, fix_inputs
+from mnc.lowering.onnx_to_graph.import_arguments import check_source
 from mnc.lowering.onnx_to_graph.known_values import KnownValues
 from mnc.lowering.onnx_to_graph.loaded_model import LoadedModel
 from mnc.lowering.onnx_to_graph.local_functions import without_functions
@@ -216,6 +217,7 @@ def load_model(
     Raises:
         CompileError: for everything that is wrong with the file or the model.
     """
+    check_source(source)
     name = file_name or ("<model>" if isinstance(source, onnx.ModelProto) else os.fspath(Path(source)))
     whole = source if isinstance(source, onnx.ModelProto) else read_proto(source)
     check_proto(whole, name)

@@ -15,8 +15,9 @@ from mnc.cache import fingerprints, programs
 from mnc.cache.models import ModelKey, model_key
 from mnc.cache.store import Store, open_store
 from mnc.core.garbage import no_collection
+from mnc.core.given_shapes import read_shapes
 from mnc.executable import Executable
-from mnc.options import Options, read_shapes
+from mnc.options import Options
 from mnc.origin import Origin
 
 if TYPE_CHECKING:

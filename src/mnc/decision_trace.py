@@ -6,28 +6,29 @@ What is in it, `docs/placement-trace.schema.json` says; `mnc explain FILE.json` 
 from collections.abc import Mapping
 from typing import Any
 
+from mnc.arguments import read_model
 from mnc.core.recording import TRACES, Recording, recording
 from mnc.executable import Executable
 from mnc.options import Options
 
 
 def compile_traced(
-    model: Any, options: Options | Mapping[str, Any] | None = None
+    model: Any, options: Options | Mapping[str, Any] | None = None, *, sample: Any = None
 ) -> tuple[Executable, dict[str, Any]]:
     """The program of a model, compiled anew, and the decisions about its layouts. Of a model of equal layers they are
     those of one layer.
 
     Args:
-        model: path of an ONNX file, or an ``onnx.ModelProto``.
-        options: as for `mnc.compile`.
+        model, options, sample: as for `mnc.compile`.
 
     Raises:
         CompileError: the model cannot be compiled.
     """
     from mnc.compiler import compile as compile_anew
 
+    source = read_model(model, sample)
     with recording(is_traced=True) as kept:
-        executable = compile_anew(model, Options.of(options))
+        executable = compile_anew(source, Options.of(options))
     return executable, decisions_of(kept)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from mnc.core.diagnostics import CompileError
-from mnc.core.sequences import element_name
+from mnc.core.given_shapes import read_shapes
 from mnc.mncore_backend.placement.preferences import Effort, Preference
 from mnc.mncore_backend.target import PRECISIONS, Precision, chip, named
 
@@ -85,7 +85,7 @@ class Options:
             message = str(error) if isinstance(error, ValueError) else f"the machine is {_kind(self.machine)}"
             raise CompileError(message, hint="write it as small,LM0=1024") from None
         for name, percent in (("room", self.room), ("region", self.region)):
-            if not isinstance(percent, int) or not 1 <= percent <= 100:
+            if isinstance(percent, bool) or not isinstance(percent, int) or not 1 <= percent <= 100:
                 raise CompileError(f"there is no {name} of {percent!r} percent", hint="give a number from 1 to 100")
         values: dict[str, Any] = {"shapes": read_shapes(self.shapes), "updates": _updates(self.updates)}
         if self.prefer is not None:
@@ -129,32 +129,6 @@ def _one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise CompileError(f"there is no {name} '{value}'", hint=hint)
 
 
-def read_shapes(given: Any) -> dict[str, tuple[int, ...] | None]:
-    """Shapes by names of inputs, as tuples; a number is an extent by its name. A list of shapes becomes its length and
-    the shapes of its elements. Raises CompileError."""
-    if not isinstance(given, Mapping):
-        raise CompileError(f"the shapes are {_kind(given)}", hint='give a mapping such as {"x": (1, 64)}')
-    shapes: dict[str, tuple[int, ...] | None] = {}
-    for name, value in given.items():
-        if isinstance(value, list | tuple) and value and all(isinstance(item, list | tuple) for item in value):
-            shapes[str(name)] = (len(value),)
-            shapes |= {element_name(str(name), i): _shape(name, item) for i, item in enumerate(value)}
-        else:
-            shapes[str(name)] = None if value is None else _shape(name, value)
-    return shapes
-
-
-def _shape(name: str, value: Any) -> tuple[int, ...]:
-    extents = (value,) if isinstance(value, int) else value
-    try:
-        numbers = tuple(extent.__index__() for extent in extents)
-    except (TypeError, AttributeError):
-        numbers = (-1,)
-    if isinstance(value, str) or min(numbers, default=0) < 0:
-        raise CompileError(f"the shape of '{name}' cannot be {value!r}", hint="write it as (1, 64)")
-    return numbers
-
-
 def _updates(given: Any) -> dict[str, str]:
     if not isinstance(given, Mapping) or not all(isinstance(text, str) for pair in given.items() for text in pair):
         hint = 'give a mapping of inputs to outputs such as {"state": "state_new"}'
@@ -174,7 +148,9 @@ def _decisions(given: Any) -> dict[str, dict[str, str]]:
 
 
 def _preferences(given: Any) -> tuple[Preference, ...]:
-    names: Any = (given,) if isinstance(given, str) else tuple(given)
+    names: Any = (given,) if isinstance(given, str) else given
+    if not isinstance(names, list | tuple):
+        raise CompileError(f"prefer is {_kind(given)}", hint='give names such as ("alike",), or None')
     for name in names:
         _one_of("preference", name, get_args(Preference))
-    return names
+    return tuple(names)
