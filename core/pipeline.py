@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
@@ -108,6 +109,8 @@ class Pipeline:
     def dump_after(self, name: str, path: Path | str | None = None) -> Self:
         """Print the IR after the pass `name`, to the file `path` or to stderr."""
         self._place(name)
+        if not isinstance(path, str | PathLike | None):
+            raise CompileError(f"the file is a value of type {type(path).__name__}", hint="give a path")
         return replace(self, dumps=(*self.dumps, (name, Path(path) if path is not None else None)))
 
     def run(

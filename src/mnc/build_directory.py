@@ -28,6 +28,7 @@ from mnc.core.files import PROGRAM, partial_directory
 from mnc.core.json_text import parsed_json
 from mnc.core.run_time_extents import RunTimeExtent
 from mnc.core.sequences import read_sequences
+from mnc.core.spelling import spelled
 from mnc.executable import Executable, HostTensor
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.codegen.report.ideal import Ideal
@@ -88,7 +89,7 @@ def _write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
                 np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
 
 
-def _write(executable: Executable, report: dict[str, Any] | None, directory: Path) -> None:
+def _write(executable: Executable, report: str | None, directory: Path) -> None:
     (directory / PROGRAM).write_text(executable.text)
     arrays: dict[str, np.ndarray] = {}
     for i, tensor in enumerate(executable.tensors):
@@ -100,7 +101,7 @@ def _write(executable: Executable, report: dict[str, Any] | None, directory: Pat
     (directory / MEMORY_MAP).write_text(json.dumps(described, indent=1) + "\n")
     _write_arrays(directory / TENSORS, arrays)
     if report is not None:
-        (directory / REPORT).write_text(json.dumps(report, indent=1) + "\n")
+        (directory / REPORT).write_text(report)
     for name in COMPANIONS:
         if (companion := getattr(executable, name)) is not None:
             (directory / name).mkdir()
@@ -146,6 +147,17 @@ def load_report(directory: Path, executable: Executable) -> dict[str, Any]:
     return report(executable)
 
 
+def _report_text(report: Any) -> str:
+    """A report as JSON. Raises CompileError."""
+    hint = "give program.report.data, or leave it out"
+    if not isinstance(report, dict):
+        raise CompileError(f"the report is a value of type {type(report).__name__}", hint=hint)
+    try:
+        return json.dumps(report, indent=1) + "\n"
+    except (TypeError, ValueError) as error:
+        raise CompileError(f"the report is no JSON: {error}", hint=hint) from None
+
+
 def save(executable: Executable, directory: Path | str, report: dict[str, Any] | None = None) -> None:
     """Write the build directory; either all files appear or none.
 
@@ -156,15 +168,22 @@ def save(executable: Executable, directory: Path | str, report: dict[str, Any] |
     if not isinstance(executable, Executable):
         hint = "save what mnc.compile returns"
         raise CompileError(f"a value of type {type(executable).__name__} is no program", hint=hint)
+    text = None if report is None else _report_text(report)
     try:
         target.mkdir(parents=True, exist_ok=True)
         with partial_directory(target.parent) as scratch:
-            _write(executable, report, scratch)
+            _write(executable, text, scratch)
             with _locked(target, fcntl.LOCK_EX):
                 _move(scratch, target)
     except OSError as error:
         reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror
-        raise CompileError(f"cannot write {target}: {reason}", hint="choose another directory with -o") from None
+        raise CompileError(f"cannot write {target}: {reason}", hint=_elsewhere()) from None
+    except ValueError as error:  # a path with a null byte
+        raise CompileError(f"cannot write {target}: {error}", hint=_elsewhere()) from None
+
+
+def _elsewhere() -> str:
+    return f"choose another directory{spelled(' with -o', '')}"
 
 
 def load(directory: Path | str) -> Executable:

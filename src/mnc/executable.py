@@ -12,7 +12,7 @@ from mnc.core import events
 from mnc.core.diagnostics import CompileError
 from mnc.core.run_time_extents import RunTimeExtent, without_padding
 from mnc.core.sequences import HostSequence, as_lists, given_tensors, missing_hint
-from mnc.input_checks import check_input, check_seed, refuse_nan
+from mnc.input_checks import check_input, check_machine, check_mapping, check_seed, refuse_nan
 from mnc.mncore_backend.codegen.report.ideal import Ideal
 from mnc.mncore_backend.program.dram_image import DramImage
 from mnc.mncore_backend.target import MN_CORE_2, named
@@ -194,6 +194,8 @@ class Executable:
 
         if mode not in MODES:
             raise CompileError(f"there is no mode '{mode}'", hint=f"give one of: {', '.join(MODES)}")
+        if dirty is not None:
+            check_seed(dirty)
         if dirty is not None and mode != "vendor":
             hint = "strict mode follows the words that nobody wrote; give mode='vendor'"
             raise CompileError("random words in memory are for vendor mode", hint=hint)
@@ -214,7 +216,6 @@ class Executable:
 
         `program` is the text, or its statements if it is run many times.
         """
-        self._check_machine(machine)
         self.load(machine, inputs)
         machine.run(program, self.source)
         outputs: dict[str, np.ndarray] = {}
@@ -226,17 +227,10 @@ class Executable:
             outputs[tensor.name] = part
         return without_padding(outputs, self.extents)
 
-    def _check_machine(self, machine: Any) -> None:
-        if machine.target is not named(self.machine):
-            message = f"the program is for the machine {self.machine}, and this one is {machine.target.name}"
-            raise CompileError(message, hint="compile the model for the machine that it is to run on")
-
     def _given(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Values of a complete run by the names of tensors, all of which are inputs; raises CompileError."""
         names = {tensor.name for tensor in self.inputs}
-        if not isinstance(inputs, Mapping):
-            hint = f"give a mapping of names to arrays; the inputs are: {', '.join(sorted(names)) or 'none'}"
-            raise CompileError(f"the inputs are a value of type {type(inputs).__name__}", hint=hint)
+        check_mapping(inputs, names)
         given = given_tensors(inputs, self.sequences)
         if surplus := sorted(set(given) - names - set(self.unread)):
             hint = f"the inputs are: {', '.join(sorted(names)) or 'none'}"
@@ -246,8 +240,10 @@ class Executable:
         return given
 
     def load(self, machine: Any, inputs: Mapping[str, Any]) -> None:
-        """Write constants and inputs of this program to the DRAM of a machine."""
+        """Write constants and inputs of this program to the DRAM of a machine. Raises CompileError."""
         names = {tensor.name for tensor in self.tensors if tensor.role == "input"}
+        check_machine(machine, self.machine)
+        check_mapping(inputs, names)
         if missing := sorted(names - set(inputs)):
             hint = missing_hint(missing[0], self.sequences) or f"the inputs are: {', '.join(sorted(names))}"
             raise CompileError(f"no value for input '{missing[0]}'", hint=hint)

@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 
 import mnc
 from mnc.decision_trace import compile_traced
+from mnc.mncore_backend.emulator import Machine
 
 X = np.zeros((4, 8), np.float32)
 
@@ -92,3 +93,69 @@ def test_models_are_called_by_a_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("option", "value"), [("prefer", 3), ("room", True), ("room", "5"), ("region", 0.5)])
 def test_options_are_refused(option: str, value: object) -> None:
     refused(option, lambda: mnc.Options.of({option: value}))
+
+
+@pytest.fixture(scope="module")
+def program() -> mnc.Executable:
+    return mnc.compile(one_node("Relu", "x"))
+
+
+def test_booleans_are_zero_or_one() -> None:
+    """A program computes with the words of booleans; 2 went through Not as if it were 0."""
+    program = mnc.compile(one_node("Not", "x", kind=TensorProto.BOOL))
+    assert not program.run({"x": np.ones((4, 8), np.int64)})["out"].any()
+    for wrong in (2, -1, 256):
+        refused("has values outside 0 to 1", lambda wrong=wrong: program.run({"x": np.full((4, 8), wrong)}))
+
+
+def test_integers_fit_into_words() -> None:
+    program = mnc.compile(one_node("Identity", "x", kind=TensorProto.INT64))
+    refused("has values outside -2147483648 to", lambda: program.run({"x": np.full((4, 8), 1 << 31)}))
+
+
+def test_numbers_that_single_precision_lacks_are_warned_of(program: mnc.Executable) -> None:
+    x = np.full((4, 8), -np.inf)
+    x[1, 2] = 1e300
+    with pytest.warns(UserWarning, match="one element of input 'x' is too large for single precision") as given:
+        assert program.run({"x": x})["out"][1, 2] == np.inf
+    assert len(given) == 1
+
+
+def test_inputs_lie_in_memory_as_they_like(program: mnc.Executable) -> None:
+    x = np.arange(-16, 16, dtype=np.float32).reshape(4, 8)
+    read_only = x.copy()
+    read_only.flags.writeable = False
+    casts = [x.astype(kind) for kind in (">f4", ">f8", "f2", "i1", ">i8", np.longdouble)]
+    for given in (x.tolist(), np.asfortranarray(x), np.repeat(x, 2, axis=0)[::2], read_only, *casts):
+        assert program.run({"x": given})["out"].tobytes() == np.maximum(x, 0).tobytes()
+
+
+RUNS: dict[str, tuple[Callable[[mnc.Executable], object], str]] = {
+    "mask": (lambda p: p.run({"x": np.ma.masked_equal(X, 0)}), "input 'x' has masked elements"),
+    "no numbers": (lambda p: p.run({"x": [[None] * 8] * 4}), "is object, the program takes float32"),
+    "dates": (lambda p: p.run({"x": X.astype("M8[s]")}), "the program takes float32"),
+    "dirty": (lambda p: p.run_with_statistics({"x": X}, mode="vendor", dirty=-1), "the seed is -1"),
+    "dirty text": (lambda p: p.run_with_statistics({"x": X}, mode="vendor", dirty="a"), "the seed is 'a'"),  # pyright: ignore[reportArgumentType]
+    "machine": (lambda p: p.run_on(3, p.text, {"x": X}), "a value of type int is no machine"),
+    "inputs of a part": (lambda p: p.run_on(Machine(), p.text, [X]), "the inputs are a value of type list"),  # pyright: ignore[reportArgumentType]
+    "load": (lambda p: p.load(Machine(), None), "the inputs are a value of type NoneType"),  # pyright: ignore[reportArgumentType]
+    "null byte": (lambda p: mnc.save(p, "a\0b"), "embedded null byte"),
+    "report": (lambda p: mnc.save(p, "out", 3), "the report is a value of type int"),  # pyright: ignore[reportArgumentType]
+    "report of arrays": (lambda p: mnc.save(p, "out", {"a": X}), "the report is no JSON"),
+    "dump": (lambda _: mnc.default_pipeline().dump_after("decompose", 3), "the file is a value of type int"),  # pyright: ignore[reportArgumentType]
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_runs_are_refused(name: str, program: mnc.Executable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    wrong, words = RUNS[name]
+    refused(words, lambda: wrong(program))
+    assert not list(tmp_path.iterdir())
+
+
+def test_hints_of_python_name_no_option(program: mnc.Executable, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(mnc.CompileError, match="it is a file") as caught:
+        mnc.save(program, tmp_path / "file")
+    assert caught.value.hint == "choose another directory"
