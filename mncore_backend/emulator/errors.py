@@ -23,6 +23,10 @@ def block_text(block: int, pe: int | None = None) -> str:
     return coordinates_text(*geometry().place_of(block), pe)
 
 
+class HostAccessError(CompileError, ValueError):
+    """The host asked a machine for what it does not have, or handed over what are no bits."""
+
+
 class EmulationError(CompileError):
     """A program did something the machine does not define, or something this emulator refuses.
 

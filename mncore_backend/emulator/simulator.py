@@ -1,22 +1,25 @@
 """The emulator as its users see it: load assembly, run it, look at every memory."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import wraps
-from typing import Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from mnc.core.garbage import no_collection
 from mnc.mncore_backend.assembly.parser import parse_program
-from mnc.mncore_backend.assembly.records import DebugGet, Memory, Statement
+from mnc.mncore_backend.assembly.records import Statement
 from mnc.mncore_backend.emulator.engine import Engine
-from mnc.mncore_backend.emulator.geometry import CYCLES, geometry
-from mnc.mncore_backend.emulator.shown import check_shown
+from mnc.mncore_backend.emulator.errors import HostAccessError
+from mnc.mncore_backend.emulator.geometry import CYCLES
+from mnc.mncore_backend.emulator.host_access import (
+    check_choices,
+    check_snapshot,
+    check_statements,
+    check_text,
+    target_of,
+)
+from mnc.mncore_backend.emulator.memory_access import MemoryAccess, for_its_target
 from mnc.mncore_backend.emulator.snapshot import Snapshot
-from mnc.mncore_backend.emulator.state import PE_STORED, U64, longs_of, words_of
 from mnc.mncore_backend.emulator.statistics import Statistics
-from mnc.mncore_backend.emulator.taint import PATTERNS
 from mnc.mncore_backend.emulator.trace import Trace, read_part
 from mnc.mncore_backend.target import Machine as Target
 from mnc.mncore_backend.target import chip, use
@@ -36,22 +39,7 @@ def _printer(dump: list[str], listener: Callable[[str], None] | None) -> Callabl
     return write
 
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _for_its_target(method: "Callable[Concatenate[Machine, P], R]") -> "Callable[Concatenate[Machine, P], R]":
-    """A method that works with the numbers of the machine that is emulated, whatever machine is in use outside."""
-
-    @wraps(method)
-    def inside(self: "Machine", *args: P.args, **kwargs: P.kwargs) -> R:
-        with use(self.target):
-            return method(self, *args, **kwargs)
-
-    return inside
-
-
-class Machine:
+class Machine(MemoryAccess):
     """MN-Core 2, all 4096 PEs, or another machine of the kind.
 
     ``strict`` refuses what the machine does not define (memory never written, results nobody waited for, broken hazard
@@ -63,10 +51,13 @@ class Machine:
         threads: threads that share the work, by default two.
         output: receives every line that ``d get`` prints, besides `dump`.
         dirty: seed of random words that all memories start with (vendor mode only).
-        target: the machine that is emulated, by default the one in use.
+        target: the machine that is emulated, or its name; by default the one in use.
+
+    All methods raise `CompileError`, which is a ValueError as well here, for what no machine has: another group, a run
+    of addresses that leaves its memory (those of DRAM wrap), numbers that are no integers where bits are stored.
 
     Raises:
-        ValueError: `dirty` in strict mode, or a machine that the kernels are not made for.
+        CompileError: `dirty` in strict mode, or a machine that the kernels are not made for.
     """
 
     def __init__(
@@ -76,12 +67,11 @@ class Machine:
         threads: int | None = None,
         output: Callable[[str], None] | None = None,
         dirty: int | None = None,
-        target: Target | None = None,
+        target: Target | str | None = None,
     ) -> None:
-        if dirty is not None and mode != "vendor":
-            raise ValueError("random words in memory are for vendor mode; strict mode follows what nobody wrote")
+        check_choices(mode, threads, output, dirty)
         self.mode = mode
-        self.target = target or chip()
+        self.target = chip() if target is None else target_of(target)
         with use(self.target):
             self.engine = Engine(mode, threads)
             if dirty is not None:
@@ -93,15 +83,16 @@ class Machine:
 
     # ---- programs ----
 
-    @_for_its_target
+    @for_its_target
     def load_text(self, text: str, file_name: str = "<program>") -> None:
         """Parse a program and make it the one to run; machine state stays. Raises `AsmSyntaxError`."""
+        check_text(text)
         self.load(parse_program(text, file_name), file_name)
 
-    @_for_its_target
+    @for_its_target
     def load(self, statements: Iterable[Statement], file_name: str = "<program>") -> None:
         """Make statements the program to run; machine state stays. In strict mode hazards are checked here."""
-        self._program = statements if isinstance(statements, Sequence) else list(statements)
+        self._program = check_statements(statements)
         self._position = 0
         self.engine.file_name = self.engine.shadow.file_name = file_name
         self.engine.stopped = False
@@ -110,7 +101,7 @@ class Machine:
             with no_collection():
                 self.engine.checker.check_program(self._program, file_name)
 
-    @_for_its_target
+    @for_its_target
     def run(self, program: Program | None = None, file_name: str = "<program>") -> Statistics:
         """Run a program (text or statements), or what is left of the loaded one, to its end."""
         if isinstance(program, str):
@@ -132,7 +123,7 @@ class Machine:
             return None
         return self._program[self._position]
 
-    @_for_its_target
+    @for_its_target
     def step(self) -> Statement | None:
         """Execute one statement completely and return it; None at the end of the program."""
         statement = self.next_statement
@@ -142,12 +133,15 @@ class Machine:
             self._position += 1
         return statement
 
-    @_for_its_target
+    @for_its_target
     def run_until(self, stop: int | Callable[["Machine"], bool]) -> Statement | None:
         """Run until the next statement is on line `stop` or later, or until the predicate holds before a statement.
         Returns the next statement, None if the program ended."""
+        is_line = isinstance(stop, int | np.integer)
+        if not is_line and not callable(stop):
+            raise HostAccessError(f"no program stops at {stop!r}", hint="give the number of a line, or a function")
         while (statement := self.next_statement) is not None:
-            if isinstance(stop, int):
+            if is_line:
                 if statement.line >= stop:
                     break
                 self.engine.execute(statement)
@@ -160,7 +154,7 @@ class Machine:
         self.engine.flush()
         return statement
 
-    @_for_its_target
+    @for_its_target
     def trace(self) -> Trace | None:
         """Execute one statement and return what it read (contents before) and wrote (contents after)."""
         statement = self.next_statement
@@ -173,22 +167,24 @@ class Machine:
 
     # ---- snapshots ----
 
-    @_for_its_target
+    @for_its_target
     def snapshot(self) -> Snapshot:
         """A copy of the contents of every memory."""
         self.engine.flush()
         return Snapshot.take(self.engine.state, self.engine.context.banks)
 
-    @_for_its_target
+    @for_its_target
     def restore(self, snapshot: Snapshot) -> None:
         """Put the contents of every memory back. Latches become idle, transfers in flight finished; every memory counts
         as written for the strict checks."""
+        check_snapshot(snapshot)
         self.engine.flush()
         snapshot.put(self.engine.state)
         self.engine.reset_static_state(snapshot.banks)
 
     def compare(self, snapshot: Snapshot, limit: int = 20) -> list[str]:
         """Readable differences between now and a snapshot, empty if there is none."""
+        check_snapshot(snapshot)
         return self.snapshot().differences(snapshot, limit)
 
     @property
@@ -197,107 +193,3 @@ class Machine:
         found, timeline = self.engine.statistics, self.engine.timeline
         found.cycles, found.stall_cycles = timeline.cycles, CYCLES * timeline.stalled
         return found
-
-    # ---- upper memories ----
-
-    @_for_its_target
-    def write_dram(self, group: int, address: int, values: ArrayLike) -> None:
-        """Store long words into the DRAM of a group, from a long-word address on."""
-        self.engine.flush()
-        self.engine.state.dram[group].write(address % geometry().dram_longs, np.asarray(values, np.uint64).reshape(-1))
-
-    @_for_its_target
-    def read_dram(self, group: int, address: int, count: int) -> U64:
-        """Copy of long words of the DRAM of a group; never written ones are zero."""
-        self.engine.flush()
-        return self.engine.state.dram[group].read(address % geometry().dram_longs, count)
-
-    @_for_its_target
-    def check_shown(self, statement: DebugGet) -> None:
-        """In strict mode, raise `UninitialisedRead` if what a ``d get`` shows depends on words that nobody wrote."""
-        self.engine.flush()
-        if self.engine.strict:
-            check_shown(self.engine, statement.operand, statement.count)
-
-    @_for_its_target
-    def dram_poison(self, group: int, address: int, count: int) -> U64 | None:
-        """Long words with ones where DRAM depends on words that nobody wrote. None in vendor mode, and if nothing does.
-        `refuse_poison` says where it comes from."""
-        self.engine.flush()
-        dram = self.engine.state.dram[group]
-        if not self.engine.strict or dram.first_unwritten(address, count) is None:
-            return None
-        return PATTERNS[dram.poison(address, count)]
-
-    @_for_its_target
-    def refuse_poison(self, what: str, group: int, address: int) -> NoReturn:
-        """Raise `UninitialisedRead` for a result of the host that is poisoned at a long word of DRAM."""
-        self.engine.shadow.fail(what, self.engine.shadow.origin_of_dram(group, address), f"n{group}")
-
-    @_for_its_target
-    def write_pdm(self, group: int, address: int, values: ArrayLike) -> None:
-        """Store long words into the PDM of a group."""
-        data = np.asarray(values, np.uint64).reshape(-1)
-        self.longs(Memory.PDM)[group, address : address + len(data)] = data
-        self.engine.shadow.pdm[group, address : address + len(data)] = True
-
-    def read_pdm(self, group: int, address: int, count: int) -> U64:
-        """Copy of long words of the PDM of a group."""
-        return self.longs(Memory.PDM)[group, address : address + count].copy()
-
-    # ---- every memory as arrays ----
-
-    @_for_its_target
-    def longs(self, memory: Memory) -> U64:
-        """Writable view of a memory as long words: PE memories [L2B, L1B, MAB, PE, address], T the same with
-        [..., cycle 4, MSB/LSB 2], matrix banks [L2B, L1B, MAB, PE, row 16], L1BM [L2B, L1B, address], L2BM [L2B,
-        address], PDM [group, address]. Writing through the view does not count as a write for the strict checks; `poke`
-        does."""
-        self.engine.flush()
-        return self.engine.state.longs(memory)
-
-    def lm(self, which: int) -> U64:
-        """View of LM0 or LM1, [L2B, L1B, MAB, PE, address] long words."""
-        return self.longs((Memory.LM0, Memory.LM1)[which])
-
-    def grf(self, which: int) -> U64:
-        """View of GRF0 or GRF1, [L2B, L1B, MAB, PE, address] long words."""
-        return self.longs((Memory.GRF0, Memory.GRF1)[which])
-
-    def l1bm(self) -> U64:
-        """View of the L1BMs, [L2B, L1B, address] long words."""
-        return self.longs(Memory.L1BM)
-
-    def l2bm(self) -> U64:
-        """View of the L2BMs, [L2B, address] long words."""
-        return self.longs(Memory.L2BM)
-
-    @_for_its_target
-    def masks(self) -> NDArray[np.uint8]:
-        """View of the mask registers, [L2B, L1B, MAB, PE, entry 16, cycle 4]; bit 0 of the manual counts 8."""
-        self.engine.flush()
-        return self.engine.state.masks()
-
-    def peek(self, memory: Memory, address: int, count: int) -> U64:
-        """Copy of long words [..., count] from a long-word address on."""
-        return self.longs(memory)[..., address : address + count].copy()
-
-    def peek_words(self, memory: Memory, address: int, count: int) -> NDArray[np.uint32]:
-        """Copy of 32-bit words [..., count] of a PE memory from a word address on."""
-        first, last = address // 2, -(-(address + count) // 2)
-        words = words_of(self.longs(memory)[..., first:last])
-        return words[..., address - 2 * first :][..., :count]
-
-    @_for_its_target
-    def poke(self, memory: Memory, address: int, values: ArrayLike) -> None:
-        """Store long words from a long-word address on; `values` broadcasts against [..., count] of `longs`."""
-        data = np.asarray(values, np.uint64)
-        count = data.shape[-1]
-        self.longs(memory)[..., address : address + count] = data
-        self.engine.shadow.mark_host(memory, address, count)
-
-    def poke_words(self, memory: Memory, address: int, values: ArrayLike) -> None:
-        """Store 32-bit words at an even word address of a PE memory; `values` [..., even count] broadcasts."""
-        if memory not in PE_STORED or address % 2:
-            raise ValueError("poke_words needs a PE memory and an even word address")
-        self.poke(memory, address // 2, longs_of(np.asarray(values, np.uint32)))
