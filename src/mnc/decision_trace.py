@@ -19,7 +19,9 @@ def compile_traced(
     those of one layer.
 
     Args:
-        model, options, sample: as for `mnc.compile`.
+        model: as for `mnc.compile`.
+        options: as for `mnc.compile`.
+        sample: as for `mnc.compile`.
 
     Raises:
         CompileError: the model cannot be compiled.
