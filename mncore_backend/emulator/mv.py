@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mnc.mncore_backend.assembly.records import Memory, Operand, Transfer
 from mnc.mncore_backend.emulator import kernels
 from mnc.mncore_backend.emulator.geometry import geometry
-from mnc.mncore_backend.emulator.mv_forms import check_size, form_of, with_named_l2b
+from mnc.mncore_backend.emulator.mv_forms import check_places, check_size, form_of, with_named_l2b
 from mnc.mncore_backend.emulator.reductions import split_reduction
 from mnc.mncore_backend.emulator.state import State
 from mnc.mncore_backend.emulator.taint import reduce_stage
@@ -166,6 +166,7 @@ class MvPlan:
     def __init__(self, state: State, transfer: Transfer) -> None:
         self.form = form_of(transfer)
         check_size(transfer, self.form)
+        check_places(transfer)
         transfer = with_named_l2b(transfer, self.form)
         assert transfer.source is not None and transfer.destination is not None
         self.opcode = transfer.opcode

@@ -50,6 +50,20 @@ def with_named_l2b(transfer: Transfer, form: MvForm) -> Transfer:
     return replace(transfer, source=replace(transfer.source, l2b=form.named_l2b))
 
 
+def check_places(transfer: Transfer) -> None:
+    """Raise ValueError for a group, an L2B or a tag that does not exist: arrays of all groups would take L2B 2 of one
+    group for L2B 0 of the next."""
+    groups, l2bs = chip().groups, chip().l2bs_per_group
+    for operand in (transfer.source, transfer.destination):
+        if operand is not None and (operand.group or 0) >= groups:
+            name = operand.memory.name
+            raise ValueError(f"there is no {name} of group {operand.group}, the groups are 0..{groups - 1}")
+        if operand is not None and (operand.l2b or 0) >= l2bs:
+            raise ValueError(f"there is no L2B {operand.l2b} of a group, they are 0..{l2bs - 1}")
+    if transfer.tag == 0:
+        raise ValueError("there is no tag 00")
+
+
 def check_size(transfer: Transfer, form: MvForm) -> None:
     """Raise ValueError unless the size is a positive multiple of the unit of the form (SDM 3.5.7)."""
     if transfer.size <= 0 or transfer.size % form.unit:

@@ -1,5 +1,7 @@
 """Address mapping of every MV form against the formulas of SDM 3.5.7, written out per element."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -192,3 +194,28 @@ def test_dram_is_sparse_over_its_whole_address_space():
     assert machine.read_dram(2, 123456789, 2).tolist() == [2, 0]
     machine.run(f"mvp/n64 $d{(1 << 29) - 64} $lc0@.0")
     assert machine.l2bm()[6, 0] == 10
+
+
+@pytest.mark.parametrize("mode", ["strict", "vendor"])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("mvp/n64 $p0@4 $lc0@0.0", "PDM of group 4, the groups are 0..3"),
+        ("mvp/n64 $p0@0 $d0@4", "DRAM of group 4"),
+        ("mvp/n64 $di0@4 $lc0@0.0", "DRAM_INDIRECT of group 4"),
+        ("mvp/n64 $p0@0 $lc0@4.0", "L2BM of group 4"),
+        ("mvp/n64 $p0@0 $lc0@2.2", "L2B 2 of a group, they are 0..1"),
+        ("mvp/n64 $p0 $lc0@.2", "L2B 2 of a group"),
+        ("mvriiadd/n64 $lc0 $p0@4", "PDM of group 4"),
+        ("mvp/n64i00 $p0@0 $lc0@0.0", "tag 00"),
+    ],
+)
+def test_places_that_do_not_exist_are_refused(mode: str, text: str, words: str) -> None:
+    """Vendor mode has no checker in front: L2B 2 of group 2 was L2B 0 of group 3, and group 4 an internal error."""
+    machine = Machine(mode)
+    with pytest.raises(EmulationError):
+        machine.run(text)
+    if mode == "vendor":
+        with pytest.raises(EmulationError, match=re.escape(words)):
+            machine.run(text)
+    assert not machine.l2bm().any()
