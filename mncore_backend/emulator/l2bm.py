@@ -190,10 +190,12 @@ def _stage_dar(expression: Expression) -> L2bmPlan:
     """``l2bmdars``: 256 long words of the named L2B of every group into the DAR buffer (model OPEN-41)."""
     source, entry = expression.sources[0], expression.destinations[0].address
     a, count = source.address % geometry().l2bm_longs, CYCLES * chip().dar_staged_longs_per_cycle
-    l2b = source.l2b or 0
+    l2b, l2bs = source.l2b, geometry().l2bs_per_group
+    if l2b is None or l2b >= l2bs or source.group is not None:
+        raise ValueError(f"l2bmdars reads one L2B of every group, .0 to .{l2bs - 1}")
 
     def read(state: "State") -> U64:
-        return _ring(state.l2bm[l2b :: geometry().l2bs_per_group], a, count, geometry().l2bm_longs).copy()
+        return _ring(state.l2bm[l2b::l2bs], a, count, geometry().l2bm_longs).copy()
 
     def write(state: "State", values: U64) -> None:
         words = np.stack([values >> np.uint64(32), values & np.uint64(0xFFFFFFFF)], axis=-1)

@@ -232,3 +232,10 @@ def test_transfers_by_kernels_do_not_wait_for_each_other():
     machine.engine.flush = lambda: (flushed.append(machine.engine.line), flush())[1]
     machine.run("l2bmb $lc0 $lb0\nl2bmd $lc256 $lb64\nmvp/n64 $p0@0 $lc512@0.0\nmvp/n64 $p0@0 $lc256@0.0")
     assert flushed[:1] == [4]
+
+
+@pytest.mark.parametrize("operand", ["$lc0@.2", "$lc0", "$lc0@1.0"])
+@pytest.mark.parametrize("mode", ["strict", "vendor"])
+def test_staging_names_one_l2b_of_every_group(mode: str, operand: str) -> None:
+    with pytest.raises(EmulationError, match="reads one L2B of every group"):
+        Machine(mode).run(f"l2bmdars {operand} $dar0")
