@@ -131,6 +131,8 @@ def check_snapshot(snapshot: Any) -> None:
     if not isinstance(snapshot, Snapshot):
         hint = "give what the method snapshot returned"
         raise HostAccessError(f"a value of type {type(snapshot).__name__} is no snapshot", hint=hint)
+    if not snapshot.fits:
+        raise HostAccessError("the snapshot is of another machine", hint="give one that was taken of this machine")
 
 
 def check_text(text: Any) -> None:

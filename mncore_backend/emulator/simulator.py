@@ -182,6 +182,7 @@ class Machine(MemoryAccess):
         snapshot.put(self.engine.state)
         self.engine.reset_static_state(snapshot.banks)
 
+    @for_its_target
     def compare(self, snapshot: Snapshot, limit: int = 20) -> list[str]:
         """Readable differences between now and a snapshot, empty if there is none."""
         check_snapshot(snapshot)

@@ -1,14 +1,16 @@
 """The whole state of the machine as a value: save, load, restore, compare with a readable difference."""
 
-import zipfile
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import whole_file
+from mnc.core.npz import UNREADABLE, open_npz
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator.arena import arena_layout
 from mnc.mncore_backend.emulator.dram import PAGE_LONGS, Dram, Page
@@ -70,6 +72,11 @@ class Snapshot:
             {bank: list(rows) for bank, rows in banks.items()},
         )
 
+    @property
+    def fits(self) -> bool:
+        """Whether it is one of the machine in use, or of another one with as much of everything."""
+        return all(self.arrays[memory].shape == shape for memory, shape in _shapes().items())
+
     def put(self, state: State) -> None:
         """Write everything back."""
         for memory, values in self.arrays.items():
@@ -110,29 +117,37 @@ class Snapshot:
             lines.append(f"... {total} differences in all")
         return lines
 
-    def save(self, path: Path) -> None:
-        """Write a compressed file."""
+    def save(self, path: Path | str) -> None:
+        """Write a compressed file. Raises CompileError where that is impossible."""
+        target = _path(path)
         named: dict[str, NDArray[np.generic]] = {}
+        pes = self.arrays[Memory.LM0].shape[-1]  # of its machine, which need not be the one in use
         for memory, values in self.arrays.items():
-            rows = values.reshape(-1, geometry().pes)  # most rows are zero and are left out
+            rows = values.reshape(-1, pes)  # most rows are zero and are left out
             used = np.flatnonzero(rows.any(axis=1))
             named |= {f"rows_{memory.name}": used, memory.name: rows[used]}
+            named[f"shape_{memory.name}"] = np.array(values.shape)
         named |= {"masks": self.masks, "base_registers": self.base_registers, "dar": self.dar}
         named |= {f"bank_{bank}": np.array(rows, "U1") for bank, rows in self.banks.items()}
         for group, dram in enumerate(self.dram):
+            if dram.seed is not None:
+                named[f"seed_{group}"] = np.array([str(number) for number in dram.seed])  # of any size
             for number, page in dram.pages.items():
                 named[f"dram_{group}_{number}"] = page.longs
                 named[f"written_{group}_{number}"] = page.written
-        with whole_file(path) as file:
+        with whole_file(target) as file:
             np.savez_compressed(file, **named)  # type: ignore[arg-type]
 
     @classmethod
-    def load(cls, path: Path) -> "Snapshot":
-        """Read a file of `save`. Raises CompileError when it is none."""
+    def load(cls, path: Path | str) -> "Snapshot":
+        """Read a file of `save`, for the machine in use. Raises CompileError when it is none."""
+        source = _path(path)
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with open_npz(source) as file:
                 arrays = {}
                 for memory, shape in _shapes().items():
+                    if tuple(file[f"shape_{memory.name}"]) != shape:
+                        raise ValueError("it is of another machine")
                     arrays[memory] = np.zeros(shape, np.uint64)
                     arrays[memory].reshape(-1, geometry().pes)[file[f"rows_{memory.name}"]] = file[memory.name]
                 banks = {bank: file[f"bank_{bank}"].tolist() for bank in "xy"}
@@ -142,9 +157,20 @@ class Snapshot:
                         _, group, number = name.split("_")
                         page = Page(file[name], file[f"written_{group}_{number}"])
                         dram[int(group)].pages[int(number)] = page
+                    elif name.startswith("seed_"):
+                        seed, group = map(int, file[name])
+                        dram[group].seed = seed, group
                 return cls(arrays, file["masks"], file["base_registers"], file["dar"], dram, banks)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise CompileError(f"cannot read '{path}' as a snapshot: {error}") from None
+        except UNREADABLE as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            hint = "give a file that the method save of a snapshot wrote, of the same machine"
+            raise CompileError(f"cannot read '{source}' as a snapshot: {reason}", hint=hint) from None
+
+
+def _path(given: Any) -> Path:
+    if not isinstance(given, str | os.PathLike):
+        raise CompileError(f"the file of a snapshot is a value of type {type(given).__name__}", hint="give a path")
+    return Path(given)
 
 
 def _place(memory: Memory, index: tuple[int, ...]) -> str:

@@ -26,6 +26,7 @@ from mnc import checksums
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import PROGRAM, partial_directory
 from mnc.core.json_text import parsed_json
+from mnc.core.npz import UNREADABLE, open_npz
 from mnc.core.run_time_extents import RunTimeExtent
 from mnc.core.sequences import read_sequences
 from mnc.core.spelling import spelled
@@ -35,7 +36,6 @@ from mnc.mncore_backend.codegen.report.ideal import Ideal
 from mnc.mncore_backend.program import Buffer
 from mnc.mncore_backend.program.dram_image import DramImage
 from mnc.mncore_backend.target import MN_CORE_2, named
-from mnc.npz import UNREADABLE, open_npz
 
 FORMAT = 2
 MEMORY_MAP, TENSORS, REPORT = "memory_map.json", "tensors.npz", "report.json"

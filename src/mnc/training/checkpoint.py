@@ -11,7 +11,7 @@ from mnc import checksums
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import cannot_write, whole_file
 from mnc.core.json_text import parsed_json
-from mnc.npz import UNREADABLE, open_npz
+from mnc.core.npz import UNREADABLE, open_npz
 
 FORMAT = 2
 _PREFIX = "state/"

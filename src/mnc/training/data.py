@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from mnc.core.diagnostics import CompileError
-from mnc.npz import UNREADABLE, open_npz
+from mnc.core.npz import UNREADABLE, open_npz
 from mnc.training.augment import augmented
 from mnc.training.idx import find_idx, read_idx
 

@@ -11,6 +11,7 @@ import pytest
 from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.assembly.records import Memory
 from mnc.mncore_backend.emulator import Machine
+from mnc.mncore_backend.emulator.snapshot import Snapshot
 
 LAST_PDM = (1 << 19) - 1
 
@@ -106,3 +107,30 @@ def test_what_no_machine_has_is_refused(wrong: Callable[[Any], object], words: s
     with pytest.raises(CompileError, match=re.escape(words)) as caught:
         wrong(machine)
     assert caught.value.hint and isinstance(caught.value, ValueError)
+
+
+def test_snapshots_of_dirty_machines_keep_their_random_words(tmp_path: Path) -> None:
+    machine = Machine("vendor", dirty=1 << 70)
+    wanted = machine.read_dram(2, 12345, 3)
+    machine.snapshot().save(tmp_path / "s.npz")
+    other = Machine("vendor")
+    other.restore(Snapshot.load(tmp_path / "s.npz"))
+    assert wanted.any() and np.array_equal(other.read_dram(2, 12345, 3), wanted)
+
+
+def test_snapshots_are_those_of_the_machine(machine: Machine, tmp_path: Path) -> None:
+    small = Machine(target="small").snapshot()
+    small.save(tmp_path / "small.npz")
+    (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04 nonsense")
+    wrong: list[tuple[Callable[[], object], str]] = [
+        (lambda: machine.restore(small), "the snapshot is of another machine"),
+        (lambda: machine.compare(small), "the snapshot is of another machine"),
+        (lambda: small.save(3), "a value of type int"),  # pyright: ignore[reportArgumentType]
+        (lambda: small.save(tmp_path), "Is a directory"),
+    ]
+    for name in ("small.npz", "bad.npz", "none", ""):
+        wrong.append((lambda name=name: Snapshot.load(tmp_path / name), "as a snapshot"))
+    for action, words in wrong:
+        with pytest.raises(CompileError, match=words) as caught:
+            action()
+        assert caught.value.hint and "Errno" not in str(caught.value)
