@@ -201,3 +201,10 @@ def test_running_leaves_no_reference_cycles():
     machine.run()
     assert gc.isenabled()
     assert gc.collect() < 100
+
+
+def test_the_example_of_the_document_holds():
+    text = (Path(__file__).parents[3] / "docs" / "emulator.md").read_text(encoding="utf-8")
+    example = text.split("```python\n")[1].split("```")[0]
+    assert "assert" in example
+    exec(example, {})
