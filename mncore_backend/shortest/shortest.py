@@ -130,7 +130,7 @@ class Shortest(NestingPass):
             whole: list[Collection[Preference]] = [(TOGETHER, ALIKE)] if settled else []
             if best.text.count("\n") <= self.most_by_axes and contracts_several(module):
                 whole.append((TOGETHER, WHOLE_AXES))
-            if MANY < operations(module) and best.length[1] <= SMALL_EACH * operations(module):
+            if operations(module) > MANY and best.length[1] <= SMALL_EACH * operations(module):
                 whole.append((ALIKE,))
             if best.text.count("\n") <= self.most_statements:
                 best = self._together(trials, best, settled, whole)
