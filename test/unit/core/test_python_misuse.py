@@ -47,7 +47,7 @@ def test_shapes_are_written_in_many_ways(shapes: dict[str, Any]) -> None:
     assert mnc.Options(shapes=shapes).shapes in ({"B": (2,)}, {"x": (2, 8)})
 
 
-@pytest.mark.parametrize("shape", ["2,8", True, (True, 8), 2.5, -1, {2, 8}, {2: 8}, ((2,), 8), object()], ids=repr)
+@pytest.mark.parametrize("shape", ["2,8", True, (True, 8), 2.5, -1, {2, 8}, {2: 8}, ((2,), 8), b"2"], ids=repr)
 def test_what_is_no_shape_is_refused(shape: object) -> None:
     refused("the shape of 'x' cannot be", lambda: mnc.import_model(OPEN, shapes={"x": shape}))
     refused("the shape of 'x' cannot be", lambda: mnc.compile(OPEN, shapes={"x": shape}))
