@@ -23,6 +23,7 @@ from mnc.mncore_backend.movement.pick import Picker, Plan
 from mnc.mncore_backend.movement.repeats import REPEATS
 from mnc.mncore_backend.movement.scope import Index, Need, analyse
 from mnc.mncore_backend.movement.universe import portions
+from mnc.mncore_backend.movement.written_part import WrittenPart, at_its_place, written_part
 from mnc.mncore_backend.program import Buffer, Builder, Program
 from mnc.mncore_backend.target import chip
 
@@ -66,10 +67,24 @@ def plan_gather(
     if flat.size != target_layout.size or flat.max(initial=-1) >= source_layout.size:
         raise ValueError(f"index map of {flat.size} entries does not fit {source_layout} -> {target_layout}")
     flat = flat.astype(np.int32)
+    part = written_part(target_layout, flat) if padding is None and source is not target else None
+    if part is not None:
+        return _into_part(builder, source_layout, source, part, target, fills=fills)
     digest = hashlib.blake2b(flat.tobytes()).digest()
     key = ("gather", source_layout, target_layout, digest, padding, fills)
     ends = (source_layout, source, target_layout, target)
     return REPEATS.emit(builder, key, source, target, lambda: _plan(builder, *ends, flat, padding, fills))
+
+
+def _into_part(
+    builder: Builder, source_layout: Layout, source: Buffer, part: WrittenPart, target: Buffer, *, fills: bool
+) -> Plan:
+    """`plan_gather` into a part of the target, where the rest keeps what it holds."""
+    operations, own = builder.program.operations, part.buffer(target)
+    before = len(operations)
+    plan = plan_gather(builder, source_layout, source, part.layout, own, part.index_map, padding=None, fills=fills)
+    operations[before:] = [at_its_place(op, own, target, part.first) for op in operations[before:]]
+    return plan
 
 
 def _plan(
