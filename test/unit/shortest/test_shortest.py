@@ -20,7 +20,9 @@ from mnc.core.modules import copy_module
 from mnc.lowering.linalg_to_spmd.layout_attributes import preferences_of
 from mnc.lowering.onnx_to_graph.importer import import_model
 from mnc.mncore_backend.assembly.records import Memory
+from mnc.mncore_backend.codegen.allocate_buffers import AllocateBuffers
 from mnc.mncore_backend.codegen.allocation.allocate import CapacityError
+from mnc.mncore_backend.codegen.residency.spill_buffers import SpillBuffers
 from mnc.mncore_backend.codegen.schedule import Schedule
 from mnc.mncore_backend.shortest import shortest as shortest_pass
 from mnc.mncore_backend.shortest.shortest import Shortest
@@ -182,6 +184,28 @@ def test_tiny_tensors_lie_otherwise_where_there_is_no_room(monkeypatch: pytest.M
 
     monkeypatch.setattr(Trials, "compiled", without_room)
     assert "alike" not in shortest().best(before_layouts(SHORT, Options())).preferences
+
+
+@pytest.mark.parametrize(("grows", "rooms"), [(0, [100, 88, 50]), (1, [100, 88, 75, 62, 50])])
+def test_where_less_room_changes_nothing_the_least_is_tried_next(
+    grows: int, rooms: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where refusals differ, a little less room may be enough."""
+    tried: list[int] = []
+    spill = SpillBuffers.run
+
+    def noted(self: SpillBuffers, module: ir.Module) -> None:
+        tried.append(self.percent)
+        spill(self, module)
+
+    def refuse(*_: object) -> None:
+        raise CapacityError((Memory.LM0,), 2176 + grows * len(tried), 2048, [("x", 896)])
+
+    monkeypatch.setattr(SpillBuffers, "run", noted)
+    monkeypatch.setattr(AllocateBuffers, "run_on", refuse)
+    with pytest.raises(CapacityError):
+        Trials(before_layouts(SHORT, Options()), shortest().passes, shortest().rooms).compiled(())
+    assert tried == rooms
 
 
 def test_what_is_asked_for_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
