@@ -102,8 +102,7 @@ def _attended(body: Body, query: str, key: str, value: str, mask: int, bias: int
 
 
 def _places(body: Body, x: str) -> str:
-    count = body.along("Squeeze", body.extent(x, 2), 0)
-    return body.op("Range", body.constant(0, np.int64), count, body.constant(1, np.int64))
+    return body.numbered(body.extent(x, 2))
 
 
 def _kept(body: Body, mask: str, query: str, key: str) -> str:

@@ -126,6 +126,14 @@ class Body:
         """A vector of one element: an extent of a value."""
         return self.op("Gather", self.op("Shape", x), self.integers(axis))
 
+    def numbered(self, count: str) -> str:
+        """0, 1, ... below a count, which is a vector of one element."""
+        return self.op("Range", self.constant(0, np.int64), self.along("Squeeze", count, 0), self.constant(1, np.int64))
+
+    def like(self, value: str, other: str) -> str:
+        """A value of the type of another one, where the operator set can say so; otherwise as it is."""
+        return self.op("CastLike", value, other) if self.opset >= _CAST_LIKE else value
+
     def with_rank(self, x: str, ways: dict[int, Any]) -> str:
         """What the way of the rank of `x` gives, a callable without arguments; what has another rank is taken as the
         last one. The rank is known when compiling, though perhaps not yet."""

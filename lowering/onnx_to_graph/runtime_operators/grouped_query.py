@@ -1,6 +1,5 @@
 """GroupQueryAttention of ONNX Runtime: a step of a language model with a cache of keys and values."""
 
-import numpy as np
 import onnx
 
 from mnc.lowering.onnx_to_graph.runtime_operators.body import Body
@@ -42,11 +41,6 @@ def _apart(body: Body, heads: int, groups: int) -> list[str]:
     return body.split(packed, 2, 3, (heads, groups, groups))
 
 
-def _range(body: Body, count: str) -> str:
-    """0, 1, ... below a count, which is a vector of one element."""
-    return body.op("Range", body.constant(0, np.int64), body.along("Squeeze", count, 0), body.constant(1, np.int64))
-
-
 def _total(body: Body) -> str:
     """How many places there are with the new ones, as a vector of one element: known when compiling."""
     return body.reshape(body.op("Cast", body.operand(6), to=onnx.TensorProto.INT64), 1)
@@ -64,7 +58,7 @@ def _past_lengths(body: Body, query: str) -> str:
 
 def _rotated(body: Body, x: str, past: str) -> str:
     """Turned by the angles of the tables; the rest of every head stays where rows of the tables are shorter."""
-    places = body.operand(9) or body.op("Add", past, _range(body, body.extent(x, 1)))
+    places = body.operand(9) or body.op("Add", past, body.numbered(body.extent(x, 1)))
     cosine, sine = (body.along("Unsqueeze", body.op("Gather", body.operand(i), places), 2) for i in (7, 8))
     size = body.op("Mul", body.extent(body.operand(7), 1), body.integers(2))
     front = body.op("Slice", x, body.integers(0), size, body.integers(3))
@@ -83,7 +77,7 @@ def _written(body: Body, new: str, operand: int, past: str) -> str:
     growth = body.op("Sub", longer, body.extent(cache, 2))
     pads = body.op("Concat", body.integers(0, 0, 0, 0, 0, 0), growth, body.integers(0), axis=0)
     wide = body.op("Pad", cache, pads)
-    source = body.op("Sub", _range(body, longer), past)
+    source = body.op("Sub", body.numbered(longer), past)
     is_old = body.op("Less", source, body.integers(0))
     is_new = body.op("And", body.op("Not", is_old), body.op("Less", source, count))
     inside = body.op("Where", is_new, source, body.integers(0))
@@ -132,8 +126,8 @@ def _biased(body: Body, scores: str) -> str:
 
 def _kept(body: Body, places: str, keys: str, past: str) -> str:
     """Which keys [batch, place, key] are not behind a place, nor too far before it."""
-    own = body.along("Unsqueeze", body.op("Add", past, _range(body, places)), 2)
-    apart = body.op("Sub", own, _range(body, keys))
+    own = body.along("Unsqueeze", body.op("Add", past, body.numbered(places)), 2)
+    apart = body.op("Sub", own, body.numbered(keys))
     kept = body.op("Not", body.op("Less", apart, body.integers(0)))
     window = body.attribute("local_window_size", -1)
     return kept if window <= 0 else body.op("And", kept, body.op("Less", apart, body.integers(window)))

@@ -92,8 +92,7 @@ def _embed(body: Body, ids: str, segments: str, tables: list[str], mask: str, po
     words, places, kinds, scale, bias = tables
     total = body.op("Gather", words, ids)
     if not positions:
-        count = body.along("Squeeze", body.extent(ids, 1), 0)
-        positions = body.op("Range", body.constant(0, "int64"), count, body.constant(1, "int64"))
+        positions = body.numbered(body.extent(ids, 1))
     total = body.op("Add", total, body.op("Gather", places, positions))
     if segments and kinds:
         total = body.op("Add", total, body.op("Gather", kinds, segments))

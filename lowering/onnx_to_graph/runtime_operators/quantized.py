@@ -127,12 +127,8 @@ def blocked_product(body: Body) -> None:
     floats = body.reshape(body.op("Mul", body.op("Sub", weights, zero), scale), columns, blocks * size)
     floats = body.op("Slice", floats, body.integers(0), body.integers(depth), body.integers(1))
     x = body.operand(0)
-    like = body.op("CastLike", floats, x) if body.opset >= _CAST_LIKE else floats
-    product = body.op("MatMul", x, body.op("Transpose", like, perm=[1, 0]))
+    product = body.op("MatMul", x, body.op("Transpose", body.like(floats, x), perm=[1, 0]))
     body.give(body.op("Add", product, body.operand(5)) if body.has(5) else product)
-
-
-_CAST_LIKE = 15
 
 
 def _unpacked(body: Body, packed: str, bits: int) -> str:

@@ -1,7 +1,5 @@
 """RotaryEmbedding of ONNX Runtime."""
 
-import numpy as np
-
 from mnc.lowering.onnx_to_graph.runtime_operators.body import Body
 
 
@@ -30,9 +28,7 @@ def _with_tables(body: Body, x: str, positions: str) -> str:
     """The rotation of [batch, place, head, size]; one number as positions is that of the first place."""
 
     def counted() -> str:
-        count = body.along("Squeeze", body.extent(x, 1), 0)
-        steps = body.op("Range", body.constant(0, np.int64), count, body.constant(1, np.int64))
-        return body.along("Unsqueeze", body.op("Add", steps, positions), 0)
+        return body.along("Unsqueeze", body.op("Add", body.numbered(body.extent(x, 1)), positions), 0)
 
     places = body.with_rank(positions, {1: counted, 2: lambda: body.op("Identity", positions)})
     cosine, sine = (body.along("Unsqueeze", body.op("Gather", body.operand(i), places), 2) for i in (2, 3))
