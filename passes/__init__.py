@@ -14,6 +14,7 @@ PASSES: dict[str, str] = {
     "mixed-precision": "mnc.passes.graph.mixed_precision:MixedPrecision",
     "narrow-unsigned": "mnc.passes.graph.narrow_unsigned:NarrowUnsigned",
     "settle-nan": "mnc.passes.graph.settle_nan:SettleNan",
+    "share-concatenations": "mnc.passes.graph.share_concatenations:ShareConcatenations",
     "simplify-algebra": "mnc.passes.graph.simplify_algebra:SimplifyAlgebra",
     "simplify-tensors": "mnc.passes.graph.simplify_tensors:SimplifyTensors",
     "fuse-addends": "mnc.passes.affine.fuse_addends:FuseAddends",

@@ -82,6 +82,15 @@ class Concat(GraphOp, name="concat"):
         return [tensor(shape, kind)]
 
 
+def concat_tree(values: Sequence[Any], axis: int) -> Any:
+    """Balanced tree of two-operand concatenations, so that no element is moved more than log2(n) times."""
+    if len(values) == 1:
+        return values[0]
+    half = len(values) // 2
+    lhs, rhs = concat_tree(values[:half], axis), concat_tree(values[half:], axis)
+    return Concat.build(lhs, rhs, axis=axis).result
+
+
 class Slice(GraphOp, name="slice"):
     """``operand[starts[0]:limits[0]:steps[0], ...]`` with one triple per dimension.
 

@@ -117,15 +117,24 @@ def lower_reshape(source: Source, operand: ir.Value) -> ir.Value:
 
 
 def lower_concat(source: Source, *operands: ir.Value) -> ir.Value:
-    """See `concatenated`; a chain along one axis becomes one operation."""
+    """See `concatenated`; a chain along one axis becomes one operation, as far as nobody reads what is joined before.
+
+    What others read stands together anyway: in a dense block, where every layer reads the results of all layers before
+    it, only the newest result has to be brought to it.
+    """
     axis = source.int("axis")
-    return concatenated([part for operand in operands for part in _parts(operand, axis)], axis)
+    parts = [part for number, operand in enumerate(operands) for part in _parts(source, number, operand)]
+    return concatenated(parts, axis)
 
 
-def _parts(value: ir.Value, axis: int) -> list[ir.Value]:
-    owner = value.owner
+def _parts(source: Source, number: int, operand: ir.Value) -> list[ir.Value]:
+    """What an operand joins along the same axis, if concatenations along it are all that reads it."""
+    owner, axis = operand.owner, source.int("axis")
     if isinstance(owner, ir.Block) or owner.name != "tensor.concat" or owner.attributes["dim"].value != axis:
-        return [value]
+        return [operand]
+    readers = [use.owner for use in source.op.operands[number].uses]
+    if any(reader.name != source.op.name or reader.attributes["axis"].value != axis for reader in readers):
+        return [operand]
     return list(owner.operands)
 
 

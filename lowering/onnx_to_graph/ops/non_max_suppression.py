@@ -13,10 +13,10 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.dialects import graph
+from mnc.dialects.graph.shape import concat_tree
 from mnc.lowering.onnx_to_graph.extents.common import refuse_dimensions
 from mnc.lowering.onnx_to_graph.node import Node, cast, constant, reshape, shape_of
 from mnc.lowering.onnx_to_graph.ops.compaction import first_places
-from mnc.lowering.onnx_to_graph.ops.shape import concat_tree
 from mnc.lowering.onnx_to_graph.run_time_extents import Count
 from mnc.lowering.onnx_to_graph.size_limits import MOST_NODES
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.dialects import graph
+from mnc.dialects.graph.shape import concat_tree
 from mnc.lowering.onnx_to_graph.extents.common import refuse_dimensions, without_padding
 from mnc.lowering.onnx_to_graph.node import Node, constant, element_type_of, reshape, shape_of
 from mnc.lowering.onnx_to_graph.ops.compaction import first_places
-from mnc.lowering.onnx_to_graph.ops.shape import concat_tree
 
 
 def non_zero(node: Node) -> Any:

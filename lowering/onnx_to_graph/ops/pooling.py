@@ -8,9 +8,9 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.dialects import graph
+from mnc.dialects.graph.shape import concat_tree
 from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
 from mnc.lowering.onnx_to_graph.ops.contraction import window_attributes
-from mnc.lowering.onnx_to_graph.ops.shape import concat_tree
 
 
 def pool(kind: str) -> Callable[[Node], Any]:

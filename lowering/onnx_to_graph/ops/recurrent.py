@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from mnc.dialects import graph
+from mnc.dialects.graph.shape import concat_tree
 from mnc.lowering.onnx_to_graph.gate_functions import GateFunction, gate_functions
 from mnc.lowering.onnx_to_graph.node import Node, constant, reshape, shape_of
-from mnc.lowering.onnx_to_graph.ops.shape import concat_tree
 
 Cell = Callable[[Any, list[Any]], list[Any]]
 """(projected input [gates, batch, hidden] of a step, state) -> new state; the first part of the state is what the node

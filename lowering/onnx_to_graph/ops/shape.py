@@ -7,6 +7,7 @@ import numpy as np
 
 from mnc.dialects import graph
 from mnc.dialects.graph import shapes as shape_rules
+from mnc.dialects.graph.shape import concat_tree
 from mnc.lowering.onnx_to_graph.element_types import held
 from mnc.lowering.onnx_to_graph.node import Node, broadcast_to, reshape, shape_of
 from mnc.lowering.onnx_to_graph.sparse_tensors import dense
@@ -75,15 +76,6 @@ def concat(node: Node) -> Any:
     """Concat along one axis."""
     operands = node.operands()
     return concat_tree(operands, node.axis(node.attribute("axis"), len(shape_of(operands[0]))))
-
-
-def concat_tree(values: list[Any], axis: int) -> Any:
-    """Balanced tree of two-operand concatenations, so that no element is moved more than log2(n) times."""
-    if len(values) == 1:
-        return values[0]
-    half = len(values) // 2
-    lhs, rhs = concat_tree(values[:half], axis), concat_tree(values[half:], axis)
-    return graph.Concat.build(lhs, rhs, axis=axis).result
 
 
 def expand(node: Node) -> Any:

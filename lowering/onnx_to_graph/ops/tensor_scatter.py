@@ -6,8 +6,8 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.dialects import graph
+from mnc.dialects.graph.shape import concat_tree
 from mnc.lowering.onnx_to_graph.node import Node, cast, constant, reshape, shape_of
-from mnc.lowering.onnx_to_graph.ops.shape import concat_tree
 
 _FEW = 4
 """Rows that are selected one after the other; more are looked up."""

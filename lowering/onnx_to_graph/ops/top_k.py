@@ -14,10 +14,10 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.dialects import graph
+from mnc.dialects.graph.shape import concat_tree
 from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
 from mnc.lowering.onnx_to_graph.ops.ranking import along
 from mnc.lowering.onnx_to_graph.ops.ranking_effort import check_effort, group_size, pairs_at_once
-from mnc.lowering.onnx_to_graph.ops.shape import concat_tree
 
 
 def top_k(node: Node) -> list[Any]:
