@@ -6,12 +6,21 @@ this for some input is refused unless the interval of the operand excludes that 
 """
 
 from mnc.core.rewrite import Pattern
-from mnc.passes.graph.algebra import association, distribution, identities, one_hot, powers, scaling, selection
+from mnc.passes.graph.algebra import (
+    association,
+    averages,
+    distribution,
+    identities,
+    one_hot,
+    powers,
+    scaling,
+    selection,
+)
 
 
 def patterns() -> list[Pattern]:
     """All patterns, newly made."""
-    families = (identities, powers, association, distribution, scaling, selection, one_hot)
+    families = (identities, powers, association, distribution, scaling, averages, selection, one_hot)
     return [pattern for family in families for pattern in family.patterns()]
 
 

@@ -242,3 +242,30 @@ func.func @other_divisor(%x: tensor<8x8xf32>, %v: tensor<8x4xf32>) -> tensor<8x4
   %4 = "graph.matmul"(%3, %v) : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
   return %4 : tensor<8x4xf32>
 }
+
+// A pooling or a mean of what a pointwise convolution gives is taken before it. Padding that counts leaves less of a
+// bias at the borders; a convolution of larger windows reads what the average does not give.
+// CHECK-LABEL: func.func @averages
+func.func @averages(%x: tensor<1x8x6x6xf32>, %w: tensor<8x8x1x1xf32>, %v: tensor<8x8x3x3xf32>, %b: tensor<8xf32>)
+    -> (tensor<1x8x3x3xf32>, tensor<1x8x4x4xf32>, tensor<1x8x2x2xf32>, tensor<1x8xf32>) {
+  // CHECK: %[[P:.*]] = "graph.pool"(%arg0)
+  // CHECK: %[[A:.*]] = "graph.conv"(%[[P]], %arg1, %arg3)
+  // CHECK: %[[C:.*]] = "graph.conv"(%arg0, %arg1, %arg3)
+  // CHECK: %[[B:.*]] = "graph.pool"(%[[C]])
+  // CHECK: %[[D:.*]] = "graph.conv"(%arg0, %arg2)
+  // CHECK: %[[E:.*]] = "graph.pool"(%[[D]])
+  // CHECK: %[[S:.*]] = "graph.reduce"(%arg0) {axes = array<i64: 2, 3>, keepdims = true, kind = "sum"}
+  // CHECK: %[[N:.*]] = "graph.mul"(%arg3, %{{.*}})
+  // CHECK: %[[F:.*]] = "graph.conv"(%[[S]], %arg1, %[[N]])
+  // CHECK: %[[G:.*]] = "graph.reshape"(%[[F]])
+  // CHECK: return %[[A]], %[[B]], %[[E]], %[[G]]
+  %0 = "graph.conv"(%x, %w, %b) {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x6x6xf32>, tensor<8x8x1x1xf32>, tensor<8xf32>) -> tensor<1x8x6x6xf32>
+  %1 = "graph.pool"(%0) {kind = "average", kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, ceil_mode = false, count_include_pad = true} : (tensor<1x8x6x6xf32>) -> tensor<1x8x3x3xf32>
+  %2 = "graph.conv"(%x, %w, %b) {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x6x6xf32>, tensor<8x8x1x1xf32>, tensor<8xf32>) -> tensor<1x8x6x6xf32>
+  %3 = "graph.pool"(%2) {kind = "average", kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, ceil_mode = false, count_include_pad = true} : (tensor<1x8x6x6xf32>) -> tensor<1x8x4x4xf32>
+  %4 = "graph.conv"(%x, %v) {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x6x6xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x4x4xf32>
+  %5 = "graph.pool"(%4) {kind = "average", kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, ceil_mode = false, count_include_pad = false} : (tensor<1x8x4x4xf32>) -> tensor<1x8x2x2xf32>
+  %6 = "graph.conv"(%x, %w, %b) {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x6x6xf32>, tensor<8x8x1x1xf32>, tensor<8xf32>) -> tensor<1x8x6x6xf32>
+  %7 = "graph.reduce"(%6) {axes = array<i64: 2, 3>, keepdims = false, kind = "sum"} : (tensor<1x8x6x6xf32>) -> tensor<1x8xf32>
+  return %1, %3, %5, %7 : tensor<1x8x3x3xf32>, tensor<1x8x4x4xf32>, tensor<1x8x2x2xf32>, tensor<1x8xf32>
+}
