@@ -16,6 +16,7 @@ PASSES: dict[str, str] = {
     "settle-nan": "mnc.passes.graph.settle_nan:SettleNan",
     "share-concatenations": "mnc.passes.graph.share_concatenations:ShareConcatenations",
     "simplify-algebra": "mnc.passes.graph.simplify_algebra:SimplifyAlgebra",
+    "space-to-depth": "mnc.passes.graph.space_to_depth:SpaceToDepth",
     "simplify-tensors": "mnc.passes.graph.simplify_tensors:SimplifyTensors",
     "fuse-addends": "mnc.passes.affine.fuse_addends:FuseAddends",
     "normalize-loops": "mnc.passes.affine.normalize_loops:NormalizeLoops",

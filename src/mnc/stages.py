@@ -29,6 +29,7 @@ GRAPH: tuple[str, ...] = (
     "simplify-algebra",
     "hoist-scales",  # after algebra, which moves factors into constant weights
     "join-slices",  # after what moves slices to the inputs, which would part them again
+    "space-to-depth",  # after what brings convolutions to the inputs, and folds scales into their weights
     "share-concatenations",  # after what takes concatenations apart
     "canonicalize",  # dead code that the rewrites left
     "cse",  # last: equal operations that only now have equal operands
