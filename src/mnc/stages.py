@@ -29,7 +29,6 @@ GRAPH: tuple[str, ...] = (
     "simplify-algebra",
     "hoist-scales",  # after algebra, which moves factors into constant weights
     "join-slices",  # after what moves slices to the inputs, which would part them again
-    "space-to-depth",  # after what brings convolutions to the inputs, and folds scales into their weights
     "share-concatenations",  # after what takes concatenations apart
     "canonicalize",  # dead code that the rewrites left
     "cse",  # last: equal operations that only now have equal operands
@@ -38,6 +37,7 @@ GRAPH: tuple[str, ...] = (
 
 LINALG = (
     "narrow-unsigned",  # of the machine, not of the model: C++ has integers of 64 bits
+    "space-to-depth",  # of the machine, too: whoever computes element by element gains nothing
     "graph-to-linalg",
     "fuse-elementwise",
     "canonicalize",
