@@ -2,12 +2,17 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.rewrite import Refusal, refuse
 from mnc.passes.graph.decomposition.build import Handler, flag, integer, real, value
 from mnc.passes.graph.matching import reshaped, shape_of
+
+PRODUCTS_PER_MOVE, WEIGHTS_PER_MOVE = 1000, 3
+"""Multiplications, and weights from DRAM, that take as long as to cut one element of a result out, as measured for
+transposed convolutions of 32 to 512 channels: results that are cut change their places."""
 
 
 def gemm(op: Any) -> list[ir.Value]:
@@ -84,16 +89,53 @@ def _zeros_around(operand: ir.Value, low: Sequence[int], high: Sequence[int]) ->
     return value("pad", operand, low=before, high=after, value=0.0, mode="constant")
 
 
-def _kernels_by_phase(weight: ir.Value, groups: int, strides: Sequence[int], taps: Sequence[int]) -> ir.Value:
-    """(C, M / groups, kernel...) as (M * phases, C / groups, taps...): results that lie a stride apart share a
-    kernel."""
+@dataclass(frozen=True)
+class _Residues:
+    """How the results of one dimension of a transposed convolution read the data: those at places o = stride * q + r,
+    for every residue r, read elements q + first, ..., of which the last is `taps - 1` dilations on.
+
+    Attributes:
+        first: the first element, relative to q; negative where it lies before.
+        taps: elements that some residue reads.
+        low: zeros in front of the kernel, so that it is cut into `taps` pieces of one element per residue.
+    """
+
+    first: int
+    taps: int
+    low: int
+
+    @staticmethod
+    def of(kernel: int, stride: int, dilation: int, pad: int) -> "_Residues":
+        """Of a dimension with zeros cut from its result: o = stride * i + dilation * k - pad."""
+        reach = dilation * (kernel - 1)
+        if stride == 1:
+            return _Residues(pad - reach, kernel, 0)
+        first, last = -((reach - pad) // stride), (stride - 1 + pad) // stride
+        taps = last - first + 1
+        return _Residues(first, taps, stride * (taps - 1 + first) - pad)
+
+
+def _more_taps(channels: int, places: int, aligned: Sequence[_Residues], fewest: Sequence[_Residues]) -> bool:
+    """Whether the elements that aligned residues read in vain take longer than to cut the result: they are multiplied,
+    and their weights come from DRAM. `channels`: those of a group of the data, of so many `places`."""
+    extra = math.prod(own.taps for own in aligned) - math.prod(own.taps for own in fewest)
+    return extra * channels * (1 / PRODUCTS_PER_MOVE + 1 / (WEIGHTS_PER_MOVE * places)) > 1
+
+
+def _kernels_by_residue(
+    weight: ir.Value, groups: int, strides: Sequence[int], read: Sequence[_Residues], *, is_inner: bool
+) -> ir.Value:
+    """(C, M / groups, kernel...) as (groups * residues * M / groups, C / groups, taps...): results that lie a stride
+    apart share a kernel, and what one does not read is zero. `is_inner`: as (groups * M / groups * residues, ...)."""
     channels, outputs, *kernel = shape_of(weight)
-    rank = len(kernel)
-    wide = [t * s for t, s in zip(taps, strides, strict=True)]
-    weight = _zeros_around(weight, [0] * (2 + rank), [0, 0, *(w - k for w, k in zip(wide, kernel, strict=True))])
+    rank, taps = len(kernel), [own.taps for own in read]
+    low = [own.low for own in read]
+    high = [t * s - before - k for t, s, before, k in zip(taps, strides, low, kernel, strict=True)]
+    weight = _zeros_around(weight, [0, 0, *low], [0, 0, *high])
     each = channels // groups
     cut = [groups, each, outputs, *(extent for pair in zip(taps, strides, strict=True) for extent in pair)]
-    order = [0, 2, *range(4, 4 + 2 * rank, 2), 1, *range(3, 3 + 2 * rank, 2)]
+    residues = range(4, 4 + 2 * rank, 2)
+    order = [0, *([2, *residues] if is_inner else [*residues, 2]), 1, *range(3, 3 + 2 * rank, 2)]
     turned = value("transpose", reshaped(weight, cut), permutation=order)
     result = reshaped(turned, [groups * outputs * math.prod(strides), each, *taps])
     if max(taps) == 1:
@@ -107,7 +149,8 @@ def _kernels_by_phase(weight: ir.Value, groups: int, strides: Sequence[int], tap
 
 def conv_transpose(op: Any) -> list[ir.Value] | Refusal:
     """Each residue of the place modulo the stride is a convolution of its own by steps of one: they are one convolution
-    with as many times the outputs, whose results are interleaved. Nothing is multiplied by zeros between elements.
+    with as many times the outputs, whose results are interleaved. Nothing is multiplied by zeros between elements, and
+    of what is cut from the result nothing is computed but the end of the last interval.
     """
     data, weight, *bias = op.operation.operands
     strides, pads, dilations = (tuple(op.operation.attributes[name]) for name in ("strides", "pads", "dilations"))
@@ -120,33 +163,47 @@ def conv_transpose(op: Any) -> list[ir.Value] | Refusal:
         return refuse("its elements are spread, and its kernel has gaps")
     groups = integer(op, "group")
     batch, outputs, *places = shape_of(op.operation.results[0])
-    taps = [-(-k // s) for k, s in zip(kernel, strides, strict=True)]
-    kernels = _kernels_by_phase(weight, groups, strides, taps)
-    reach = [d * (t - 1) for t, d in zip(taps, dilations, strict=True)]
-    # What is cut from the result of steps of one is not computed.
-    cut = [min(p, r) if s == 1 else 0 for p, r, s in zip(pads, reach, strides, strict=False)]
-    ends = [p + n - e for p, n, e in zip(pads, places, shape_of(data)[2:], strict=False)]
-    after = [max(end, 0) if s == 1 else r for end, r, s in zip(ends, reach, strides, strict=True)]
-    around = [*(r - c for r, c in zip(reach, cut, strict=True)), *after]
-    phases = value("conv", data, kernels, strides=[1] * rank, dilations=dilations, pads=around, group=groups)
-    result = _interleaved(phases, batch, outputs, strides)
-    low = [c - p for c, p in zip(cut, pads, strict=False)]
-    high = [n - w - first for n, w, first in zip(places, shape_of(result)[2:], low, strict=True)]
-    result = _zeros_around(result, [0, 0, *low], [0, 0, *high])
+    aligned = [_Residues.of(*own) for own in zip(kernel, strides, dilations, pads[:rank], strict=True)]
+    cut = [p if s > 1 else 0 for p, s in zip(pads[:rank], strides, strict=True)]
+    inside = [p - c for p, c in zip(pads[:rank], cut, strict=True)]
+    fewest = [_Residues.of(*own) for own in zip(kernel, strides, dilations, inside, strict=True)]
+    is_cut = any(cut) and _more_taps(
+        shape_of(weight)[0] // groups, math.prod(shape_of(data)[2:]), aligned, fewest
+    )
+    read, cut = (fewest, cut) if is_cut else (aligned, [0] * rank)
+    counts = [-(-(n + c) // s) for n, c, s in zip(places, cut, strides, strict=True)]
+    low = [-own.first for own in read]
+    high = [
+        count - n + (own.taps - 1) * d + own.first
+        for count, n, own, d in zip(counts, shape_of(data)[2:], read, dilations, strict=True)
+    ]
+    some = _zeros_around(data, [0, 0, *(min(n, 0) for n in low)], [0, 0, *(min(n, 0) for n in high)])
+    around = [max(n, 0) for n in (*low, *high)]
+    kernels = _kernels_by_residue(weight, groups, strides, read, is_inner=is_cut)
+    residues = value("conv", some, kernels, strides=[1] * rank, dilations=dilations, pads=around, group=groups)
+    result = _interleaved(residues, batch, groups, strides, is_inner=is_cut)
+    ends = [n + c - count * s for n, c, count, s in zip(places, cut, counts, strides, strict=True)]
+    result = _zeros_around(result, [0, 0, *(-c for c in cut)], [0, 0, *ends])
     for shift in bias:
         result = value("add", result, reshaped(shift, [outputs, *[1] * rank]))
     return [result]
 
 
-def _interleaved(phases: ir.Value, batch: int, outputs: int, strides: Sequence[int]) -> ir.Value:
-    """Results of all phases, channel by channel, in the order of their places."""
+def _interleaved(
+    residues: ir.Value, batch: int, groups: int, strides: Sequence[int], *, is_inner: bool
+) -> ir.Value:
+    """Results of all residues, which are channels of each group, in the order of their places. Where channels of one
+    residue are neighbours, they fill vectors of the matrix unit, and residues may lie at addresses, as places do;
+    residues that are neighbours (`is_inner`) are exchanged along with what is cut."""
     if math.prod(strides) == 1:
-        return phases
-    extents, rank = shape_of(phases)[2:], len(strides)
-    apart = reshaped(phases, [batch, outputs, *strides, *extents])
-    order = [0, 1, *(d for i in range(rank) for d in (2 + rank + i, 2 + i))]
+        return residues
+    channels, *extents = shape_of(residues)[1:]
+    rank, each = len(strides), channels // (groups * math.prod(strides))
+    apart = reshaped(residues, [batch, groups, *([each, *strides] if is_inner else [*strides, each]), *extents])
+    channel, first = (2, 3) if is_inner else (2 + rank, 2)
+    order = [0, 1, channel, *(d for i in range(rank) for d in (3 + rank + i, first + i))]
     whole = [e * s for e, s in zip(extents, strides, strict=True)]
-    return reshaped(value("transpose", apart, permutation=order), [batch, outputs, *whole])
+    return reshaped(value("transpose", apart, permutation=order), [batch, groups * each, *whole])
 
 
 HANDLERS: Mapping[str, Handler] = {"gemm": gemm, "conv": conv, "conv_transpose": conv_transpose}

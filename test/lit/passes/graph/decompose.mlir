@@ -65,15 +65,28 @@ func.func @skipping_conv(%x: tensor<2x3x9x8xf32>, %w: tensor<5x3x1x3xf32>) -> te
   return %0 : tensor<2x5x5x3xf32>
 }
 
-// Results a stride apart share a kernel: one convolution by steps of one, whose results are put between each other.
+// Results a stride apart share a kernel: one convolution by steps of one, whose results are put between each other. Both
+// residues read 3 elements of which each needs 2, so that results begin where they are wanted.
 // CHECK-LABEL: func.func @upsampling
 func.func @upsampling(%x: tensor<1x3x5x5xf32>, %w: tensor<3x4x4x4xf32>) -> tensor<1x4x10x10xf32> {
-  // CHECK: %[[K:.*]] = "graph.slice"(%{{.*}}) {{.*}}steps = array<i64: 1, 1, -1, -1>{{.*}} -> tensor<16x3x2x2xf32>
-  // CHECK-NEXT: %[[C:.*]] = "graph.conv"(%arg0, %[[K]]){{.*}}strides = array<i64: 1, 1>{{.*}} -> tensor<1x16x6x6xf32>
-  // CHECK-NEXT: "graph.reshape"(%[[C]]){{.*}} -> tensor<1x4x2x2x6x6xf32>
-  // CHECK-NEXT: {{.*}}permutation = array<i64: 0, 1, 4, 2, 5, 3>
-  // CHECK: "graph.slice"{{.*}}starts = array<i64: 0, 0, 1, 1>
+  // CHECK: "graph.pad"(%arg1) {high = array<i64: 0, 0, 1, 1>, low = array<i64: 0, 0, 1, 1>
+  // CHECK: %[[K:.*]] = "graph.slice"(%{{.*}}) {{.*}}steps = array<i64: 1, 1, -1, -1>{{.*}} -> tensor<16x3x3x3xf32>
+  // CHECK-NEXT: %[[C:.*]] = "graph.conv"(%arg0, %[[K]]){{.*}}strides = array<i64: 1, 1>{{.*}} -> tensor<1x16x5x5xf32>
+  // CHECK-NEXT: "graph.reshape"(%[[C]]){{.*}} -> tensor<1x1x2x2x4x5x5xf32>
+  // CHECK-NEXT: {{.*}}permutation = array<i64: 0, 1, 4, 5, 2, 6, 3>
+  // CHECK-NOT: graph.slice
+  // CHECK: return
   %0 = "graph.conv_transpose"(%x, %w) {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, group = 1 : i64} : (tensor<1x3x5x5xf32>, tensor<3x4x4x4xf32>) -> tensor<1x4x10x10xf32>
+  return %0 : tensor<1x4x10x10xf32>
+}
+
+// Of many channels that would be too much to multiply: what is not wanted of the result is cut.
+// CHECK-LABEL: func.func @wide_upsampling
+func.func @wide_upsampling(%x: tensor<1x512x5x5xf32>, %w: tensor<512x4x4x4xf32>) -> tensor<1x4x10x10xf32> {
+  // CHECK: %[[C:.*]] = "graph.conv"(%arg0, %{{.*}}) {{.*}} -> tensor<1x16x6x6xf32>
+  // CHECK-NEXT: "graph.reshape"(%[[C]]){{.*}} -> tensor<1x1x4x2x2x6x6xf32>
+  // CHECK: "graph.slice"{{.*}}starts = array<i64: 0, 0, 1, 1>
+  %0 = "graph.conv_transpose"(%x, %w) {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, group = 1 : i64} : (tensor<1x512x5x5xf32>, tensor<512x4x4x4xf32>) -> tensor<1x4x10x10xf32>
   return %0 : tensor<1x4x10x10xf32>
 }
 
