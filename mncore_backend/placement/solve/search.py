@@ -186,13 +186,13 @@ class Search:
     def ways(self, state: State, number: int, op: Operation, plans: int = ALTERNATIVES) -> Iterator[Way]:
         """What may be done with an operation, each once, though several policies may lead to it; of products so many
         `plans` of each policy."""
+        if isinstance(op, Product):
+            yield from self._product_ways(state, number, op, plans)
+            return
         seen: set[object] = set()
         for products in self.followed:
             rules = products.rules
             match op:
-                case Product():
-                    yield from self._product_ways(products, state, number, op, seen, plans)
-                    continue
                 case Loops() if any(use.windows is not None for use in op.uses):
                     found, take = rules.tilings(state, op), rules.take_windows
                 case Loops() if not (op.can_wait and not any(rules.known(state, op))):
@@ -224,19 +224,28 @@ class Search:
             ]
         return self._at_wanted[number]
 
-    def _product_ways(
-        self, products: Products, state: State, number: int, op: Product, seen: set[object], count: int
-    ) -> Iterator[Way]:
-        known = products.known(state, op)
-        if known.policy in seen:
-            return
-        seen.add(known.policy)
-        plans, followed = self._plans.of(number, op, known, self.borders.ahead)
-        for i, priced in enumerate(plans[: max(count, followed)]):
-            if (done := priced.plan.done) not in seen:
-                seen.add(done)
+    def _product_ways(self, state: State, number: int, op: Product, count: int) -> Iterator[Way]:
+        """Those that are followed first: what one policy only shows may be what another one follows."""
+        seen: set[object] = set()
+        shown: list[tuple[object, Way]] = []
+        for products in self.followed:
+            known = products.known(state, op)
+            if known.policy in seen:
+                continue
+            seen.add(known.policy)
+            plans, followed = self._plans.of(number, op, known, self.borders.ahead)
+            for i, priced in enumerate(plans[: max(count, followed)]):
                 take = partial(_take, products, number=number, op=op, priced=priced, among=plans)
-                yield Way(products.rules.policy, take, i < followed)
+                way = Way(products.rules.policy, take, i < followed)
+                if i >= followed:
+                    shown.append((priced.plan.done, way))
+                elif priced.plan.done not in seen:
+                    seen.add(priced.plan.done)
+                    yield way
+        for done, way in shown:
+            if done not in seen:
+                seen.add(done)
+                yield way
 
     def _for_readers(self, number: int, op: Rearrangement, products: Products) -> list[list[Digits]]:
         """Digits of the result with which the products that read it would have it, were it theirs to say."""

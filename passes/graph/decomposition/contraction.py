@@ -10,7 +10,7 @@ from mnc.core.rewrite import Refusal, refuse
 from mnc.passes.graph.decomposition.build import Handler, flag, integer, real, value
 from mnc.passes.graph.matching import reshaped, shape_of
 
-PRODUCTS_PER_MOVE, WEIGHTS_PER_MOVE = 1000, 3
+PRODUCTS_PER_MOVE, WEIGHTS_PER_MOVE = 1024, 3
 """Multiplications, and weights from DRAM, that take as long as to cut one element of a result out, as measured for
 transposed convolutions of 32 to 512 channels: results that are cut change their places."""
 
