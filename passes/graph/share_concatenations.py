@@ -76,12 +76,10 @@ def _with_earlier(parts: tuple[Any, ...], axis: int, earlier: dict[tuple[Any, in
     shared: list[Any] = []
     start = 0
     while start < len(parts):
-        runs = [
-            whole
-            for whole in earlier.get((parts[start], axis), ())
-            if parts[start : start + len(whole.parts)] == whole.parts
-        ]
-        longest = max(runs, key=lambda whole: len(whole.parts), default=_Whole(parts[start : start + 1], parts[start]))
+        found = [own for own in earlier.get((parts[start], axis), ()) if len(own.parts) <= len(parts) - start]
+        fitting = sorted(found, key=lambda own: -len(own.parts))
+        alone = _Whole(parts[start : start + 1], parts[start])
+        longest = next((own for own in fitting if parts[start : start + len(own.parts)] == own.parts), alone)
         shared.append(longest.result)
         start += len(longest.parts)
     return shared

@@ -12,6 +12,7 @@ from mnc.core.pass_base import Pass, at_least
 from mnc.core.rewrite import Pattern, apply_greedily, attributes_of, refuse
 from mnc.passes.graph.algebra.common import build, operands_of
 from mnc.passes.graph.algebra.scaling import name_after_weight_of
+from mnc.passes.graph.decomposition.build import zeros_around
 from mnc.passes.graph.matching import constant, constant_of, has_one_use, producer, reshaped, shape_of
 
 _VIEWS = ("transpose", "reshape")
@@ -115,15 +116,10 @@ def _weights(kernels: np.ndarray, blocks: _Blocks) -> np.ndarray:
 
 def _as_channels(data: ir.Value, blocks: _Blocks) -> ir.Value:
     """The data with the elements of each block as channels."""
-    batch, channels, *extents = shape_of(data)
-    if min(blocks.high) < 0:
-        limits = [batch, channels, *(e + min(0, h) for e, h in zip(extents, blocks.high, strict=True))]
-        data = build("slice", data, starts=[0] * len(limits), limits=limits, steps=[1] * len(limits))
-    low, high = [0, 0, *blocks.low], [0, 0, *(max(0, own) for own in blocks.high)]
-    if any((*low, *high)):
-        data = build("pad", data, low=low, high=high, value=0.0, mode="constant")
+    batch, channels, *_ = shape_of(data)
+    data = zeros_around(data, [0, 0, *blocks.low], [0, 0, *blocks.high])
     cut = reshaped(data, [batch, channels, *_pairs(blocks.counts, blocks.strides)])
-    turned = build("transpose", cut, permutation=_order(len(extents)))
+    turned = build("transpose", cut, permutation=_order(len(blocks.strides)))
     return reshaped(turned, [batch, channels * prod(blocks.strides), *blocks.counts])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from mnc.core.bindings import ir
 from mnc.core.rewrite import Refusal
 from mnc.dialects import graph
-from mnc.passes.graph.matching import constant, element_of
+from mnc.passes.graph.matching import constant, element_of, shape_of
 
 Handler = Callable[[Any], "list[ir.Value] | Refusal | None"]
 Number = float | int
@@ -24,6 +24,19 @@ def value(kind: str, /, *operands: ir.Value | Number, **attributes: Any) -> ir.V
 def reduced(kind: str, operand: ir.Value, axes: Sequence[int]) -> ir.Value:
     """Reduction that keeps its dimensions."""
     return value("reduce", operand, kind=kind, axes=list(axes), keepdims=True)
+
+
+def zeros_around(operand: ir.Value, low: Sequence[int], high: Sequence[int]) -> ir.Value:
+    """Zeros on both sides of every dimension, which negative numbers cut instead."""
+    shape = shape_of(operand)
+    starts = [max(-n, 0) for n in low]
+    limits = [extent - max(-n, 0) for extent, n in zip(shape, high, strict=True)]
+    if any(starts) or limits != list(shape):
+        operand = value("slice", operand, starts=starts, limits=limits, steps=[1] * len(shape))
+    before, after = [max(n, 0) for n in low], [max(n, 0) for n in high]
+    if not any(before) and not any(after):
+        return operand
+    return value("pad", operand, low=before, high=after, value=0.0, mode="constant")
 
 
 def largest_finite(operand: ir.Value) -> float:

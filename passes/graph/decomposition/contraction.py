@@ -7,7 +7,7 @@ from typing import Any
 
 from mnc.core.bindings import ir
 from mnc.core.rewrite import Refusal, refuse
-from mnc.passes.graph.decomposition.build import Handler, flag, integer, real, value
+from mnc.passes.graph.decomposition.build import Handler, flag, integer, real, value, zeros_around
 from mnc.passes.graph.matching import reshaped, shape_of
 
 PRODUCTS_PER_MOVE, WEIGHTS_PER_MOVE = 1024, 3
@@ -76,19 +76,6 @@ def _of_some(op: Any, steps: Sequence[int]) -> ir.Value:
     return value("conv", some, *others, group=op.operation.attributes["group"], **attributes)
 
 
-def _zeros_around(operand: ir.Value, low: Sequence[int], high: Sequence[int]) -> ir.Value:
-    """Zeros on both sides of every dimension, which negative numbers cut instead."""
-    shape = shape_of(operand)
-    starts = [max(-n, 0) for n in low]
-    limits = [extent - max(-n, 0) for extent, n in zip(shape, high, strict=True)]
-    if any(starts) or limits != list(shape):
-        operand = value("slice", operand, starts=starts, limits=limits, steps=[1] * len(shape))
-    before, after = [max(n, 0) for n in low], [max(n, 0) for n in high]
-    if not any(before) and not any(after):
-        return operand
-    return value("pad", operand, low=before, high=after, value=0.0, mode="constant")
-
-
 @dataclass(frozen=True)
 class _Residues:
     """How the results of one dimension of a transposed convolution read the data: those at places o = stride * q + r,
@@ -131,7 +118,7 @@ def _kernels_by_residue(
     rank, taps = len(kernel), [own.taps for own in read]
     low = [own.low for own in read]
     high = [t * s - before - k for t, s, before, k in zip(taps, strides, low, kernel, strict=True)]
-    weight = _zeros_around(weight, [0, 0, *low], [0, 0, *high])
+    weight = zeros_around(weight, [0, 0, *low], [0, 0, *high])
     each = channels // groups
     cut = [groups, each, outputs, *(extent for pair in zip(taps, strides, strict=True) for extent in pair)]
     residues = range(4, 4 + 2 * rank, 2)
@@ -149,8 +136,8 @@ def _kernels_by_residue(
 
 def conv_transpose(op: Any) -> list[ir.Value] | Refusal:
     """Each residue of the place modulo the stride is a convolution of its own by steps of one: they are one convolution
-    with as many times the outputs, whose results are interleaved. Nothing is multiplied by zeros between elements, and
-    of what is cut from the result nothing is computed but the end of the last interval.
+    with as many times the outputs, whose results are interleaved. Nothing is multiplied by zeros between elements. The
+    results begin where they are wanted, unless it takes less to cut them than to read what that needs.
     """
     data, weight, *bias = op.operation.operands
     strides, pads, dilations = (tuple(op.operation.attributes[name]) for name in ("strides", "pads", "dilations"))
@@ -177,13 +164,13 @@ def conv_transpose(op: Any) -> list[ir.Value] | Refusal:
         count - n + (own.taps - 1) * d + own.first
         for count, n, own, d in zip(counts, shape_of(data)[2:], read, dilations, strict=True)
     ]
-    some = _zeros_around(data, [0, 0, *(min(n, 0) for n in low)], [0, 0, *(min(n, 0) for n in high)])
+    some = zeros_around(data, [0, 0, *(min(n, 0) for n in low)], [0, 0, *(min(n, 0) for n in high)])
     around = [max(n, 0) for n in (*low, *high)]
     kernels = _kernels_by_residue(weight, groups, strides, read, is_inner=is_cut)
     residues = value("conv", some, kernels, strides=[1] * rank, dilations=dilations, pads=around, group=groups)
     result = _interleaved(residues, batch, groups, strides, is_inner=is_cut)
     ends = [n + c - count * s for n, c, count, s in zip(places, cut, counts, strides, strict=True)]
-    result = _zeros_around(result, [0, 0, *(-c for c in cut)], [0, 0, *ends])
+    result = zeros_around(result, [0, 0, *(-c for c in cut)], [0, 0, *ends])
     for shift in bias:
         result = value("add", result, reshaped(shift, [outputs, *[1] * rank]))
     return [result]
