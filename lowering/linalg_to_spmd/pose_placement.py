@@ -218,6 +218,7 @@ class Poser:
             combines=combines_across_pes(generic),
             chosen=tuple(range(len(generic.extents) - chosen, len(generic.extents))),
             replaces=self._homes.get(op.results[0]),
+            sliced=sliced_of_result(generic, op.results[0]),
         )
 
     def _product(self, op: Any, generic: Generic, tiled: dict[int, WindowedOperand], name: str) -> Product:

@@ -1,10 +1,12 @@
 """Through which windows a tensor is read after it has been made: tiles that are multiples of their strides spare an
 exchange between all places."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 from mnc.lowering.linalg_to_spmd.reading import Generic, read_generic, shape_of
+from mnc.lowering.linalg_to_spmd.rearranging import RESHAPES
 from mnc.lowering.linalg_to_spmd.tiles import is_read_through, tiled_operands
 
 Strides = dict[int, tuple[int, int]]
@@ -65,22 +67,41 @@ def strides_of_result(generic: Generic, after: Strides) -> Strides:
 
 
 def sliced_dims(value: Any, depth: int = 3) -> frozenset[int]:
-    """Dimensions of a tensor, or of what element-wise work with the same dimensions makes of it, of which slices are
-    taken."""
+    """Dimensions of a tensor, or of what reshapes and element-wise work with these dimensions make of it, of which
+    slices are taken."""
     found: set[int] = set()
     for op in (use.owner.operation for use in value.uses):
         if op.name == "tensor.extract_slice":
             extents, kept = shape_of(value), shape_of(op.results[0])
             found.update(d for d, (whole, part) in enumerate(zip(extents, kept, strict=True)) if part < whole)
+        elif depth and op.name in RESHAPES:
+            found |= _before_reshape(shape_of(value), shape_of(op.results[0]), sliced_dims(op.results[0], depth - 1))
         elif depth and op.name == "linalg.generic":
-            generic = read_generic(op.opview)
-            same = any(own.value == value and own.access == generic.result for own in generic.inputs)
-            found |= sliced_dims(op.results[0], depth - 1) if same and all(generic.parallel) else frozenset()
+            found |= _before_loops(read_generic(op.opview), value, sliced_dims(op.results[0], depth - 1))
     return frozenset(found)
 
 
+def _before_reshape(shape: Sequence[int], result: Sequence[int], dims: frozenset[int]) -> set[int]:
+    """The dimensions of a tensor that are `dims` of what a reshape makes of it: as long, with as much behind them."""
+
+    def known(own: Sequence[int], d: int) -> tuple[int, int]:
+        return own[d], prod(own[d + 1 :])
+
+    wanted = {known(result, d) for d in dims}
+    return {d for d in range(len(shape)) if shape[d] > 1 and known(shape, d) in wanted}
+
+
+def _before_loops(generic: Generic, value: Any, dims: frozenset[int]) -> set[int]:
+    """The dimensions of an operand of element-wise work that are `dims` of its result."""
+    if not all(generic.parallel):
+        return set()
+    along = {generic.result[d] for d in dims}
+    accesses = [operand.access for operand in generic.inputs if operand.value == value and operand.access is not None]
+    return {dim for access in accesses for dim, d in enumerate(access) if d is not None and d in along}
+
+
 def sliced_of_result(generic: Generic, value: Any) -> frozenset[int]:
-    """The same of the result `value` of a contraction, by iteration dimension."""
+    """The same of the result `value` of an operation, by iteration dimension."""
     dims = sliced_dims(value)
     return frozenset(d for dim, d in enumerate(generic.result) if d is not None and dim in dims)
 

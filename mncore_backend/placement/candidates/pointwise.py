@@ -12,6 +12,7 @@ from mnc.mncore_backend.placement.candidates.space import (
     matches,
     ordered_digits,
     orders,
+    reduce_inside,
     with_addresses,
 )
 from mnc.mncore_backend.target import cached_per_machine
@@ -70,10 +71,12 @@ def possible_iterations(
     *,
     cyclic: bool = False,
     parallel: Sequence[bool] = (),
+    sliced: Collection[int] = (),
 ) -> list[list[Digits]]:
     """The iteration spaces that operands suggest, that for which the fewest elements must move first. Where none does,
     one that nothing is known of, and where that spreads dimensions that are not `parallel` over L2Bs, between which
-    sums pass PDM, first one in which these take what others leave."""
+    sums pass PDM, first one in which these take what others leave. Dimensions that are `sliced` later may stay inside
+    the PEs."""
     full = len([extent for extent in extents if extent > 1])
 
     def covers(access: Access) -> bool:
@@ -82,13 +85,7 @@ def possible_iterations(
     usable = [(layout, access) for layout, access in operands if layout is not None and covers(access)]
     candidates = _candidates(extents, usable)
     if not candidates:
-        default = default_digits(extents, axes, cyclic=cyclic)
-        reduced = [d for d, own in enumerate(parallel) if not own]
-        repeated = _repeated(extents, operands)
-        if all(digit.axis is not Axis.L2B for d in reduced for digit in default[d]):
-            return [default, *repeated]
-        apart = default_digits(extents, axes, cyclic=cyclic, last=reduced)
-        return [default, *repeated] if apart == default else [apart, default, *repeated]
+        return _where_nobody_says(extents, operands, axes, parallel, sliced, cyclic=cyclic)
 
     def moved(digits: list[Digits]) -> int:
         return sum(
@@ -99,6 +96,28 @@ def possible_iterations(
         return prod(digit.size for own in digits for digit in own if not digit.axis.value)
 
     return sorted(candidates, key=lambda digits: (moved(digits), local(digits)))
+
+
+def _where_nobody_says(
+    extents: Sequence[int],
+    operands: Sequence[tuple[Layout | None, Access]],
+    axes: Sequence[Axis],
+    parallel: Sequence[bool],
+    sliced: Collection[int],
+    *,
+    cyclic: bool,
+) -> list[list[Digits]]:
+    """The iteration spaces of loops of which no operand has all dimensions."""
+    default = default_digits(extents, axes, cyclic=cyclic)
+    reduced = [d for d, own in enumerate(parallel) if not own]
+    others = _repeated(extents, operands)
+    if sliced:
+        kept = [d not in sliced for d in range(len(extents))]
+        others = [reduce_inside(extents, kept, axes, cyclic=cyclic), *_candidates(extents, operands), *others]
+    if all(digit.axis is not Axis.L2B for d in reduced for digit in default[d]):
+        return [default, *others]
+    apart = default_digits(extents, axes, cyclic=cyclic, last=reduced)
+    return [default, *others] if apart == default else [apart, default, *others]
 
 
 def _addresses(digits: Digits) -> int:

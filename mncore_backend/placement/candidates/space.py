@@ -187,7 +187,8 @@ def ordered_digits(
 def reduce_inside(
     extents: Sequence[int], parallel: Sequence[bool], axes: Sequence[Axis] = SPLIT_AXES, *, cyclic: bool = False
 ) -> list[Digits]:
-    """A placement that keeps the reduced dimensions inside the PEs, for combinations that no network does."""
+    """A placement that keeps the dimensions that are not `parallel` inside the PEs: reduced ones where no network does
+    the combination, and those of which slices are taken later."""
     kept = [i for i, is_parallel in enumerate(parallel) if is_parallel]
     placed = dict(zip(kept, default_digits([extents[i] for i in kept], axes, cyclic=cyclic), strict=True))
     return [placed[i] if i in placed else with_addresses(extent, ()) for i, extent in enumerate(extents)]

@@ -95,6 +95,7 @@ class Loops:
         combines: whether partial results may be combined across PEs.
         chosen: dimensions in which computed indices choose elements.
         replaces: the kept input that the result replaces.
+        sliced: iteration dimensions of the result of which parts are taken afterwards, as the steps of a sequence.
     """
 
     name: str
@@ -108,6 +109,7 @@ class Loops:
     combines: bool = False
     chosen: tuple[int, ...] = ()
     replaces: int | None = None
+    sliced: frozenset[int] = frozenset()
 
     @property
     def is_element_wise(self) -> bool:

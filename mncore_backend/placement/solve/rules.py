@@ -240,10 +240,9 @@ class Rules:
         free = [access for layout, access in held if layout is None]
         chosen = op.chosen if known and known[0] is None else ()
         accesses = [*free, op.access]
-        found = [
-            roomy_iteration(digits, op.extents, accesses, _room(), chosen, axes, cyclic=cyclic)
-            for digits in possible_iterations(op.extents, given, axes, cyclic=cyclic, parallel=op.parallel)
-        ]
+        spaces = possible_iterations(op.extents, given, axes, cyclic=cyclic, parallel=op.parallel, sliced=op.sliced)
+        room = _room()
+        found = [roomy_iteration(own, op.extents, accesses, room, chosen, axes, cyclic=cyclic) for own in spaces]
         if not op.chosen:
             return found
         read = op.uses[0].access, op.access

@@ -92,3 +92,14 @@ def test_an_operand_that_is_repeated_a_few_times_may_stay() -> None:
     assert [stays[0], stays[1], stays[3]] == list(operand.dims)
     assert all(digit.axis is Axis.ADDRESS for digit in stays[2])
     assert len(possible_iterations((64, 16, 128, 16), [(operand, (0, 1, 3))])) == 1
+
+
+def test_steps_of_which_slices_are_taken_may_stay_inside() -> None:
+    """States [steps, channels, states] of a factor per step and channel, and one per channel and state."""
+    extents, factor = (24, 512, 16), parse("((4_PE:1, 2_W:1, 3:1), (8_L1B:1, 16_MAB:1, 4:3))", (24, 512))
+    operands = [(factor, (0, 1)), (None, (1, 2))]
+    default, whole, stays = possible_iterations(extents, operands, sliced=(0,))
+    assert possible_iterations(extents, operands) == [default] == [default_digits(extents)]
+    assert [digit.axis for digit in whole[0]] == [Axis.ADDRESS]
+    assert whole[1:] == default_digits(extents[1:])
+    assert stays[:2] == list(factor.dims)
