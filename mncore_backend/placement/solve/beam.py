@@ -31,13 +31,14 @@ Known = dict[tuple[int, Seen], list[tuple[Transition, Places]]]
 
 
 class _New(NamedTuple):
-    """A state that is not made yet: its price, the position of the one it comes from, how, and the places of what gets
-    one that is read later."""
+    """A state that is not made yet: its price, the position of the one it comes from, how, the places of what gets one
+    that is read later, and which of the ways that were followed from there this is."""
 
     price: float
     position: int
     transition: Transition
     places: Places
+    way: int
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Beam:
         best: dict[Key, _New] = {}
         for key, new in around.all(trail):
             if trail is not None:
-                trail.meet(key, new.price)
+                trail.meet(key, new.price, new.way)
             if key not in best or new.price < best[key].price:
                 best[key] = new
         self.dropped += max(0, len(best) - width)
@@ -108,23 +109,23 @@ class _Around:
                 trail.leave(position)
             kept = borders.still(self.beam.places[position], number)
             self.kept.append(kept)
-            for transition, places in self._like_twin(state, self._from(state)):
+            found = self._from(state)
+            for way in self._like_twin(state, found):
+                transition, places = found[way]
                 waiting = transition.left_waiting(state)
                 late = borders.late(state, transition.layouts, waiting, number)
                 price = state.price + transition.price
-                yield (kept | places | late, waiting), _New(price, position, transition, places)
+                yield (kept | places | late, waiting), _New(price, position, transition, places, way)
 
-    def _like_twin(
-        self, state: Reached, found: list[tuple[Transition, Places]]
-    ) -> list[tuple[Transition, Places]]:
+    def _like_twin(self, state: Reached, found: Sequence[tuple[Transition, Places]]) -> Sequence[int]:
         """Of what the operation does in a state, what its twin did on the way to it, if it can do that at no higher
-        price, as it does where its operands are where those of its twin were."""
-        twin = self.beam.twins.get(self.number)
+        price, as it does where its operands are where those of its twin were. Otherwise all of it."""
+        twin, every = self.beam.twins.get(self.number), range(len(found))
         if twin is None or len(found) == 1:
-            return found
+            return every
         done = state.done(self.number - 1 - twin)
         most, choice = done.price + ROUNDING, done.choice
-        return next(([own] for own in found if own[0].price <= most and own[0].choice == choice), found)
+        return next(([way] for way in every if found[way][0].price <= most and found[way][0].choice == choice), every)
 
     def _from(self, state: Front) -> list[tuple[Transition, Places]]:
         """What the operation does in a state, and the places of what it puts somewhere that is read later."""

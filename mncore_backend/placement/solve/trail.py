@@ -31,6 +31,7 @@ class Met:
 
     Attributes:
         parents: position of the state that each came from among those that were kept before.
+        ways: which of the ways from there led to each; where an operation does what its twin did, there are others.
         prices: of each.
         keys: of each a number; states with the same number differ in nothing that matters later.
         holders: of each such number the cheapest state.
@@ -39,6 +40,7 @@ class Met:
     """
 
     parents: list[int] = field(default_factory=list)
+    ways: list[int] = field(default_factory=list)
     prices: list[float] = field(default_factory=list)
     keys: list[int] = field(default_factory=list)
     holders: list[int] = field(default_factory=list)
@@ -69,8 +71,8 @@ class Trail:
         """What is met from now on comes from the state at this position of those that were kept."""
         self._parent = position
 
-    def meet(self, key: object, price: float) -> None:
-        """A state has this price; `key` is what matters later of it."""
+    def meet(self, key: object, price: float, way: int) -> None:
+        """A state has this price; `key` is what matters later of it, `way` counts those from where it comes from."""
         step = self.steps[-1]
         number = self._numbers.setdefault(key, len(step.holders))
         if number == len(step.holders):
@@ -78,6 +80,7 @@ class Trail:
         elif price < step.prices[step.holders[number]]:
             step.holders[number] = len(step.prices)
         step.parents.append(self._parent)
+        step.ways.append(way)
         step.prices.append(price)
         step.keys.append(number)
 

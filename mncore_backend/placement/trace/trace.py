@@ -25,7 +25,7 @@ from mnc.mncore_backend.pricing import Resources
 Outcome = Literal["chosen", "kept", "merged", "dropped", "not followed"]
 """What became of a candidate at its operation: *chosen*; *kept* among the states that went on, and dearer in the end
 or given up later; *merged* with a cheaper state in which everything that is read later lies alike; *dropped* as too
-dear; *not followed*, because enough plans were cheaper at once."""
+dear; *not followed*, because enough plans were cheaper at once, or the operation did what it did a layer before."""
 KINDS = tuple(WEIGHTS)
 
 
@@ -186,21 +186,23 @@ def _candidates(
     search: Search, state: State, number: int, step: Met, taken: int, fates: Sequence[Fate]
 ) -> tuple[list[Candidate], State]:
     """The candidates of an operation in the state of the solution, and the state to which the chosen one leads."""
-    beside = iter([i for i, parent in enumerate(step.parents) if parent == step.parents[taken]])
-    found, cheapest, then = [], inf, state
-    for way in search.ways(state, number, search.problem.operations[number], SHOWN):
+    beside = {step.ways[i]: i for i, parent in enumerate(step.parents) if parent == step.parents[taken]}
+    ways = list(search.ways(state, number, search.problem.operations[number], SHOWN))
+    followed = [way for way in ways if way.is_followed]
+    found, others, cheapest, then = [], [], inf, state
+    for way in ways:
         new = search.follow(state, number, way)
         adds = search.added(state, new)
-        if not way.is_followed:
-            found.append(_candidate(way.policy, state, new, adds, "not followed", adds - cheapest))
+        i = beside.get(followed.index(way)) if way.is_followed else None
+        if i is None:
+            others.append(_candidate(way.policy, state, new, adds, "not followed"))
             continue
         cheapest = min(cheapest, adds)
-        i = next(beside)
         if i == taken:
             then = new
         outcome = "chosen" if i == taken else "kept" if i in step.kept else "dropped"
         found.append(_with_fate(_candidate(way.policy, state, new, adds, outcome), fates[i]))
-    return found, then
+    return [*found, *(replace(own, over=own.adds - cheapest) for own in others)], then
 
 
 def _with_fate(candidate: Candidate, fate: Fate) -> Candidate:
@@ -216,11 +218,11 @@ def _with_fate(candidate: Candidate, fate: Fate) -> Candidate:
 
 
 def _candidate(
-    policy: Policy, before: State, after: State, adds: float, outcome: Outcome, over: float = 0.0
+    policy: Policy, before: State, after: State, adds: float, outcome: Outcome
 ) -> Candidate:
     steps, moved = _added(before, after)
     placed = dict(islice(after.placed.items(), len(before.placed), None))
-    return Candidate(policy, placed, steps, moved, adds, outcome, over, has_room=_has_room(adds))
+    return Candidate(policy, placed, steps, moved, adds, outcome, has_room=_has_room(adds))
 
 
 def _added(before: State, after: State) -> tuple[dict[Kind, float], tuple[Moved, ...]]:

@@ -173,7 +173,8 @@ def _why(own: dict[str, Any]) -> str:
         case "chosen":
             reasons.append("chosen")
         case "not followed":
-            reasons.append(f"not followed: dearer at once by {over}")
+            is_dearer = own.get("over", 0.0) > 0
+            reasons.append(f"not followed: {f'dearer at once by {over}' if is_dearer else 'as in the layer before'}")
         case "merged":
             reasons.append(f"another leaves everything alike and is cheaper by {over}")
         case "dropped":

@@ -16,6 +16,8 @@ from mnc.mncore_backend.placement.candidates import Preference, policy_of
 from mnc.mncore_backend.placement.candidates.policy import preferences_of
 from mnc.mncore_backend.placement.cost.movements import Movements
 from mnc.mncore_backend.placement.cost.weights import WEIGHTS
+from mnc.mncore_backend.placement.problem import Product
+from mnc.mncore_backend.placement.problem.twins import LEAST, twins
 from mnc.mncore_backend.placement.refine.solve_together import MIXED, PURE, solutions
 from mnc.mncore_backend.placement.solve import search as search_module
 from mnc.mncore_backend.placement.solve.search import Search
@@ -30,6 +32,7 @@ from mnc.tools.commands.placement import command as placement
 
 from .test_saved import model
 from .test_search import chain
+from .test_twins import recurrence
 
 ROOT = Path(__file__).parents[3]
 POLICIES = [policy_of(names) for names in MIXED]
@@ -69,6 +72,18 @@ def test_chosen_candidates_add_up_to_the_solution(problem: Any, width: int) -> N
     assert sum(candidate.adds for candidate in chosen) + rest == pytest.approx(own.price)
     placed = {number: own for candidate in chosen for number, own in candidate.placed.items()}
     assert placed == own.found.placed
+
+
+@pytest.mark.parametrize("width", [3, 16])
+def test_layers_that_follow_their_twins(width: int) -> None:
+    """Of an operation that did what its twin did, the other candidates were not followed."""
+    problem = recurrence(LEAST + 4)
+    own = searched(problem, width)
+    assert [decision.candidates[0].outcome for decision in own.decisions] == ["chosen"] * len(problem.operations)
+    placed = {number: found for d in own.decisions for number, found in d.candidates[0].placed.items()}
+    assert placed == own.found.placed
+    number = max(n for n in twins(problem) if isinstance(problem.operations[n], Product))
+    assert {candidate.outcome for candidate in own.decisions[number].candidates[1:]} == {"not followed"}
 
 
 @pytest.mark.parametrize("width", [1, 3, 16])
