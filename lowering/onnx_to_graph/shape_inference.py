@@ -6,6 +6,7 @@ as for constants, and the inference of that one node is given their values.
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -37,9 +38,18 @@ def inferred(model: onnx.ModelProto, file_name: str, strict: bool = False) -> on
         # Strict inference names the reader of what has no type; the importer refuses the operator that makes it.
         return onnx.shape_inference.infer_shapes(typed, strict_mode=strict and not has_unknown)
     except (onnx.shape_inference.InferenceError, RuntimeError, ValueError, MemoryError) as error:
-        text = " ".join(str(error).replace("==> Context:", "").split()) or type(error).__name__
-        text = text.replace("[ShapeInferenceError] ", "").replace("[TypeInferenceError] ", "")
+        text = _causes(str(error)) or type(error).__name__
         raise CompileError(f"shape inference failed: {text}", location=file_name, hint=_HINT) from None
+
+
+def _causes(text: str) -> str:
+    """What inference says in one line, without the nodes that only read what others could not give a type."""
+    text = " ".join(text.replace("==> Context:", "").split())
+    text = text.replace("[ShapeInferenceError] ", "").replace("[TypeInferenceError] ", "")
+    front, *entries = re.split(r"(?=\(op_type:)", text)
+    causes = [entry for entry in entries if not re.search(r"expected to have type but instead is null\s*$", entry)]
+    readers = [entry for entry in causes if not re.search(r"Inference error\(s\):\s*$", entry)]
+    return "".join([front, *(readers or entries)]).strip()
 
 
 def sample_of(types: Mapping[str, onnx.TypeProto], name: str) -> np.ndarray | None:

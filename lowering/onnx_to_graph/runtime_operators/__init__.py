@@ -26,7 +26,7 @@ _BODIES_DOMAIN = "mnc.runtime"
 _STANDARD = ("", "ai.onnx")
 
 RUNTIME_OPERATORS: dict[str, tuple[Callable[[Body], None], str]] = {
-    "Attention": (attention.attention, "no shared buffer, no rotation"),
+    "Attention": (attention.attention, "no rotation"),
     "BiasAdd": (activations.bias_add, ""),
     "BiasGelu": (activations.gelu, ""),
     "CDist": (activations.distances, "euclidean, sqeuclidean"),
@@ -41,8 +41,8 @@ RUNTIME_OPERATORS: dict[str, tuple[Callable[[Body], None], str]] = {
     "GroupNorm": (normalization.group, ""),
     "GroupQueryAttention": (grouped_query.grouped_query_attention, "total length known; caches of floats"),
     "MatMulIntegerToFloat": (quantized.integer_product_as_float, ""),
-    "MatMulNBits": (quantized.blocked_product, "2, 4 and 8 bits; no g_idx"),
-    "MultiHeadAttention": (attention.multi_head_attention, "no packed operands, no shared buffer"),
+    "MatMulNBits": (quantized.blocked_product, "2, 4 and 8 bits"),
+    "MultiHeadAttention": (attention.multi_head_attention, "no cache_indirection"),
     "QAttention": (attention.quantized_attention, "no shared buffer, no rotation"),
     "QEmbedLayerNormalization": (normalization.quantized_embed_layer, ""),
     "QGemm": (quantized.gemm, ""),

@@ -141,9 +141,13 @@ class Body:
         if not others:
             return way()
         own = self.op("Size", self.op("Shape", x))
-        branches = [self._branch(way), self._branch(lambda: self.with_rank(x, dict(others)))]
         is_it = self.op("Equal", own, self.constant(rank, np.int64))
-        return self.op("If", is_it, then_branch=branches[0], else_branch=branches[1])
+        return self.either(is_it, way, lambda: self.with_rank(x, dict(others)))
+
+    def either(self, condition: str, then: Any, otherwise: Any) -> str:
+        """What one of two callables gives; the condition, a scalar, is known when compiling, though perhaps not yet."""
+        branches = [self._branch(then), self._branch(otherwise)]
+        return self.op("If", condition, then_branch=branches[0], else_branch=branches[1])
 
     def _branch(self, way: Any) -> onnx.GraphProto:
         outside, self._nodes = self._nodes, []

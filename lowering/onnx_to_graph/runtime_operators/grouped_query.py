@@ -3,10 +3,14 @@
 import onnx
 
 from mnc.lowering.onnx_to_graph.runtime_operators.body import Body
+from mnc.lowering.onnx_to_graph.runtime_operators.caches import written
 from mnc.lowering.onnx_to_graph.runtime_operators.rotary import turned
 
 _FLAT = 2**31
 """More elements than any dimension has: the end of a Slice that takes all."""
+
+_SINK = 11
+"""The operand that has the scores of sinks; behind it are scales of quantized caches."""
 
 
 def grouped_query_attention(body: Body) -> None:
@@ -18,16 +22,13 @@ def grouped_query_attention(body: Body) -> None:
     if body.attribute("do_rotary", 0):
         query, key = (_rotated(body, x, past) for x in (query, key))
     query, key, value = (body.op("Transpose", x, perm=[0, 2, 1, 3]) for x in (query, key, value))
-    keys, values = (_written(body, x, i, past) for x, i in ((key, 3), (value, 4)))
+    keys, values = (_cached(body, x, i, past) for x, i in ((key, 3), (value, 4)))
     body.give(_attended(body, query, keys, values, past), keys, values)
 
 
 def _check(body: Body) -> None:
-    for name in ("smooth_softmax", "kv_cache_bit_width"):
-        if body.attribute(name, 0) not in (0, -1):
-            raise body.refuse(f"{name} is not supported", "export the model without it")
-    if any(body.has(i) for i in range(11, 15)):
-        raise body.refuse("head_sink and quantized caches are not supported", "export the model without them")
+    if body.attribute("kv_cache_bit_width", 0) > 0 or any(body.operands()[_SINK + 1 :]):
+        raise body.refuse("quantized caches are not supported", "export the model with caches of floats")
     for name in ("k_quant_type", "v_quant_type"):
         if body.attribute(name, "NONE") != "NONE":
             raise body.refuse(f"{name} is not supported", "export the model with caches of floats")
@@ -67,28 +68,9 @@ def _rotated(body: Body, x: str, past: str) -> str:
     return body.op("Concat", front, rest, axis=3)
 
 
-def _written(body: Body, new: str, operand: int, past: str) -> str:
-    """The cache with new rows [batch, head, place, size] behind the past, and zeros behind them; it grows where the
-    total needs it."""
-    if not body.has(operand):
-        return new
-    cache, count = body.operand(operand), body.extent(new, 2)
-    longer = body.op("Max", body.extent(cache, 2), _total(body))
-    growth = body.op("Sub", longer, body.extent(cache, 2))
-    pads = body.op("Concat", body.integers(0, 0, 0, 0, 0, 0), growth, body.integers(0), axis=0)
-    wide = body.op("Pad", cache, pads)
-    source = body.op("Sub", body.numbered(longer), past)
-    is_old = body.op("Less", source, body.integers(0))
-    is_new = body.op("And", body.op("Not", is_old), body.op("Less", source, count))
-    inside = body.op("Where", is_new, source, body.integers(0))
-    rows = body.op("GatherElements", new, body.op("Expand", _wide(body, inside), body.op("Shape", wide)), axis=2)
-    kept = body.op("Where", _wide(body, is_old), wide, body.number(0, wide))
-    return body.op("Where", _wide(body, is_new), rows, kept)
-
-
-def _wide(body: Body, x: str) -> str:
-    """[batch, place] to be broadcast over heads and elements."""
-    return body.along("Unsqueeze", x, 1, 3)
+def _cached(body: Body, new: str, operand: int, past: str) -> str:
+    """The cache with new rows, which grows where the total needs it."""
+    return written(body, body.operand(operand), new, past, _total(body)) if body.has(operand) else new
 
 
 def _attended(body: Body, query: str, keys: str, values: str, past: str) -> str:
@@ -108,9 +90,24 @@ def _attended(body: Body, query: str, keys: str, values: str, past: str) -> str:
     low = body.number(-10000.0, scores)
     kept = _kept(body, body.extent(query, 2), body.extent(keys, 3), past)
     scores = body.op("Where", body.along("Unsqueeze", kept, 1, 2), _biased(body, scores), low)
-    result = body.op("MatMul", body.op("Softmax", scores, axis=4), values)
+    result = body.op("MatMul", _shares(body, scores), values)
     flat = body.op("Reshape", result, body.op("Shape", query))
     return body.reshape(body.op("Transpose", flat, perm=[0, 2, 1, 3]), 0, 0, -1)
+
+
+def _shares(body: Body, scores: str) -> str:
+    """Softmax of [batch, group, head, place, key], where a sink that has a score, and no value, may take a share."""
+    groups = body.attribute("kv_num_heads", 1)
+    if body.has(_SINK):
+        sink = body.reshape(body.like(body.operand(_SINK), scores), 1, groups, -1, 1, 1)
+    elif body.attribute("smooth_softmax", 0) > 0:
+        sink = body.number(0, scores)
+    else:
+        return body.op("Softmax", scores, axis=4)
+    column = body.op("Slice", body.op("Shape", scores), body.integers(0), body.integers(4))
+    column = body.op("Expand", sink, body.op("Concat", column, body.integers(1), axis=0))
+    shares = body.op("Softmax", body.op("Concat", scores, column, axis=4), axis=4)
+    return body.op("Slice", shares, body.integers(0), body.extent(scores, 4), body.integers(4))
 
 
 def _biased(body: Body, scores: str) -> str:

@@ -107,8 +107,6 @@ def dynamic_product(body: Body) -> None:
 
 def blocked_product(body: Body) -> None:
     """The product with weights of 2, 4 or 8 bits, packed into bytes, with a scale for every block of a column."""
-    if body.has(4):
-        raise body.refuse("g_idx is not supported", "quantize without act-order")
     bits, size = body.attribute("bits", 4), body.attribute("block_size", 32)
     depth, columns = body.attribute("K", 0), body.attribute("N", 0)
     blocks = -(-depth // size)
@@ -124,11 +122,27 @@ def blocked_product(body: Body) -> None:
         kept = body.op("Slice", rows, body.integers(0), body.integers(blocks), body.integers(1))
         zero = body.reshape(kept, columns, blocks, 1)
     scale = body.reshape(body.op("Cast", body.operand(2), to=_FLOAT), columns, blocks, 1)
-    floats = body.reshape(body.op("Mul", body.op("Sub", weights, zero), scale), columns, blocks * size)
-    floats = body.op("Slice", floats, body.integers(0), body.integers(depth), body.integers(1))
+    floats = _of_blocks(body, weights, zero, scale, (columns, depth, blocks * size))
     x = body.operand(0)
     product = body.op("MatMul", x, body.op("Transpose", body.like(floats, x), perm=[1, 0]))
     body.give(body.op("Add", product, body.operand(5)) if body.has(5) else product)
+
+
+def _of_blocks(body: Body, weights: str, zero: str, scale: str, sizes: tuple[int, int, int]) -> str:
+    """The numbers [column, depth] that integers of [column, block, size] stand for, `sizes`: columns, depth, and with
+    the padding. Operand 4 says which block a row is of, where its place does not."""
+    columns, depth, padded = sizes
+
+    def cut(x: str) -> str:
+        return body.op("Slice", x, body.integers(0), body.integers(depth), body.integers(1))
+
+    if not body.has(4):
+        return cut(body.reshape(body.op("Mul", body.op("Sub", weights, zero), scale), columns, padded))
+    groups = body.op("Slice", body.operand(4), body.integers(0), body.integers(depth))
+    scale = body.op("Gather", body.reshape(scale, columns, -1), groups, axis=1)
+    if body.has(3):
+        zero = body.op("Gather", body.reshape(zero, columns, -1), groups, axis=1)
+    return body.op("Mul", body.op("Sub", cut(body.reshape(weights, columns, padded)), zero), scale)
 
 
 def _unpacked(body: Body, packed: str, bits: int) -> str:
