@@ -190,6 +190,7 @@ class GraphImporter:
             return
         version = operator_version(proto, self._opsets)
         node = Node(proto, name, version, self._model.file_name, self._operand, self._known.get, self._onnx_type)
+        node.sources = self._known.sources
         node.given = [self._extents.get(operand, {}) for operand in proto.input]
         node.lengths = [self._lengths.get(operand) for operand in proto.input]
         with onnx_location(name, self._model.file_name):

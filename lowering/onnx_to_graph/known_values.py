@@ -52,6 +52,20 @@ class KnownValues:
         """Take in a node that the graph does not hold yet."""
         self._producers.update({name: node for name in node.output if name})
 
+    def sources(self, name: str) -> list[str]:
+        """Inputs of the model whose values `name` depends on, in their order; not those of which only shapes matter."""
+        seen, waiting = set[str](), [name]
+        while waiting:
+            current = waiting.pop()
+            if current in seen or current in self._initializers:
+                continue
+            seen.add(current)
+            node = self._producers.get(current)
+            if node is not None:
+                skipped = _TYPE_ONLY.get(node.op_type, ())
+                waiting.extend(operand for i, operand in enumerate(node.input) if operand and i not in skipped)
+        return [value.name for value in self._model.graph.input if value.name in seen]
+
     def get(self, name: str) -> np.ndarray | None:
         """The value of `name`, or None when it depends on an input of the model."""
         # Depth first with an explicit stack: chains may be longer than Python's recursion limit.

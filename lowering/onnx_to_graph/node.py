@@ -33,6 +33,7 @@ class Node:
         found: the same of outputs, by their numbers, where the operator finds any.
         lengths: of every input that is the shape of a value with such extents, its elements: numbers and counts.
         measured: the same of the first output.
+        sources: fetches the inputs of the model that a name depends on.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Node:
         self.found: dict[int, Mapping[int, Any]] = {}
         self.lengths: list[Sequence[Any] | None] = [None for _ in proto.input]
         self.measured: Sequence[Any] | None = None
+        self.sources: Callable[[str], list[str]] = lambda _: []
 
     def error(self, message: str, hint: str | None = None) -> CompileError:
         """An error about this node, for the caller to raise."""
@@ -105,10 +107,16 @@ class Node:
         if lengths is not None and all(isinstance(length, int) for length in lengths):
             return np.array(lengths, np.int64)
         message = f"its {what} (input {index}) must be known at compile time"
-        hint = f"make '{what}' an initializer or a Constant"
         if lengths is not None:
             raise self.error(f"{message}, and a run finds it", hint=WITHOUT_COUNTS)
-        raise self.error(message, hint=f"{hint}; what depends on values of tensors is no constant: {WITHOUT_COUNTS}")
+        name = self.proto.input[index] if self.has(index) else ""
+        sources = [f"'{source}'" for source in self.sources(name)]
+        if not sources:
+            hint = f"make '{what}' an initializer or a Constant; what depends on values of tensors is no constant: "
+            raise self.error(message, hint=hint + WITHOUT_COUNTS)
+        message += f", but depends on {'input' if len(sources) == 1 else 'inputs'} {', '.join(sources)}"
+        hint = f"an initializer of the same name fixes an input: add one for {' and '.join(sources)}"
+        raise self.error(message, hint=f"{hint}; or {WITHOUT_COUNTS}")
 
     def shape_ints(self, index: int, what: str) -> list[int]:
         """Like `constant_ints`; where a run finds an extent, the most that it may be."""
