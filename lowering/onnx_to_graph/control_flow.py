@@ -117,9 +117,10 @@ class _Resolver(GraphRewriter):
         name = name or self._constant(np.array(True), self._unique("condition"))
         carried = list(node.input[2:])
         columns: list[list[str]] = [[] for _ in body.output[1 + len(carried) :]]
-        if _goes_on(body):
+        if _goes_on(body) and bool(condition.reshape(())):
             least = int(limit.reshape(())) * len(body.node)
-            check_node_count(least, f"the loop of {limit} iterations", self._file_name, node)
+            count = f"the loop of {limit} iterations" if node.input[0] else "the loop without an end"
+            check_node_count(least, count, self._file_name, node)
         number = 0
         while number < int(limit.reshape(())) and bool(condition.reshape(())):
             count = self._constant(np.array(number, np.int64), self._unique("iteration"))

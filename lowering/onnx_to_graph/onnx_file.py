@@ -27,6 +27,7 @@ from mnc.lowering.onnx_to_graph.runtime_operators import with_runtime_bodies
 from mnc.lowering.onnx_to_graph.shape_inference import check_sizes, complete, inferred, sample_of
 from mnc.lowering.onnx_to_graph.size_limits import check_node_count, inlined_nodes
 from mnc.lowering.onnx_to_graph.sparse_tensors import dense_initializers
+from mnc.lowering.onnx_to_graph.standard_domain import name_standard_domain
 from mnc.lowering.onnx_to_graph.types_left_out import value_types
 from mnc.lowering.onnx_to_graph.unknown_attributes import STANDARD_DOMAINS, drop_unknown_attributes
 
@@ -93,6 +94,7 @@ def read_proto(path: str | os.PathLike[str]) -> onnx.ModelProto:
             message, hint = "there is nothing to read: a pipe can be read only once", "save the model to a file"
             raise CompileError(message, location=name, hint=hint)
         raise CompileError("this is not an ONNX model: it has no graph", location=name, hint=_LOAD_HINT)
+    name_standard_domain(model)
     return model
 
 
@@ -100,7 +102,7 @@ def find_opset(model: onnx.ModelProto, file_name: str) -> int:
     """Version of the standard operator set that the model asks for.
 
     Raises:
-        CompileError: older or newer than what is supported.
+        CompileError: older or newer than what is supported, or several.
     """
     versions = [entry.version for entry in model.opset_import if entry.domain in STANDARD_DOMAINS]
     if not versions and all(node.domain not in STANDARD_DOMAINS for node in model.graph.node):
@@ -108,6 +110,9 @@ def find_opset(model: onnx.ModelProto, file_name: str) -> int:
     if not versions:
         message = "the model does not name the version of the standard operator set"
         raise CompileError(message, location=file_name, hint="add an opset_import for domain ''")
+    if len(set(versions)) > 1:
+        message = f"the model names several versions of the standard operator set: {', '.join(map(str, versions))}"
+        raise CompileError(message, location=file_name, hint="keep one opset_import of the domains '' and 'ai.onnx'")
     if not OLDEST_OPSET <= versions[0] <= NEWEST_OPSET:
         message = f"opset {versions[0]} is not supported, {OLDEST_OPSET} to {NEWEST_OPSET} are"
         hint = "convert the model with onnx.version_converter.convert_version"
@@ -125,10 +130,22 @@ def without_old_operators(model: onnx.ModelProto, file_name: str) -> onnx.ModelP
     if not versions or versions[0] >= OLDEST_OPSET or any(node.domain for node in model.graph.node):
         return model
     try:
-        return onnx.version_converter.convert_version(model, CONVERTED_OPSET)
-    except (RuntimeError, ValueError) as error:
+        return onnx.version_converter.convert_version(_with_initializers_as_inputs(model), CONVERTED_OPSET)
+    except (RuntimeError, ValueError, onnx.version_converter.ConvertError) as error:
         message = f"opset {versions[0]} is not supported and cannot be converted: {_first_line(error)}"
         raise CompileError(message, location=file_name, hint=f"export it for opset {OLDEST_OPSET} or newer") from None
+
+
+def _with_initializers_as_inputs(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy in which all initializers are inputs, too: the converter of ONNX knows no others."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    declared = {value.name for value in copy.graph.input}
+    for tensor in copy.graph.initializer:
+        if tensor.name not in declared:
+            value = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
+            copy.graph.input.append(value)
+    return copy
 
 
 def _check(model: onnx.ModelProto, weights: Iterable[onnx.TensorProto], file_name: str) -> None:
@@ -222,6 +239,7 @@ def load_model(
     whole = source if isinstance(source, onnx.ModelProto) else read_proto(source)
     check_proto(whole, name)
     model, weights = without_weights(without_old_operators(whole, name), constants or {}, name)
+    name_standard_domain(model)
     if not model.graph.output:
         raise CompileError("the model has no outputs", location=name, hint="declare what it computes in graph.output")
     model = with_runtime_bodies(model, name)

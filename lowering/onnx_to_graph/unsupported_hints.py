@@ -12,6 +12,10 @@ _SEQUENCE = (
     "what a sequence holds must be known when compiling: its length, the positions that are read and written, the "
     "sizes it is split by; make them constants, or use Split, Gather and Concat"
 )
+_OF_SEQUENCES = (
+    "ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert",
+    "SequenceLength", "SequenceMap", "SplitToSequence",
+)  # fmt: skip
 _OPTIONAL = (
     "whether an optional value is there must be known when compiling, and it must be there to be read; give the tensor "
     "itself"
@@ -44,9 +48,7 @@ HINTS = {
     "Scan": "give the scanned inputs constant shapes when exporting the model, in operator set 9 and above",
     "Gradient": "give the forward model to mnc train or to the pass graph-autodiff, which differentiate it themselves",
     "ImageDecoder": "decode images on the host, and give their pixels",
-    **dict.fromkeys(
-        ("ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert",
-         "SequenceLength", "SequenceMap", "SplitToSequence"), _SEQUENCE),
+    **dict.fromkeys(_OF_SEQUENCES, _SEQUENCE),
     **dict.fromkeys(("Optional", "OptionalGetElement", "OptionalHasElement"), _OPTIONAL),
     **dict.fromkeys(RANDOM, _RANDOM),
     **dict.fromkeys(("Bernoulli", "Multinomial"), _DRAWN_BY),
@@ -61,7 +63,9 @@ KINDS = {
     "If": "an If whose condition a run finds is not supported where the shapes of its branches differ or are not known",
     "Loop": "a Loop with a trip count or a condition that a run finds is not supported",
     "Scan": "a Scan over inputs of unknown length, or of operator set 8, is not supported",
-}
+    **{op_type: f"{op_type} of a sequence whose length or positions a run finds is not supported"
+       for op_type in _OF_SEQUENCES},
+}  # fmt: skip
 """Operators of which some are supported, and which are not."""
 
 

@@ -11,6 +11,7 @@ from mnc.dialects.graph.shape import concat_tree
 from mnc.lowering.onnx_to_graph.element_types import held
 from mnc.lowering.onnx_to_graph.node import Node, broadcast_to, reshape, shape_of
 from mnc.lowering.onnx_to_graph.sparse_tensors import dense
+from mnc.lowering.onnx_to_graph.unsupported_hints import STRINGS
 
 
 def transpose(node: Node) -> Any:
@@ -126,7 +127,7 @@ def constant(node: Node) -> Any:
             return graph.Constant.build(value=np.asarray(value, dtype)).result
     sparse = node.attribute("sparse_value")
     if sparse is None:
-        raise node.error("only numbers are supported", hint="store the value in the attribute 'value'")
+        raise node.error("only numbers are supported", hint=STRINGS)
     return graph.Constant.build(value=held(dense(sparse))).result
 
 
