@@ -3,7 +3,8 @@
 - BatchNormalization before operator set 14: a node with one output is inference, the reference trains.
 - Softmax, LogSoftmax, Hardmax before operator set 13: the tensor is taken as a matrix, cut at `axis`, 1 by default.
 - LogSoftmax: the reference takes the logarithm of what has become 0.
-- ConvTranspose with groups: the reference drops most channels of a group.
+- ConvTranspose with groups: the reference drops most channels of a group. With output_shape, which pads follow from, it
+  takes those that are given, none.
 - LRN: the reference normalizes as many channels as the batch has images, and takes four dimensions only.
 - MaxPool, AveragePool, LpPool, GlobalMaxPool, GlobalLpPool: see `reference_pooling`.
 - LpNormalization: the reference forgets the absolute value for p=1, and divides by 0.
@@ -27,7 +28,7 @@
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,13 +90,34 @@ class GroupedConvTranspose(ConvTranspose):
     def _run(self, X: np.ndarray, W: np.ndarray, B: np.ndarray | None = None, **attributes: Any) -> Any:
         groups = attributes.pop("group", 1) or 1
         own = np.split(W, groups)
+        wanted = list(attributes.pop("output_shape", None) or [])[2 - X.ndim :]
+        if wanted:
+            attributes.update(auto_pad="NOTSET", pads=_pads_for(wanted, X.shape[2:], W.shape[2:], attributes))
         results = [
             super(GroupedConvTranspose, self)._run(x, w, group=1, **attributes)[0]
             for x, w in zip(np.split(X, groups, axis=1), own, strict=True)
         ]
         result = np.concatenate(results, axis=1)
+        missing = [n - have for n, have in zip(wanted, result.shape[2:], strict=True)] if wanted else [0] * (X.ndim - 2)
+        result = np.pad(result, [(0, 0), (0, 0), *((0, n) for n in missing)])
         bias = 0 if B is None else B.reshape(-1, *[1] * (X.ndim - 2))
         return ((result + bias).astype(X.dtype),)
+
+
+def _pads_for(
+    wanted: Sequence[int], data: Sequence[int], kernel: Sequence[int], given: Mapping[str, Any]
+) -> list[int]:
+    """Pads with which a transposed convolution gives no more than the extents `wanted`: what is too much is cut, the
+    larger half in front but for SAME_UPPER."""
+    rank = len(kernel)
+    strides, dilations = (given.get(name) or [1] * rank for name in ("strides", "dilations"))
+    extra = given.get("output_padding") or [0] * rank
+    whole = [s * (n - 1) + e + (k - 1) * d + 1
+             for s, n, e, k, d in zip(strides, data, extra, kernel, dilations, strict=True)]  # fmt: skip
+    total = [max(have - want, 0) for have, want in zip(whole, wanted, strict=True)]
+    less = [t // 2 for t in total]
+    more = [t - half for t, half in zip(total, less, strict=True)]
+    return less + more if given.get("auto_pad") == "SAME_UPPER" else more + less
 
 
 class DirectLogSoftmax(LogSoftmax):

@@ -11,6 +11,7 @@ import onnx
 import onnx.inliner
 
 from mnc.lowering.onnx_to_graph.onnx_file import infer_shapes
+from mnc.lowering.onnx_to_graph.size_limits import every_node
 from mnc.lowering.onnx_to_graph.type_checks import check_types
 from mnc.lowering.onnx_to_graph.types_left_out import value_types
 
@@ -55,6 +56,16 @@ def _body(node: onnx.NodeProto, schema: Any, opset: int, types: dict[str, onnx.T
     return function
 
 
+def _mend(function: onnx.FunctionProto, op_type: str) -> None:
+    """Correct what a body of ONNX says wrong, in place: that of AffineGrid squeezes its rows without axes, and with
+    them a batch of one."""
+    if op_type != "AffineGrid":
+        return
+    for inner in every_node(function.node):
+        if inner.op_type == "Squeeze" and len(inner.input) == 1:
+            inner.input.append("one_1d")
+
+
 def _in_older_operators(
     function: onnx.FunctionProto, node: onnx.NodeProto, opset: int, types: dict[str, onnx.TypeProto]
 ) -> onnx.FunctionProto | None:
@@ -97,6 +108,7 @@ def expand_bodies(
         function = _body(full, schema, versions.get(schema.domain, 1), types)
         if function is None:
             continue
+        _mend(function, node.op_type)
         function.domain, function.name = _DOMAIN, f"{node.op_type}_{index}"
         del function.opset_import[:]
         function.opset_import.extend(model.opset_import)

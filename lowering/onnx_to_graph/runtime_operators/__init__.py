@@ -37,6 +37,7 @@ RUNTIME_OPERATORS: dict[str, tuple[Callable[[Body], None], str]] = {
     "FusedConv": (activations.fused_conv, ""),
     "FusedGemm": (activations.fused_gemm, ""),
     "FusedMatMul": (activations.fused_matmul, "no transposed batches"),
+    "GatherBlockQuantized": (quantized.gathered, "2, 4 and 8 bits"),
     "Gelu": (activations.gelu, ""),
     "GroupNorm": (normalization.group, ""),
     "GroupQueryAttention": (grouped_query.grouped_query_attention, "total length known; caches of floats"),

@@ -145,6 +145,33 @@ def _of_blocks(body: Body, weights: str, zero: str, scale: str, sizes: tuple[int
     return body.op("Mul", body.op("Sub", cut(body.reshape(weights, columns, padded)), zero), scale)
 
 
+def gathered(body: Body) -> None:
+    """Rows of a table of integers with a scale for every block along an axis; bytes may hold two numbers or four."""
+    bits, axis, size = body.attribute("bits", 4), body.attribute("quantize_axis", 1), body.attribute("block_size", 128)
+    if bits not in (2, 4, 8):
+        raise body.refuse(f"numbers of {bits} bits are not supported", "quantize to 2, 4 or 8 bits")
+    if body.kind(0) == onnx.TensorProto.UNDEFINED:
+        raise body.refuse("a table of unknown type is not supported", "make the table an initializer")
+    are_bytes = body.kind(0) == onnx.TensorProto.UINT8
+
+    def numbers(index: int) -> str:
+        if are_bytes and bits < 8:
+            parts = _unpacked(body, body.operand(index), bits)
+            front = body.op("Slice", body.op("Shape", body.operand(index)), body.integers(0), body.integers(-1))
+            return body.op("Reshape", parts, body.op("Concat", front, body.integers(-1), axis=0))
+        return body.op("Cast", body.operand(index), to=_FLOAT)
+
+    table = numbers(0)
+    extent = body.op("Gather", body.op("Shape", table), body.integers(axis))
+    blocks = body.op("Div", body.numbered(extent), body.integers(size))
+    zero = body.constant(2 ** (bits - 1) if are_bytes else 0, np.float32)
+    if body.has(3):
+        zero = body.op("Gather", numbers(3), blocks, axis=axis)
+    scale = body.op("Gather", body.op("Cast", body.operand(2), to=_FLOAT), blocks, axis=axis)
+    floats = body.like(body.op("Mul", body.op("Sub", table, zero), scale), body.operand(2))
+    body.give(body.op("Gather", floats, body.operand(1), axis=body.attribute("gather_axis", 0)))
+
+
 def _unpacked(body: Body, packed: str, bits: int) -> str:
     """Floats of the numbers in bytes, the lowest bits first, along a new last dimension."""
     whole = body.op("Cast", packed, to=onnx.TensorProto.INT32)

@@ -60,6 +60,15 @@ def transposed_convolution() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray]
     return helper.make_node("ConvTranspose", list(feeds), ["y"], group=2, strides=[2]), 11, feeds, want
 
 
+def cut_convolution(extent: int, how: str) -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
+    """With an output_shape: one element more than is wanted, or two fewer."""
+    node, opset, feeds, whole = transposed_convolution()
+    node.attribute.extend([helper.make_attribute("output_shape", [extent]), helper.make_attribute("auto_pad", how)])
+    wide = np.concatenate([whole, np.zeros((1, 6, 2), np.float32) + feeds["b"].reshape(1, 6, 1)], axis=2)
+    start = 1 if extent == 5 and how == "NOTSET" else 0
+    return node, opset, feeds, wide[:, :, start : start + extent]
+
+
 def local_response_normalization() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndarray]:
     """More channels than images."""
     feeds = random(x=(2, 5, 3, 2))
@@ -118,6 +127,7 @@ def cubic_samples() -> tuple[onnx.NodeProto, int, dict[str, np.ndarray], np.ndar
 
 
 CASES: dict[str, Any] = {
+    **{f"ConvTranspose to {n} {how}": cut_convolution(n, how) for n in (5, 8) for how in ("NOTSET", "SAME_UPPER")},
     "numbers of one scale": dequantized(10, 1, None),
     "numbers of a scale for each channel": dequantized(13, 3, None),
     "numbers of a scale for each index of an axis": dequantized(18, 4, -1),

@@ -71,6 +71,22 @@ def test_what_the_converter_of_onnx_refuses_is_told() -> None:
         import_model(model, make_context())
 
 
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize(("align", "sizes"), [(0, (3, 4)), (1, (3, 4)), (0, (2, 3, 4)), (1, (1, 3, 4))])
+def test_grids_of_one_matrix(batch: int, align: int, sizes: tuple[int, ...]) -> None:
+    """ONNX's own body of AffineGrid does not take a batch of one."""
+    rank = len(sizes)
+    text = f"(float[{batch},{rank},{rank + 1}] t) => (float[{','.join('ABCDE'[: rank + 2])}] y) "
+    model = model_of(text + f"{{ y = AffineGrid <align_corners = {align}> (t, s) }}", opset=20)
+    model.graph.initializer.append(numpy_helper.from_array(np.array([batch, 1, *sizes]), "s"))
+    matrices = np.random.default_rng(0).standard_normal((batch, rank, rank + 1)).astype(np.float32)
+    ends = [1 if align else (n - 1) / n for n in sizes]
+    places = np.meshgrid(*(np.linspace(-end, end, n) for end, n in zip(ends, sizes, strict=True)), indexing="ij")
+    points = np.stack([*places[::-1], np.ones(sizes)], -1)
+    wanted = np.einsum("bij,...j->b...i", matrices, points)
+    np.testing.assert_allclose(imported(model, {"t": matrices})["y"], wanted, rtol=1e-5, atol=1e-6)
+
+
 LOOP = """(float[3] x) => (float[3] y) { c = Constant <value = bool {%s}> ()
     y = Loop (, c, x) <body = b (int64 i, bool d, float[3] v) => (bool e, float[3] o) {
         e = Identity (d) o = Add (v, v) }> }"""

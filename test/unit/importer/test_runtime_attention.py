@@ -126,19 +126,6 @@ def test_sinks_take_a_share(sink: np.ndarray | None) -> None:
     near(y, (shares @ values).swapaxes(1, 2).reshape(2, 5, 16))
 
 
-@pytest.mark.parametrize("with_zeros", [False, True])
-def test_rows_of_weights_that_name_their_blocks(with_zeros: bool) -> None:
-    numbers, zeros = RNG.integers(0, 16, (7, 3, 16)), RNG.integers(0, 16, (7, 4))
-    packed, packed_zeros = ((v[..., ::2] + 16 * v[..., 1::2]).astype(np.uint8) for v in (numbers, zeros))
-    scales, blocks = RNG.random((7, 3)).astype(np.float32), RNG.permutation(np.arange(48) // 16).astype(np.int32)
-    x = RNG.standard_normal((2, 40)).astype(np.float32)
-    operands = [x, packed, scales, packed_zeros.reshape(-1) if with_zeros else None, blocks]
-    (y,) = results("MatMulNBits", operands, K=40, N=7, bits=4, block_size=16)
-    own = blocks[:40]
-    offsets = zeros[:, own] if with_zeros else 8
-    near(y, x @ ((numbers.reshape(7, 48)[:, :40] - offsets) * scales[:, own]).T)
-
-
 def test_a_step_with_buffers_runs() -> None:
     packed, caches = (RNG.standard_normal(s).astype(np.float32) for s in ((1, 1, 2, 3, 4), (2, 1, 2, 6, 4)))
     model, inputs = model_of(
