@@ -15,12 +15,21 @@ _MOST_DIMENSIONS = 5
 def gelu(body: Body) -> None:
     """Gelu of a sum with an optional bias."""
     x = body.op("Add", body.operand(0), body.operand(1)) if body.has(1) else body.operand(0)
+    body.give(_gelu(body, x))
+
+
+def _gelu(body: Body, x: str) -> str:
     if body.opset >= _GELU:
-        body.give(body.op("Gelu", x))
-        return
+        return body.op("Gelu", x)
     error = body.op("Erf", body.op("Mul", x, body.number(math.sqrt(0.5), x)))
     half = body.op("Mul", x, body.number(0.5, x))
-    body.give(body.op("Mul", half, body.op("Add", error, body.number(1, x))))
+    return body.op("Mul", half, body.op("Add", error, body.number(1, x)))
+
+
+def split_gelu(body: Body) -> None:
+    """Of a sum with a bias, the first half of every row times Gelu of the second half."""
+    value, gate = body.split(body.op("Add", body.operand(0), body.operand(1)), -1, 2)
+    body.give(body.op("Mul", value, _gelu(body, gate)))
 
 
 def fast_gelu(body: Body) -> None:

@@ -50,6 +50,11 @@ def softmax(body: Body) -> None:
     body.give(_quantized(body, body.op("Softmax", _floats(body, 0), axis=axis), 3))
 
 
+def selected(body: Body) -> None:
+    """Elements of one quantized tensor where a condition holds, of another one elsewhere."""
+    body.give(_quantized(body, body.op("Where", body.operand(0), _floats(body, 1), _floats(body, 4)), 7))
+
+
 def average_pool(body: Body) -> None:
     """Averages of windows of a quantized tensor."""
     if body.attribute("channels_last", 0):

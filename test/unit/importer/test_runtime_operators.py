@@ -33,6 +33,8 @@ def _gelu(x: np.ndarray) -> np.ndarray:
 def test_activations(opset: int) -> None:
     near(results("BiasGelu", [X, BIAS], opset=opset)[0], _gelu(X + BIAS))
     near(results("Gelu", [X], opset=opset)[0], _gelu(X))
+    value, gate = np.split(X + BIAS, 2, axis=-1)
+    near(results("BiasSplitGelu", [X, BIAS], opset=opset)[0], value * _gelu(gate))
     s = X + BIAS
     by_tanh = 0.5 * s * (1 + np.tanh(math.sqrt(2 / math.pi) * (s + 0.044715 * s**3)))
     near(results("FastGelu", [X, BIAS], opset=opset)[0], by_tanh)
@@ -196,6 +198,17 @@ def test_sums_of_quantized_tensors() -> None:
     for op_type, exact in (("QLinearAdd", floats[0] + floats[1]), ("QLinearMul", floats[0] * floats[1])):
         (y,) = results(op_type, [a, scales[0], zeros[0], b, scales[1], zeros[1], scales[2], zeros[2]])
         np.testing.assert_array_equal(y, np.clip(np.round(exact / scales[2]) + zeros[2], 0, 255))
+
+
+def test_selections_of_quantized_tensors() -> None:
+    a, b = (RNG.integers(0, 256, (3, 7)).astype(np.uint8) for _ in range(2))
+    scales, zeros = [np.float32(s) for s in (0.02, 0.03, 0.04)], [np.uint8(z) for z in (3, 120, 128)]
+    chosen = RNG.integers(0, 2, (3, 7)).astype(bool)
+    first, second = ((x.astype(np.float32) - z) * s for x, z, s in zip((a, b), zeros, scales, strict=False))
+    operands = [chosen, a, scales[0], zeros[0], b, scales[1], zeros[1], scales[2], zeros[2]]
+    (y,) = results("QLinearWhere", operands, free=(0,))
+    wanted = np.round(np.where(chosen, first, second) / scales[2]) + zeros[2]
+    np.testing.assert_array_equal(y, np.clip(wanted, 0, 255))
 
 
 def test_a_quantized_gemm() -> None:
