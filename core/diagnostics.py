@@ -102,10 +102,10 @@ class CompileError(Exception):
         location: object | None = None,
     ) -> None:
         super().__init__(message)
-        self.message = message
-        self.node = node if node is not None or location is None else node_name(location)
-        self.op_type = op_type
-        self.hint = hint
+        self.message = str(message)  # also an exception that somebody hands on
+        self.node = str(node) if node is not None else None if location is None else node_name(location)
+        self.op_type = None if op_type is None else str(op_type)
+        self.hint = None if hint is None else str(hint)
         self.location = location
         self.notes: tuple[str, ...] = ()
         """Lines that belong to this error, such as ``model.mlir:2:8: note: the other operation``."""
@@ -145,7 +145,7 @@ class InternalError(Exception):
         reproducer: Path | None = None,
     ) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = str(message)
         self.failing_pass = failing_pass
         self.passes_before = passes_before
         self.reproducer = reproducer

@@ -5,6 +5,8 @@ import re
 import types
 import typing
 from dataclasses import dataclass
+from functools import lru_cache
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 from mnc.core.bindings import ir
@@ -109,6 +111,49 @@ def option_fields(cls: type["Pass"]) -> list[dataclasses.Field[Any]]:
     return [field for field in dataclasses.fields(cls) if field.metadata.get("is_option", True)]
 
 
+@lru_cache
+def _kinds(cls: type["Pass"]) -> dict[str, Any]:
+    """Types of the options of a pass, those that can be told."""
+    try:
+        return typing.get_type_hints(cls)
+    except NameError:  # of a class inside of a function
+        return {}
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value has the type of an option; anything has a type that is not one of those of `parse_value`."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, own) for own in arguments)
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_fits(part, arguments[0]) for part in value)
+    if origin is typing.Literal:
+        return isinstance(value, str | int) and value in arguments
+    if kind in (int, float):
+        numbers = Integral if kind is int else Real
+        return isinstance(value, numbers) and not isinstance(value, bool)
+    return isinstance(value, kind) if kind in (bool, str, types.NoneType) else True
+
+
+def _kind_text(kind: Any) -> str:
+    """How a message says what an option takes."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(map(_kind_text, arguments))
+    if origin is typing.Literal:
+        return ", ".join(map(repr, arguments))
+    if origin is tuple:
+        return f"a tuple, each part {_kind_text(arguments[0])}"
+    names = {**_NUMBERS, bool: "True or False", str: "a text", types.NoneType: "None"}
+    return names.get(kind, str(kind))
+
+
+def _check_value(own: "Pass", name: str, kind: Any) -> None:
+    if not _fits(value := getattr(own, name), kind):
+        message = f"pass '{own.name}': option '{option_name(name)}' is {value!r}"
+        raise CompileError(message, hint=f"give {_kind_text(kind)}")
+
+
 @dataclass(frozen=True)
 class Pass:
     """One transformation of a module. Subclasses are frozen dataclasses with defaults for all fields.
@@ -121,8 +166,10 @@ class Pass:
     name: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        """Raises CompileError for numbers that are too small."""
+        """Raises CompileError for values of another type than the option has, and for numbers that are too small."""
+        kinds = _kinds(type(self))
         for field in option_fields(type(self)):
+            _check_value(self, field.name, kinds.get(field.name, Any))
             value, least = getattr(self, field.name), field.metadata.get("least")
             numbers = value if isinstance(value, tuple) else (value,)
             small = None if least is None else next((n for n in numbers if n is not None and n < least), None)

@@ -3,7 +3,6 @@
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,6 +10,7 @@ from mnc.core import events
 from mnc.core.bindings import ir
 from mnc.core.diagnostics import CompileError, InternalError
 from mnc.core.garbage import no_collection
+from mnc.core.given_values import check_flag, optional_path
 from mnc.core.instrumentation import DumpAfter, Instrumentation
 from mnc.core.nesting_pass import NestingPass, inherited, inheriting, nested_text
 from mnc.core.pass_base import Pass
@@ -34,8 +34,9 @@ class Pipeline:
     dumps: tuple[tuple[str, Path | None], ...] = field(default=())
 
     def __post_init__(self) -> None:
-        """Raises CompileError for what is no pass."""
+        """Raises CompileError for what is no pass, and for dumps that are no pairs of a name and a path."""
         object.__setattr__(self, "entries", self._entries(self.entries))
+        object.__setattr__(self, "dumps", _dumps(self.dumps))
 
     @classmethod
     def parse(cls, text: str, table: Mapping[str, str]) -> Self:
@@ -109,42 +110,42 @@ class Pipeline:
     def dump_after(self, name: str, path: Path | str | None = None) -> Self:
         """Print the IR after the pass `name`, to the file `path` or to stderr."""
         self._place(name)
-        if not isinstance(path, str | PathLike | None):
-            raise CompileError(f"the file is a value of type {type(path).__name__}", hint="give a path")
-        return replace(self, dumps=(*self.dumps, (name, Path(path) if path is not None else None)))
+        return replace(self, dumps=(*self.dumps, (name, optional_path(path, "file"))))
 
     def run(
         self,
         module: ir.Module,
-        instrumentation: tuple[Instrumentation, ...] = (),
+        instrumentation: Iterable[Instrumentation] = (),
         verify: bool = True,
         reproducer_directory: Path | str | None = None,
-        reproducer_file: Path | None = None,
+        reproducer_file: Path | str | None = None,
         reproducer: bool = True,
     ) -> None:
         """Run every pass on `module`, which changes in place.
 
         Args:
-            reproducer_directory: where failures are recorded; by default in the user's state directory, see
-                `mnc.core.state_directory`.
-            reproducer_file: gets the reproducer in place of a new file in `reproducer_directory`; it is written also
-                where a pass finds a mistake of the user.
+            instrumentation: what is told of every pass before and after it.
+            verify: whether the IR is verified after every pass.
+            reproducer_directory: where failures are recorded; by default as `mnc.core.state_directory` says.
+            reproducer_file: gets the reproducer in place of a new file, also where a pass finds a mistake of the user.
             reproducer: whether a failure is recorded at all.
 
         Raises:
-            CompileError: a pass found a mistake in the user's model.
-            InternalError: a pass failed otherwise, or left invalid IR; a reproducer was written,
-                see `reproducer`. What was raised is its ``__cause__``.
+            CompileError: an argument is not what it has to be, or a pass found a mistake in the user's model.
+            InternalError: a pass failed otherwise, or left invalid IR. What was raised is its ``__cause__``.
         """
-        observers = (*instrumentation, *(DumpAfter(name, path) for name, path in self.dumps))
+        check_flag(verify, "verify")
+        check_flag(reproducer, "reproducer")
+        place = optional_path(reproducer_directory, "directory of reproducers")
+        file = optional_path(reproducer_file, "reproducer file")
+        observers = (*_observers(instrumentation), *(DumpAfter(name, path) for name, path in self.dumps))
         hooks = (*recording_hooks(), *observers)
-        # Attributes are shared inside a context, so the copy costs operations, not weights.
         original = _copied(module)
         for hook in hooks:
             if hook not in inherited().observers:  # which were told before
                 hook.start(module)
-        records = reproducer and reproducer_file is None
-        inside = inheriting(observers, verify, reproducer_directory, records)
+        records = reproducer and file is None
+        inside = inheriting(observers, verify, place, records)
         with no_collection(), surroundings(module), inside, holding(module) as holder:
             for index, entry in enumerate(self.entries):
                 is_seen = any(hook.looks_at(entry) for hook in hooks)
@@ -163,13 +164,11 @@ class Pipeline:
                     for hook in reversed(hooks):
                         hook.failed(entry, module)
                     upto = str(Pipeline(self.entries[: index + 1]))
-                    if reproducer_file is not None:
-                        path = write_reproducer_file(original, upto, reproducer_file, verify)
+                    path = None if file is None else write_reproducer_file(original, upto, file, verify)
                     if isinstance(error, CompileError) or (isinstance(error, InternalError) and error.reproducer):
                         raise  # a mistake of the user, or one that a pass inside of this one has recorded
-                    if reproducer_file is None:
-                        place = Path(reproducer_directory) if reproducer_directory is not None else None
-                        path = write_reproducer(original, upto, place, verify) if reproducer else None
+                    if records:
+                        path = write_reproducer(original, upto, place, verify)
                     raise self._failure(index, error, path) from error
                 for hook in reversed(hooks):
                     hook.after(entry, module)
@@ -205,8 +204,33 @@ def _spliced(
     return (*entries[:first], inner, *entries[first + 1 :])
 
 
+def _observers(given: Any) -> tuple[Instrumentation, ...]:
+    """What is told of every pass. Raises CompileError for what cannot be told."""
+    hint = "give a list of objects of classes derived from mnc.core.instrumentation.Instrumentation"
+    if isinstance(given, Instrumentation | str) or not isinstance(given, Iterable):
+        raise CompileError(f"the instrumentation is a value of type {type(given).__name__}", hint=hint)
+    found = tuple(given)
+    for one in found:
+        if not isinstance(one, Instrumentation):
+            raise CompileError(f"a value of type {type(one).__name__} is no instrumentation", hint=hint)
+    return found
+
+
+def _dumps(given: Any) -> tuple[tuple[str, Path | None], ...]:
+    """Names of passes and files. Raises CompileError for anything else."""
+    try:
+        pairs: list[Any] = [(name, path) for name, path in given]
+    except (TypeError, ValueError):
+        pairs = [(None, None)]
+    if isinstance(given, str) or not all(isinstance(name, str) for name, _ in pairs):
+        hint = "leave it out, and use pipeline.dump_after('cse', 'cse.mlir')"
+        raise CompileError("the dumps are no pairs of a pass and a file", hint=hint)
+    return tuple((name, optional_path(path, "file")) for name, path in pairs)
+
+
 def _copied(module: Any) -> Any:
-    """A copy of a module; raises CompileError for anything else."""
+    """A copy of a module; raises CompileError for anything else. Attributes are shared inside a context, so the copy
+    costs operations, not weights."""
     if not isinstance(module, ir.Module):
         hint = "give a module, as mnc.import_model(model) and ir.Module.parse(text) make them"
         raise CompileError(f"a value of type {type(module).__name__} is no module", hint=hint)

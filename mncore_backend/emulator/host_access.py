@@ -99,7 +99,7 @@ def check_memory(memory: Any) -> None:
 
 def check_choices(mode: Any, threads: Any, output: Any, dirty: Any) -> None:
     """Raise HostAccessError for choices of a machine that it does not have."""
-    if mode not in ("strict", "vendor"):
+    if not isinstance(mode, str) or mode not in ("strict", "vendor"):
         raise HostAccessError(f"mode is 'strict' or 'vendor', not {mode!r}", hint="strict is the default")
     if dirty is not None and mode != "vendor":
         hint = "give mode='vendor'; strict mode follows the words that nobody wrote"

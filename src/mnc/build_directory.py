@@ -25,6 +25,7 @@ import numpy as np
 from mnc import checksums
 from mnc.core.diagnostics import CompileError
 from mnc.core.files import PROGRAM, partial_directory
+from mnc.core.given_values import given_path
 from mnc.core.json_text import parsed_json
 from mnc.core.npz import UNREADABLE, open_npz
 from mnc.core.run_time_extents import RunTimeExtent
@@ -129,13 +130,6 @@ def _move(source: Path, target: Path) -> None:
             os.replace(path, target / path.name)
 
 
-def _path(directory: Any) -> Path:
-    if not isinstance(directory, str | os.PathLike):
-        message = f"the directory is a value of type {type(directory).__name__}"
-        raise CompileError(message, hint="give a path")
-    return Path(directory)
-
-
 def load_report(directory: Path, executable: Executable) -> dict[str, Any]:
     """The report of a build directory that holds this program; where there is none, it is worked out anew."""
     from mnc.report import FORMAT, report
@@ -162,9 +156,10 @@ def save(executable: Executable, directory: Path | str, report: dict[str, Any] |
     """Write the build directory; either all files appear or none.
 
     Raises:
-        CompileError: the directory cannot be written.
+        CompileError: the directory cannot be written, or its name is empty; or `executable` is no program, or `report`
+            no report.
     """
-    target = _path(directory)
+    target = given_path(directory, "directory")
     if not isinstance(executable, Executable):
         hint = "save what mnc.compile returns"
         raise CompileError(f"a value of type {type(executable).__name__} is no program", hint=hint)
@@ -178,8 +173,6 @@ def save(executable: Executable, directory: Path | str, report: dict[str, Any] |
     except OSError as error:
         reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror
         raise CompileError(f"cannot write {target}: {reason}", hint=_elsewhere()) from None
-    except ValueError as error:  # a path with a null byte
-        raise CompileError(f"cannot write {target}: {error}", hint=_elsewhere()) from None
 
 
 def _elsewhere() -> str:
@@ -192,7 +185,7 @@ def load(directory: Path | str) -> Executable:
     Raises:
         CompileError: files are missing or not of this format.
     """
-    source = _path(directory)
+    source = given_path(directory, "directory")
     try:
         with _locked(source, fcntl.LOCK_SH):
             return _read(source)

@@ -10,6 +10,7 @@ import numpy as np
 
 from mnc.core import events
 from mnc.core.diagnostics import CompileError
+from mnc.core.given_values import check_flag
 from mnc.core.run_time_extents import RunTimeExtent, without_padding
 from mnc.core.sequences import HostSequence, as_lists, given_tensors, missing_hint
 from mnc.input_checks import check_input, check_machine, check_mapping, check_seed, refuse_nan
@@ -99,6 +100,16 @@ class Executable:
     cache_key: str = field(default="", compare=False, repr=False)
     origin: "Origin | None" = field(default=None, compare=False)
 
+    def __post_init__(self) -> None:
+        """Raises CompileError for what is no text, or no tuple of tensors."""
+        tensors = self.tensors if isinstance(self.tensors, tuple) else (self.tensors,)
+        wrong = next((one for one in tensors if not isinstance(one, HostTensor)), None)
+        if not isinstance(self.text, str) or wrong is not None:
+            what = "the text" if not isinstance(self.text, str) else "a tensor"
+            kind = type(wrong if wrong is not None else self.text).__name__
+            hint = "programs are made by mnc.compile, and read by mnc.load"
+            raise CompileError(f"{what} of the program is a value of type {kind}", hint=hint)
+
     def __repr__(self) -> str:
         given, made = (", ".join(map(str, found)) or "nothing" for found in (self.inputs, self.outputs))
         return f"<Executable: {self.lines:,} lines; {given} -> {made}>"
@@ -176,6 +187,7 @@ class Executable:
             CompileError: a missing, surplus or unfitting input.
             EmulationError: the program breaks a rule of the machine.
         """
+        check_flag(intermediates, "intermediates")
         if intermediates:
             if self.origin is None:
                 hint = "compile the model with mnc.compile, or use mnc check --intermediates"
@@ -192,7 +204,7 @@ class Executable:
         `dirty` is the seed of random words that all memories start with (vendor mode only)."""
         from mnc.mncore_backend.emulator import Machine
 
-        if mode not in MODES:
+        if not isinstance(mode, str) or mode not in MODES:
             raise CompileError(f"there is no mode '{mode}'", hint=f"give one of: {', '.join(MODES)}")
         if dirty is not None:
             check_seed(dirty)

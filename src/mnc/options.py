@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, get_args
 
 from mnc.core.diagnostics import CompileError
 from mnc.core.given_shapes import read_shapes
+from mnc.core.given_values import given_path
 from mnc.mncore_backend.placement.preferences import Effort, Preference
 from mnc.mncore_backend.target import PRECISIONS, Precision, chip, named
 
@@ -91,9 +92,7 @@ class Options:
         if self.prefer is not None:
             values["prefer"] = _preferences(self.prefer)
         if self.dump_dir is not None:
-            if not isinstance(self.dump_dir, str | os.PathLike):
-                raise CompileError(f"dump_dir is {_kind(self.dump_dir)}", hint="give the path of a directory")
-            values["dump_dir"] = Path(self.dump_dir)
+            values["dump_dir"] = given_path(self.dump_dir, "dump_dir")
         values["decisions"] = _decisions(self.decisions)
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -124,7 +123,7 @@ def _kind(value: object) -> str:
 
 
 def _one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         hint = f"give one of: {', '.join(choices)}"
         raise CompileError(f"there is no {name} '{value}'", hint=hint)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from html import escape
 from typing import Any
 
+from mnc.core.diagnostics import CompileError
 from mnc.mncore_backend.codegen.report.cost import NodeCost
 
 _MOST_ROWS = 30
@@ -21,6 +22,12 @@ class Report:
     """
 
     data: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        """Raises CompileError for what is no report."""
+        if not isinstance(self.data, Mapping) or not {"total", "nodes", "ideal", "of_ideal"} <= set(self.data):
+            hint = "use program.report, or give what report.json of a build directory holds"
+            raise CompileError(f"a value of type {type(self.data).__name__} is no report", hint=hint)
 
     def _total(self, name: str) -> Any:
         return self.data["total"][name]

@@ -53,7 +53,7 @@ def register_pass(own: type[PassT]) -> type[PassT]:
     """
     if not (isinstance(own, type) and issubclass(own, Pass)):
         raise CompileError(f"{own!r} is no pass", hint="register a class derived from mnc.Pass")
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", own.name):
+    if not isinstance(own.name, str) or not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", own.name):
         raise CompileError(f"the pass {own.__name__} has the name '{own.name}'", hint="write name = 'do-something'")
     path = f"{own.__module__}:{own.__qualname__}"
     if "<locals>" in path:

@@ -112,6 +112,9 @@ class Pipeline(core_pipeline.Pipeline):
     @classmethod
     def parse(cls, text: str, table: Mapping[str, str] | None = None) -> Self:
         """Read pipeline text that may mix our passes with upstream ones; raises CompileError."""
+        if not isinstance(table, Mapping | None):
+            hint = "leave it out, or give a mapping of names to places such as {'my-pass': 'module:MyPass'}"
+            raise CompileError(f"the table of passes is a value of type {type(table).__name__}", hint=hint)
         return super().parse(text, pass_table() if table is None else table)
 
     def _entries(self, new: Iterable[Any]) -> tuple[core_pipeline.Entry, ...]:

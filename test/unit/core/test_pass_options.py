@@ -1,7 +1,9 @@
 """Values of options: what is refused, and that a pass is read back from its own text."""
 
 from dataclasses import dataclass
+from typing import Any, Literal
 
+import numpy as np
 import pytest
 
 import mnc
@@ -16,6 +18,9 @@ class Example(mnc.Pass):
     name = "example"
     names: tuple[str, ...] = ("a", "b")
     counts: tuple[int, ...] = at_least(0, ())
+    share: float = 0.5
+    kind: Literal["a", "b"] = "a"
+    limit: int | None = None
 
     def run(self, module: object) -> None:
         """Nothing."""
@@ -37,6 +42,24 @@ def test_numbers_are_not_too_small() -> None:
             mnc.parse_pipeline(f"builtin.module({text})")
     with pytest.raises(CompileError, match="option 'counts' is -2"):
         Example(counts=(1, -2))
+
+
+WRONG = {
+    "names": (3, ["a"], ("a", 1), "ab", None), "counts": ("x", (1.5,), (True,), [1], {1: 2}),
+    "share": ("x", None, True), "kind": ("c", None, ["a"]), "limit": (1.5, "x", True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "value"), [(field, value) for field, values in WRONG.items() for value in values])
+def test_values_have_the_type_of_the_option(field: str, value: Any) -> None:
+    with pytest.raises(CompileError, match=f"pass 'example': option '{field}' is ") as caught:
+        Example(**{field: value})
+    assert caught.value.hint and "typing" not in caught.value.hint
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    made = Example(counts=(np.int64(3),), share=1, limit=np.int32(2))  # pyright: ignore[reportArgumentType]
+    assert str(made) == "example{counts=3 share=1 limit=2}"
 
 
 def test_what_is_no_number_is_said_in_plain_words() -> None:

@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import mnc
+from mnc.core.instrumentation import Timing
 from mnc.decision_trace import compile_traced
 from mnc.mncore_backend.emulator import Machine
 
@@ -139,11 +140,51 @@ RUNS: dict[str, tuple[Callable[[mnc.Executable], object], str]] = {
     "machine": (lambda p: p.run_on(3, p.text, {"x": X}), "a value of type int is no machine"),
     "inputs of a part": (lambda p: p.run_on(Machine(), p.text, [X]), "the inputs are a value of type list"),  # pyright: ignore[reportArgumentType]
     "load": (lambda p: p.load(Machine(), None), "the inputs are a value of type NoneType"),  # pyright: ignore[reportArgumentType]
-    "null byte": (lambda p: mnc.save(p, "a\0b"), "embedded null byte"),
+    "null byte": (lambda p: mnc.save(p, "a\0b"), "no path has a null byte"),
+    "no directory": (lambda p: mnc.save(p, ""), "the directory is an empty text"),
+    "nothing to load": (lambda _: mnc.load(""), "the directory is an empty text"),
+    "nothing to dump into": (lambda _: mnc.compile(FIXED, {"dump_dir": ""}), "dump_dir is an empty text"),
+    "dump into a null byte": (lambda _: mnc.compile(FIXED, {"dump_dir": "\0"}), "no path has a null byte"),
+    "intermediates": (lambda p: p.run({"x": X}, intermediates=["out"]), "intermediates is a value of type list"),  # pyright: ignore[reportArgumentType]
+    "mode of arrays": (lambda p: p.run({"x": X}, mode=X), "there is no mode"),  # pyright: ignore[reportArgumentType]
+    "machine of arrays": (lambda _: Machine(X), "mode is 'strict' or 'vendor'"),  # pyright: ignore[reportArgumentType]
+    "precision of arrays": (lambda _: mnc.Options(precision=X), "there is no precision"),  # pyright: ignore[reportArgumentType]
+    "tensors": (lambda p: mnc.Executable(p.text, ("x",)), "a tensor of the program is a value of type str"),  # pyright: ignore[reportArgumentType]
+    "text": (lambda p: mnc.Executable(None, p.tensors), "the text of the program is a value of type NoneType"),  # pyright: ignore[reportArgumentType]
+    "own report": (lambda _: mnc.Report({"steps": 3}), "a value of type dict is no report"),
     "report": (lambda p: mnc.save(p, "out", 3), "the report is a value of type int"),  # pyright: ignore[reportArgumentType]
     "report of arrays": (lambda p: mnc.save(p, "out", {"a": X}), "the report is no JSON"),
     "dump": (lambda _: mnc.default_pipeline().dump_after("decompose", 3), "the file is a value of type int"),  # pyright: ignore[reportArgumentType]
 }
+
+
+PIPELINES: dict[str, tuple[Callable[[Any, Any], object], str]] = {
+    "number": (lambda p, m: p.run(m, instrumentation=3), "the instrumentation is a value of type int"),
+    "text": (lambda p, m: p.run(m, "timing"), "the instrumentation is a value of type str"),
+    "alone": (lambda p, m: p.run(m, Timing()), "the instrumentation is a value of type Timing"),
+    "class": (lambda p, m: p.run(m, [Timing]), "a value of type type is no instrumentation"),
+    "verify": (lambda p, m: p.run(m, verify=X), "verify is a value of type ndarray"),
+    "reproducer": (lambda p, m: p.run(m, reproducer="no"), "reproducer is a value of type str"),
+    "directory": (lambda p, m: p.run(m, reproducer_directory=3), "the directory of reproducers is a value of type int"),
+    "file": (lambda p, m: p.run(m, reproducer_file=""), "the reproducer file is an empty text"),
+    "dumps": (lambda p, m: mnc.Pipeline(p.entries, "cse"), "the dumps are no pairs of a pass and a file"),  # pyright: ignore[reportArgumentType]
+    "dump": (lambda p, m: p.dump_after("cse", "\0"), "no path has a null byte"),
+    "table": (lambda p, m: mnc.Pipeline.parse(str(p), 3), "the table of passes is a value of type int"),  # pyright: ignore[reportArgumentType]
+}
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_runs_of_pipelines_are_refused_before_any_pass(name: str, tmp_path: Path) -> None:
+    wrong, words = PIPELINES[name]
+    pipeline = mnc.parse_pipeline("builtin.module(cse)").dump_after("cse", tmp_path / "cse.mlir")
+    refused(words, lambda: wrong(pipeline, mnc.import_model(FIXED)))
+    assert not list(tmp_path.iterdir())
+
+
+def test_errors_of_ones_own_may_hold_an_exception() -> None:
+    error = mnc.CompileError(ValueError("too wide"), 3, hint=Path("a"))  # pyright: ignore[reportArgumentType]
+    assert str(error) == "error: node '3': too wide\n  hint: a"
+    assert str(mnc.InternalError(KeyError("x"))) == "internal error: 'x'"  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("name", RUNS)
