@@ -27,6 +27,8 @@ from mnc.torch.own_functions import own_functions
 from mnc.torch.second_round import Lowering
 
 _aten = torch.ops.aten
+OPEN_LENGTHS = "open lengths"
+"""In the metadata of a captured graph: whether it packs sequences whose lengths are inputs."""
 
 
 def _zeros(size: Sequence[int], **options: Any) -> torch.Tensor:
@@ -65,6 +67,7 @@ def capture(
         # Calls that torch itself takes apart in this round may change tensors in place, as cosine_similarity does.
         lowered = _traced(functionalize(Lowering(traced).run), arguments, decompositions(training))
     lowered.graph.eliminate_dead_code()
+    lowered.meta[OPEN_LENGTHS] = traced.meta[OPEN_LENGTHS]
     return lowered
 
 
@@ -125,8 +128,10 @@ def _is_said_to_be_causal(mask: torch.Tensor | None, is_causal: bool | None = No
 def _traced(function: Callable[..., Any], arguments: Sequence[torch.Tensor], table: dict[Any, Any]) -> fx.GraphModule:
     tracer = make_fx(function, decomposition_table=table, tracing_mode="fake", _allow_non_fake_inputs=True)
     try:
-        with _traceable_torch(), own_functions(), no_checkpoints(), OtherFunctions():
-            return tracer(*arguments)
+        with _traceable_torch(), own_functions(), no_checkpoints(), OtherFunctions() as others:
+            graph = tracer(*arguments)
+            graph.meta[OPEN_LENGTHS] = others.sequences.has_open_lengths
+            return graph
     except CompileError:
         raise
     except (RuntimeError, ValueError, TypeError, NotImplementedError, AssertionError) as error:

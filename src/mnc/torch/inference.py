@@ -14,7 +14,7 @@ from mnc.core.diagnostics import CompileError
 from mnc.torch import proof
 from mnc.torch import sample as samples
 from mnc.torch.arguments import check_module
-from mnc.torch.capture import capture
+from mnc.torch.capture import OPEN_LENGTHS, capture
 from mnc.torch.copies import copied, sharing_copy
 from mnc.torch.inner_gradients import WithoutAutograd, under_differentiation
 from mnc.torch.preconditions import Preconditions
@@ -136,7 +136,7 @@ class _Export:
             return False
 
     def prove(self, model: onnx.ModelProto, exact_model: onnx.ModelProto, traced: Traced) -> proof.Proof:
-        """Both forms of the graph against torch on the sample and on random data; raises InternalError."""
+        """Both forms of the graph against torch on the sample and on random data; raises as `proof.require`."""
         runners = proof.Runner(model), proof.Runner(exact_model)
         double: list[proof.Deviation] = []
         single: list[proof.Deviation] = []
@@ -149,6 +149,7 @@ class _Export:
             bound = proof.MIXED_BOUND if mixed else proof.DOUBLE_BOUND
             double += proof.compare_double(exact, runners[1].run(feeds), step, bound)
             single += proof.compare_single(exact, rounded, runners[0].run(feeds), step)
-        proof.require(double, "double")
-        proof.require(single, "single")
+        is_open = traced.graph.meta[OPEN_LENGTHS]
+        proof.require(double, "double", is_open)
+        proof.require(single, "single", is_open)
         return proof.Proof(tuple(double), tuple(single))

@@ -21,10 +21,14 @@ class OtherFunctions(TorchFunctionMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self._functions = {**_OTHERS, **PackedSequences().functions}
+        self.sequences = PackedSequences()
+        self._functions = {**_OTHERS, **self.sequences.functions}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return self._functions.get(func, func)(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        found = self._functions.get(func, func)(*args, **kwargs)
+        self.sequences.note(func, args, kwargs, found)
+        return found
 
 
 def _one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:

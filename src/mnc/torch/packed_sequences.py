@@ -1,11 +1,17 @@
-"""Packed sequences in a form whose shapes depend on no lengths: all steps of all sequences, with masks."""
+"""Packed sequences: as torch packs them where a module writes the lengths down.
+
+Where lengths are inputs, in a form whose shapes depend on none of them: all steps of all sequences, with masks.
+"""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from mnc.core.diagnostics import CompileError
+from mnc.torch.known_numbers import KnownNumbers
 from mnc.torch.operators.hints import NO_DROPOUT
 
 Cell = Callable[[torch.Tensor, tuple[torch.Tensor, ...], Sequence[torch.Tensor]], tuple[torch.Tensor, ...]]
@@ -17,12 +23,18 @@ _VF: Any = torch._VF
 class PackedSequences:
     """The packed sequences of one trace, known by their batch sizes.
 
-    A trace packs [steps, batch, ...] as [steps * batch, ...]: as if all sequences were as long as the input. Recurrent
-    networks keep their state where a sequence has ended.
+    Where lengths are not known, [steps, batch, ...] are packed as [steps * batch, ...]: as if all sequences were as
+    long as the input. Recurrent networks keep their state where a sequence has ended.
+
+    Attributes:
+        has_open_lengths: whether lengths were not known, so that rows are packed that torch leaves out.
     """
 
     def __init__(self) -> None:
-        self._lengths: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.numbers = KnownNumbers()
+        self.has_open_lengths = False
+        self._packed: list[_Packed] = []
+        self._padded: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.functions: dict[Any, Callable[..., Any]] = {
             _VF._pack_padded_sequence: self._pack,
             _VF._pad_packed_sequence: self._pad,
@@ -33,23 +45,48 @@ class PackedSequences:
             _VF.rnn_relu: self._network(_VF.rnn_relu, _rnn(torch.relu)),
         }
 
-    def _lengths_of(self, batch_sizes: Any) -> torch.Tensor | None:
-        return next((lengths for known, lengths in self._lengths if known is batch_sizes), None)
+    def _of(self, batch_sizes: Any) -> "_Packed | None":
+        return next((packed for packed in self._packed if packed.batch_sizes is batch_sizes), None)
 
     def _pack(self, input: torch.Tensor, lengths: torch.Tensor, batch_first: bool) -> tuple[torch.Tensor, torch.Tensor]:
         steps_first = input.transpose(0, 1) if batch_first else input
-        batch_sizes = torch.full((steps_first.shape[0],), steps_first.shape[1], dtype=torch.int64)
-        self._lengths.append((batch_sizes, lengths))
-        return steps_first.flatten(0, 1), batch_sizes
+        steps, batch = steps_first.shape[:2]
+        known = self.numbers.of(lengths)
+        if known is None:
+            sizes, self.has_open_lengths = [batch] * steps, True
+        else:
+            sizes = [sum(length > step for length in known) for step in range(max(known))]
+        packed = _Packed(torch.tensor(sizes), lengths, sizes, batch)
+        self._packed.append(packed)
+        return self._kept(packed, steps_first[: len(sizes)]), packed.batch_sizes
+
+    def _kept(self, packed: "_Packed", padded: torch.Tensor) -> torch.Tensor:
+        """The rows of [steps, batch, ...], which are known to come from there."""
+        data = packed.rows_of(padded)
+        self._padded.append((data, padded))
+        return data
+
+    def _steps_of(self, packed: "_Packed", data: torch.Tensor) -> torch.Tensor:
+        """Rows as [steps, batch, ...]: where they come from, if nothing else has read them."""
+        found = next((padded for own, padded in self._padded if own is data), None)
+        return packed.steps_of(data) if found is None else found
+
+    def note(self, function: Any, arguments: Any, options: Any, found: Any) -> None:
+        """Keep what a call tells of lengths. Where the rows come from that another function gets is not known any more:
+        it may have written into them, or into a part of them."""
+        self.numbers.note(function, arguments, options, found)
+        if function not in self.functions and any(isinstance(value, torch.Tensor) for value in tree_leaves(found)):
+            read = {id(value) for value in arguments}
+            self._padded = [pair for pair in self._padded if id(pair[0]) not in read]
 
     def _pad(
         self, data: torch.Tensor, batch_sizes: torch.Tensor, batch_first: bool, value: float, total: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        lengths = self._lengths_of(batch_sizes)
-        if lengths is None:
+        packed = self._of(batch_sizes)
+        if packed is None:
             return _VF._pad_packed_sequence(data, batch_sizes, batch_first, value, total)
-        steps = batch_sizes.shape[0]
-        padded = data.unflatten(0, (steps, lengths.shape[0]))
+        lengths, steps = packed.lengths, len(packed.sizes)
+        padded = self._steps_of(packed, data)
         running = _running(lengths, steps).reshape(*padded.shape[:2], *(1,) * (padded.dim() - 2))
         padded = torch.where(running, padded, value)
         if total > steps:
@@ -58,27 +95,65 @@ class PackedSequences:
 
     def _item(self, tensor: torch.Tensor, place: Any) -> Any:
         """The batch size of a step is a plain number."""
-        lengths = self._lengths_of(tensor)
-        return tensor[place] if lengths is None or not isinstance(place, int) else lengths.shape[0]
+        packed = self._of(tensor)
+        return tensor[place] if packed is None or not isinstance(place, int) else packed.sizes[place]
 
     def _network(self, original: Callable[..., Any], cell: Cell) -> Callable[..., Any]:
         def run(input: torch.Tensor, second: Any, *rest: Any) -> Any:
-            lengths = self._lengths_of(second)
-            if lengths is None:
+            packed = self._of(second)
+            if packed is None:
                 return original(input, second, *rest)
             hidden, weights, has_biases, layers, dropout, training, both_ways = rest
             if dropout and training and layers > 1:
                 message = f"a recurrent network drops out between its layers, with probability {dropout}"
                 raise CompileError(message, hint=NO_DROPOUT)
             hidden = hidden if isinstance(hidden, tuple | list) else (hidden,)
-            steps = input.unflatten(0, (second.shape[0], lengths.shape[0]))
-            running = _running(lengths, second.shape[0]).unsqueeze(-1)
+            steps = self._steps_of(packed, input)
+            running = _running(packed.lengths, len(packed.sizes)).unsqueeze(-1)
             count = len(weights) // (layers * (1 + both_ways))
             parts = [weights[i : i + count] for i in range(0, len(weights), count)]
             outputs, states = _layers(cell, steps, running, hidden, [_named(p, has_biases) for p in parts], both_ways)
-            return (outputs.flatten(0, 1), *states)
+            return (self._kept(packed, outputs), *states)
 
         return run
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """How sequences are packed.
+
+    Attributes:
+        batch_sizes: what torch knows them by, int64 [steps].
+        lengths: of the sequences, [batch].
+        sizes: rows of each step.
+        batch: how many sequences there are.
+    """
+
+    batch_sizes: torch.Tensor
+    lengths: torch.Tensor
+    sizes: list[int]
+    batch: int
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every step has a row of every sequence."""
+        return all(size == self.batch for size in self.sizes)
+
+    def rows_of(self, padded: torch.Tensor) -> torch.Tensor:
+        """[steps, batch, ...] as [rows, ...]."""
+        if self.is_full:
+            return padded.flatten(0, 1)
+        return torch.cat([padded[step, :size] for step, size in enumerate(self.sizes)])
+
+    def steps_of(self, data: torch.Tensor) -> torch.Tensor:
+        """[rows, ...] as [steps, batch, ...], with zeros where a sequence has ended."""
+        if self.is_full:
+            return data.unflatten(0, (len(self.sizes), self.batch))
+        steps = []
+        for rows in data.split(self.sizes):
+            zeros = rows.new_zeros((self.batch - rows.shape[0], *rows.shape[1:]))
+            steps.append(torch.cat([rows, zeros]) if zeros.shape[0] else rows)
+        return torch.stack(steps)
 
 
 def _running(lengths: torch.Tensor, steps: int) -> torch.Tensor:

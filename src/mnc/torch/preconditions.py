@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from mnc.torch.known_numbers import KnownNumbers
+
 
 class Preconditions(TorchFunctionMode):
     """Within the block, a call with values that make no sense raises ValueError."""
@@ -14,20 +16,23 @@ class Preconditions(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self._packed: list[tuple[torch.Tensor, int]] = []
+        self._numbers = KnownNumbers()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func in _CHECKS:
             _CHECKS[func](*args, **kwargs)
         found = func(*args, **kwargs)
-        if func is torch._VF._pack_padded_sequence:  # pyright: ignore[reportAttributeAccessIssue]
+        self._numbers.note(func, args, kwargs, found)
+        is_packing = func is torch._VF._pack_padded_sequence  # pyright: ignore[reportAttributeAccessIssue]
+        if is_packing and self._numbers.of(args[1]) is None:
             self._packed.append((found[1], args[0].shape[1 if args[2] else 0]))
         elif func is torch._VF._pad_packed_sequence:  # pyright: ignore[reportAttributeAccessIssue]
             self._check_steps(*args)
         return found
 
     def _check_steps(self, _: Any, batch_sizes: torch.Tensor, first: Any, value: Any, total: int) -> None:
-        """A graph has as many steps as were packed, however long the sequences are."""
+        """A graph has as many steps as were packed, however long the sequences are that are given to it."""
         steps = next((steps for known, steps in self._packed if known is batch_sizes), 0)
         if total < steps:
             message = (

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from mnc.core.diagnostics import InternalError
+from mnc.core.diagnostics import CompileError, InternalError
 from mnc.lowering.onnx_to_graph.evaluator import evaluator
 from mnc.torch.convolutions import FASTER
 
@@ -33,6 +33,13 @@ NOISE_FLOOR = 1e-3
 but for rounding, as that of a bias before a batch normalisation, has no size of its own to be compared with."""
 
 _HINT = "forward and loss must depend on their inputs only; if they do, this is a mistake of mnc.torch"
+_OPEN_LENGTHS = (
+    "sequences are packed whose lengths are inputs, and something else than a recurrent network reads the rows of a "
+    "PackedSequence, which are more in the graph than in torch"
+)
+_PADDED = (
+    "compute it of what pad_packed_sequence gives, with a mask; or write the lengths down in forward, as numbers"
+)
 
 
 @dataclass(frozen=True)
@@ -158,12 +165,23 @@ def compare_single(exact: Arrays, single: Arrays, found: Arrays, step: int) -> l
     return result
 
 
-def require(deviations: list[Deviation], precision: str) -> None:
-    """Raises InternalError naming the first tensor that deviates."""
-    for deviation in deviations:
-        if not deviation.passed:
-            raise InternalError(
-                f"the exported graph disagrees with torch: '{deviation.name}' differs by {deviation.error:.3g} in step "
-                f"{deviation.step} ({precision} precision, allowed {deviation.bound:.3g}, largest element "
-                f"{deviation.scale:.3g}); {_HINT}"
-            )
+def require(deviations: list[Deviation], precision: str, has_open_lengths: bool) -> None:
+    """All must have passed.
+
+    Args:
+        has_open_lengths: whether the graph packs sequences whose lengths are inputs, with rows that torch leaves out.
+
+    Raises:
+        CompileError: a tensor deviates, and the graph does that.
+        InternalError: a tensor deviates otherwise; names the first one.
+    """
+    wrong = next((deviation for deviation in deviations if not deviation.passed), None)
+    if wrong is None:
+        return
+    message = (
+        f"the exported graph disagrees with torch: '{wrong.name}' differs by {wrong.error:.3g} in step {wrong.step} "
+        f"({precision} precision, allowed {wrong.bound:.3g}, largest element {wrong.scale:.3g})"
+    )
+    if has_open_lengths:
+        raise CompileError(f"{_OPEN_LENGTHS}: {message}", hint=_PADDED)
+    raise InternalError(f"{message}; {_HINT}")

@@ -15,6 +15,7 @@ import torch
 
 from mnc.core.garbage import only_new_garbage
 from mnc.torch import proof as proving
+from mnc.torch.capture import OPEN_LENGTHS
 from mnc.torch.proof import Deviation, Proof, Runner
 from mnc.torch.reference import Arrays
 from mnc.torch.step_trace import StepTrace
@@ -36,17 +37,18 @@ def prove(traced: StepTrace, model: onnx.ModelProto, exact: onnx.ModelProto) -> 
         exact: the same in double precision, with all gradients as outputs.
 
     Raises:
-        InternalError: the graph disagrees with torch; names the tensor.
+        CompileError, InternalError: the graph disagrees with torch; as `proof.require`.
     """
+    is_open = traced.traced.graph.meta[OPEN_LENGTHS]
     with one_thread(), only_new_garbage():
         double = _double(traced, exact)
-        proving.require(double, "double")
+        proving.require(double, "double", is_open)
         single: list[Deviation] = []
         for seed in range(_DRAWS):
             single = _single(traced, seed, model)
             if all(deviation.passed for deviation in single):
                 break
-        proving.require(single, "single")
+        proving.require(single, "single", is_open)
     return Proof(tuple(double), tuple(single))
 
 

@@ -51,6 +51,26 @@ def _sequences(cells: Any, x: Any) -> Any:
     return rnn.pad_packed_sequence(y, batch_first=True)[0]
 
 
+def _written(cells: Any, x: Any) -> Any:
+    """Lengths that are numbers, none as long as the input; functions of all rows together."""
+    y, _ = cells(rnn.pack_padded_sequence(x, [2, 4, 3], batch_first=True, enforce_sorted=False))
+    padded, counts = rnn.pad_packed_sequence(y)
+    return y.data, y.data.mean(), y.data.max(0)[0], padded.sum(0) / counts.unsqueeze(1), y.data[: y.batch_sizes[0]]
+
+
+def _as_long(cells: Any, x: Any) -> Any:
+    y, _ = cells(rnn.pack_padded_sequence(x, torch.tensor([4, 4, 4]), batch_first=True))
+    return (y.data * 3).std(0)
+
+
+def _in_place(cells: Any, x: Any) -> Any:
+    """The rows are changed, whole and in part."""
+    y, _ = cells(rnn.pack_padded_sequence(x, [4, 3, 1], batch_first=True))
+    y.data.mul_(2)
+    y.data[1].add_(1)
+    return rnn.pad_packed_sequence(y)[0]
+
+
 CASES: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
     "lstm": (lambda: nn.LSTM(4, 6, batch_first=True), _mean, (X, LENGTHS)),
     "gru both ways": (lambda: nn.GRU(4, 3, batch_first=True, bidirectional=True), _mean, (X, LENGTHS)),
@@ -58,6 +78,10 @@ CASES: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
     "rnn": (lambda: nn.RNN(4, 6, 2, batch_first=True), _last, (X, LENGTHS)),
     "projected": (lambda: nn.LSTM(4, 6, proj_size=3, batch_first=True), _mean, (X, LENGTHS)),
     "both ways, two layers": (lambda: nn.LSTM(4, 6, 2, bidirectional=True), _sorted, (X,)),
+    "numbers": (lambda: nn.LSTM(4, 6, 2, batch_first=True), _written, (X,)),
+    "numbers, both ways": (lambda: nn.GRU(4, 3, bidirectional=True, batch_first=True), _written, (X,)),
+    "numbers, all alike": (lambda: nn.GRU(4, 6, batch_first=True), _as_long, (X,)),
+    "written into": (lambda: nn.GRU(4, 6, batch_first=True), _in_place, (X,)),
     "rectified": (lambda: nn.RNN(4, 6, nonlinearity="relu", batch_first=True), _sequences, (X,)),
 }  # fmt: skip
 
@@ -73,6 +97,33 @@ def test_inference_and_training(name: str) -> None:
     module = Reader(make(), function)
     mnc_torch.export_inference(module, data)
     mnc_torch.export_train_step(module, _loss, torch.optim.SGD(module.parameters(), lr=0.1), (data, torch.zeros(1)))
+
+
+def test_losses_of_packed_labels() -> None:
+    class Tagger(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cells, self.scores = nn.GRU(4, 6, batch_first=True), nn.Linear(6, 3)
+
+        def forward(self, x: Any, labels: Any) -> Any:
+            packed, wanted = (rnn.pack_padded_sequence(v, [5, 3, 2], batch_first=True) for v in (x, labels))
+            return nn.functional.cross_entropy(self.scores(self.cells(packed)[0].data), wanted.data)
+
+    module, labels = Tagger(), torch.arange(15).reshape(3, 5) % 3
+    mnc_torch.export_train_step(module, lambda loss: loss, torch.optim.SGD(module.parameters()), ((X, labels), ()))
+
+
+@pytest.mark.parametrize("function", [lambda y: y.mean(), lambda y: y, lambda y: (y + 1).sum()])
+def test_rows_of_open_lengths_are_refused_where_they_count(function: Any) -> None:
+    module = Reader(nn.GRU(4, 6), lambda c, x, n: function(
+        c(rnn.pack_padded_sequence(x, n, batch_first=True, enforce_sorted=False))[0].data
+    ))  # fmt: skip
+    with pytest.raises(errors.CompileError, match="more in the graph than in torch") as caught:
+        mnc_torch.export_inference(module, (X, LENGTHS))
+    assert "write the lengths down in forward" in caught.value.hint
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    with pytest.raises(errors.CompileError, match="more in the graph than in torch"):
+        mnc_torch.export_train_step(module, lambda y: (y + 1).sum() ** 2, optimizer, ((X, LENGTHS), ()))
 
 
 def test_steps_that_no_sequence_has() -> None:
