@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from mnc.core.diagnostics import CompileError
 
@@ -18,14 +19,18 @@ _NO_CLIPPING = (
 )
 
 
+def check_name(name: Any) -> None:
+    """Raises CompileError for what cannot be the name of a graph."""
+    if not isinstance(name, str) or not name:
+        raise CompileError(f"the name of the graph is {name!r}", hint="give a text that is not empty")
+
+
 def check_module(module: torch.nn.Module) -> None:
     """Raises CompileError for what is not a plain module in single precision on the CPU."""
     if not isinstance(module, torch.nn.Module):
-        raise CompileError(f"the module is a {type(module).__name__}, not a torch.nn.Module")
+        hint = "give a torch.nn.Module; a function can be called in the forward method of one"
+        raise CompileError(f"the module is a {type(module).__name__}, not a torch.nn.Module", hint=hint)
     for part in module.modules():
-        if hasattr(part, "_orig_mod"):
-            hint = "export the module that was given to torch.compile"
-            raise CompileError("the module is compiled by torch.compile", hint=hint)
         for kind, (what, hint) in _WRAPPERS.items():
             if isinstance(part, kind):
                 raise CompileError(f"the module is {what}", hint=hint)
@@ -53,12 +58,18 @@ def check_training(
     """Raises CompileError for what changes gradients or parameters where a trace does not see it."""
     check_module(module)
     if not callable(loss):
-        raise CompileError(f"the loss is a {type(loss).__name__}, not a function or module")
+        hint = "give a function of the module's output and the labels, such as torch.nn.CrossEntropyLoss()"
+        raise CompileError(f"the loss is a {type(loss).__name__}, not a function or module", hint=hint)
     if not isinstance(optimizer, torch.optim.Optimizer):
-        raise CompileError(f"the optimizer is a {type(optimizer).__name__}, not a torch.optim.Optimizer")
+        hint = "give one such as torch.optim.SGD(module.parameters()); where several take turns, export a step of each"
+        raise CompileError(f"the optimizer is a {type(optimizer).__name__}, not a torch.optim.Optimizer", hint=hint)
     if any(group.get("capturable") for group in optimizer.param_groups):
         hint = "leave capturable=True out"
         raise CompileError("the optimizer is capturable, which torch runs on other devices only", hint=hint)
+    for path, part in module.named_modules():
+        if isinstance(part, _BatchNorm) and part.training and part.track_running_stats and part.momentum is None:
+            message = f"module '{path}' ({type(part).__name__}) averages all batches, which depends on their number"
+            raise CompileError(message, hint="give it a momentum, such as 0.1")
     for what, hint in _unseen(module, optimizer):
         raise CompileError(f"{what}, which is no part of the exported step", hint=hint)
     _warn_of_schedulers(optimizer)
@@ -78,7 +89,7 @@ def _warn_of_schedulers(optimizer: torch.optim.Optimizer) -> None:
             f"a scheduler of learning rates is attached to the optimizer, but the exported step keeps the rate of now, "
             f"{rates}: export again where the rate changes, or make it an input, by a step of one's own (docs/torch.md)"
         )
-        warnings.warn(message, stacklevel=5)
+        warnings.warn(message, stacklevel=6)
 
 
 def _unseen(module: torch.nn.Module, optimizer: Any) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,8 @@ from mnc.core.diagnostics import CompileError
 from mnc.torch.module_paths import described
 from mnc.torch.onnx_writer import OnnxWriter
 
+_SINGLE = "use float32 modules and samples, and no torch.autocast: Options(precision=...) says how exact products are"
+
 Result = str | list[str | None]
 """Name of the ONNX value, or names for a call with several results; None for a result that cannot be had."""
 
@@ -89,7 +91,7 @@ class Call:
         """ONNX element type; raises CompileError for a type that cannot be exported."""
         element = self.writer.element_type(dtype)
         if element is None:
-            raise self.error(f"element type {dtype} is not supported", "use float32 modules and samples")
+            raise self.error(f"element type {dtype} is not supported", _SINGLE)
         return element
 
     def op(self, op_type: str, *inputs: str, **attributes: Any) -> str:

@@ -10,6 +10,7 @@ from torch import fx
 from mnc.core.diagnostics import CompileError
 from mnc.torch import fourier
 from mnc.torch.module_paths import described
+from mnc.torch.operators.hints import special_hint
 
 _aten = torch.ops.aten
 
@@ -56,7 +57,7 @@ def call(node: fx.Node, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     if name in _BY_PARTS:
         return _by_parts(node.target, args, _without_types(kwargs))
     message = f"this operator is not supported for complex numbers{described(node)}"
-    hint = "write it with the real and imaginary part, or with absolute value and angle"
+    hint = special_hint(name) or "write it with the real and imaginary part, or with absolute value and angle"
     raise CompileError(message, op_type=str(node.target), hint=hint)
 
 

@@ -13,12 +13,13 @@ from torch.utils._pytree import tree_leaves
 from mnc.core.diagnostics import CompileError
 from mnc.torch import proof
 from mnc.torch import sample as samples
-from mnc.torch.arguments import check_module
+from mnc.torch.arguments import check_module, check_name
 from mnc.torch.capture import OPEN_LENGTHS, capture
 from mnc.torch.copies import copied, sharing_copy
 from mnc.torch.inner_gradients import WithoutAutograd, under_differentiation
 from mnc.torch.preconditions import Preconditions
 from mnc.torch.reference import SingleSpotter, array_of, converted, default_type
+from mnc.torch.surroundings import own_surroundings, uncompiled
 from mnc.torch.translation import Traced, to_onnx
 
 _DRAWS = 3
@@ -40,7 +41,14 @@ def export_inference(module: torch.nn.Module, sample: Any, *, name: str = "infer
         CompileError: what cannot be exported; an unsupported operator names the module it comes from.
         InternalError: the graph disagrees with torch; names the tensor.
     """
+    check_name(name)
+    with own_surroundings():
+        return _exported(module, sample, name)
+
+
+def _exported(module: torch.nn.Module, sample: Any, name: str) -> onnx.ModelProto:
     check_module(module)
+    module = uncompiled(module)
     data = samples.tensors_of(sample, "data")
     export = _Export(_evaluated(module), data)
     try:

@@ -9,7 +9,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from mnc.core.diagnostics import CompileError
-from mnc.torch import inner_gradients, linear_algebra
+from mnc.torch import foreach, inner_gradients, linear_algebra
 from mnc.torch.bags import embedding_bag
 from mnc.torch.ctc import ctc_loss
 from mnc.torch.packed_sequences import PackedSequences
@@ -104,6 +104,7 @@ _OTHERS: Mapping[Any, Callable[..., Any]] = {
     **dict.fromkeys((torch.nn.functional.pdist, torch.pdist), _pdist),
     **dict.fromkeys((torch.cov, torch.Tensor.cov), _cov),
     **dict.fromkeys((torch.corrcoef, torch.Tensor.corrcoef), _corrcoef),
+    **foreach.FUNCTIONS,
     **inner_gradients.FUNCTIONS,
     **linear_algebra.FUNCTIONS,
 }

@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from mnc.core.diagnostics import CompileError
 from mnc.torch.copies import copied
 from mnc.torch.optimizers import shared_state
+from mnc.torch.optimizers.adafactor import SMALLEST
 from mnc.torch.preconditions import Preconditions
 
 Arrays = dict[str, np.ndarray]
@@ -109,6 +110,9 @@ class StepReference:
         """Go on in the precision `dtype`."""
         self.dtype = dtype
         self.module.to(dtype)
+        if isinstance(self.optimizer, torch.optim.Adafactor):
+            for group in self.optimizer.param_groups:  # where it depends on the precision, that of the graph
+                group["eps"] = (SMALLEST if group["eps"][0] is None else group["eps"][0], group["eps"][1])
         if isinstance(self.loss, torch.nn.Module):
             self.loss.to(dtype)
         state: Any

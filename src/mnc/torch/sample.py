@@ -22,13 +22,20 @@ def tensors_of(value: Any, what: str) -> tuple[torch.Tensor, ...]:
         if not isinstance(part, torch.Tensor):
             hint = "give tensors; several as a tuple"
             raise CompileError(f"the sample's {what} is a {type(part).__name__}, not a tensor", hint=hint)
+        if part.layout != torch.strided or part.is_nested:
+            layout = "nested" if part.is_nested else str(part.layout).removeprefix("torch.")
+            message = f"the sample's {what} is a {layout} tensor, which is not supported"
+            raise CompileError(message, hint="give a dense tensor, as to_dense() or nested.to_padded_tensor make it")
+        if part.is_meta:
+            raise CompileError(f"the sample's {what} has no values, on the device meta", hint="give one with values")
         if part.dtype not in (torch.float32, torch.int64, torch.int32, torch.bool):
             message = f"the sample's {what} has element type {part.dtype}, which is not supported"
             raise CompileError(message, hint="use float32, int64, int32 or bool")
         if part.numel() == 0:
-            raise CompileError(f"the sample's {what} of shape {list(part.shape)} has no elements")
+            message = f"the sample's {what} of shape {list(part.shape)} has no elements"
+            raise CompileError(message, hint="give one with elements")
         if part.is_floating_point() and not bool(torch.isfinite(part).all()):
-            raise CompileError(f"the sample's {what} holds NaN or infinite values")
+            raise CompileError(f"the sample's {what} holds NaN or infinite values", hint="give finite ones")
     return tuple(part.detach().cpu().clone() for part in parts)
 
 

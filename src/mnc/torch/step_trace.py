@@ -18,6 +18,7 @@ from mnc.torch.module_paths import inside
 from mnc.torch.optimizers import Plan, plan
 from mnc.torch.preconditions import Preconditions
 from mnc.torch.reference import StepReference, array_of
+from mnc.torch.surroundings import uncompiled
 from mnc.torch.translation import Traced
 
 _aten = torch.ops.aten
@@ -62,6 +63,7 @@ def trace_step(
 ) -> StepTrace:
     """Trace a step; arguments and errors as in `export_train_step`."""
     check_training(module, loss, optimizer)
+    module = uncompiled(module)
     if not isinstance(sample, tuple | list) or len(sample) != 2:
         hint = "several tensors go into a tuple of their own"
         raise CompileError("the sample must be a pair (data, labels)", hint=hint)

@@ -9,10 +9,15 @@ import numpy as np
 import onnx
 import torch
 
+from mnc.core.diagnostics import CompileError
+from mnc.core.files import replace_file
+from mnc.core.given_values import check_flag, given_path
 from mnc.lowering.onnx_to_graph.updates import declare_updates
 from mnc.torch import step_trace
+from mnc.torch.arguments import check_name
 from mnc.torch.proof import Proof
 from mnc.torch.step_proof import prove
+from mnc.torch.surroundings import own_surroundings
 from mnc.torch.translation import to_onnx
 
 
@@ -56,8 +61,14 @@ class TrainStep:
         return (self.loss, *self.updates.values(), *self.gradients.values())
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a file."""
-        onnx.save(self.model, str(path))
+        """Write the model to a file. Raises CompileError where it cannot be written; what stood there stays then."""
+        target = given_path(path, "file")
+        try:
+            data = self.model.SerializeToString()
+        except Exception as error:  # protobuf has a type of its own for more than 2 GB, and several versions of it
+            hint = "keep large constants out of the module: make them inputs"
+            raise CompileError(f"the model cannot be written: {error}", hint=hint) from None
+        replace_file(target, data)
 
 
 def export_train_step(
@@ -83,6 +94,16 @@ def export_train_step(
         CompileError: what cannot be exported; an unsupported operator names the module it comes from.
         InternalError: the graph disagrees with torch; names the tensor.
     """
+    check_name(name)
+    check_flag(gradients, "gradients")
+    with own_surroundings():
+        return _exported(module, loss, optimizer, sample, gradients, name)
+
+
+def _exported(
+    module: torch.nn.Module, loss: Callable[..., torch.Tensor], optimizer: torch.optim.Optimizer, sample: Any,
+    gradients: bool, name: str,
+) -> TrainStep:  # fmt: skip
     traced = step_trace.trace_step(module, loss, optimizer, sample)
     base = [traced.loss, *traced.updates.values()]
     wanted = [*base, *traced.gradients.values()] if gradients else base

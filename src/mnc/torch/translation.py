@@ -15,6 +15,7 @@ from mnc.torch.call import Call, Result
 from mnc.torch.module_paths import described, path_of
 from mnc.torch.onnx_writer import OnnxWriter
 from mnc.torch.operators import find_handler
+from mnc.torch.operators.hints import NO_RANDOM
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,15 @@ class _Translation:
     def _attribute(self, node: fx.Node) -> str:
         value = getattr(self._traced.graph, str(node.target))
         if isinstance(value, torch.nn.Module):
+            names = {str(user.target) for user in node.users}
+            if "flex_attention" in names:
+                hint = "use torch.nn.functional.scaled_dot_product_attention, with a mask or a bias"
+                raise CompileError(f"flex_attention is not supported{described(node)}", hint=hint)
             message = f"it has an operator on functions, such as torch.cond{described(node)}"
             raise CompileError(message, hint="compute all of them, and choose with torch.where")
+        if isinstance(value, torch.Generator):
+            message = f"it draws random numbers with a generator{described(node)}"
+            raise CompileError(message, hint=NO_RANDOM)
         return self._writer.constant(value.detach().numpy(), value.dtype)
 
     def _call(self, node: fx.Node) -> None:

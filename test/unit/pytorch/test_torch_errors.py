@@ -4,8 +4,10 @@ import importlib
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
 import mnc.torch
@@ -69,6 +71,12 @@ MODULES = {
     "noise": (lambda x: x + torch.randn_like(x), "draws no random numbers"),
     "numpy": (lambda x: x + torch.from_numpy(x.detach().numpy()), "the module cannot be traced"),
     "crash": (lambda x: x[7], "module or loss fails on the sample: IndexError"),
+    "generator": (
+        lambda x: x + torch.rand(2, 3, generator=torch.Generator().manual_seed(0)), "random numbers with a generator",
+    ),
+    "eigenvalues": (lambda x: torch.linalg.eigvals(x.T @ x).real.sum() + x, "hint: give singular values and eigenv"),
+    "autocast": (lambda x: nn.functional.linear(x, x).bfloat16().float().sum() + x, "no torch.autocast"),
+    "sparse": (lambda x: (x.relu().to_sparse() @ x.T).sum() + x, "hint: "),
     "infinite": (lambda x: x / 0, "the loss of the sample is nan"),
     "constant": (lambda x: x.detach(), "does not depend on a parameter"),
     "in place": (lambda x: x.relu().sqrt_().relu_().exp().mul_(x), "torch cannot compute the gradients of the sample"),
@@ -245,12 +253,65 @@ def test_what_is_no_plain_module_loss_or_optimizer() -> None:
     module = nn.Linear(4, 3)
     optimizer = torch.optim.SGD(module.parameters())
     assert "the module is a method, not a torch.nn.Module" in _refused(module.forward, optimizer=optimizer)
-    assert "the module is compiled by torch.compile" in _refused(torch.compile(module))
     assert "hint: export the module inside: wrapper.module" in _refused(nn.Sequential(nn.DataParallel(module)))
     assert "the optimizer is a str, not a torch.optim.Optimizer" in _refused(module, optimizer="sgd")
+    assert "hint: give one such as" in _refused(module, optimizer=[optimizer, optimizer])
     assert "the loss is a float" in _refused(module, loss=0.5)
     unrolled = torch.optim.SGD(module.parameters(), differentiable=True)
     assert "the optimizer is differentiable" in _refused(module, optimizer=unrolled)
+
+
+def test_averages_of_all_batches_are_refused() -> None:
+    module = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3, momentum=None))
+    assert "module '1' (BatchNorm1d) averages all batches" in _refused(module)
+    _step(module.eval())
+
+
+LAYOUTS: dict[str, tuple[Any, str]] = {
+    "sparse": (lambda: X.to_sparse(), "is a sparse_coo tensor"),
+    "compressed": (lambda: X.to_sparse_csr(), "is a sparse_csr tensor"),
+    "nested": (lambda: torch.nested.nested_tensor([X, X[:1]]), "is a nested tensor"),
+    "without values": (lambda: X.to("meta"), "has no values"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_samples_of_other_kinds_are_refused(name: str) -> None:
+    make, words = LAYOUTS[name]
+    text = _refused(nn.Linear(4, 3), (make(), Y))
+    assert words in text and "hint: " in text
+
+
+@pytest.mark.parametrize("name", ["", None, 3, b"step", ["step"]])
+def test_names_are_refused(name: Any) -> None:
+    module = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(module.parameters())
+    for export in (
+        lambda: mnc.torch.export_inference(module, X, name=name),
+        lambda: mnc.torch.export_train_step(module, nn.CrossEntropyLoss(), optimizer, (X, Y), name=name),
+    ):
+        with pytest.raises(CompileError, match="the name of the graph is"):
+            export()
+
+
+def test_gradients_are_asked_for_by_a_boolean() -> None:
+    module = nn.Linear(4, 3)
+    with pytest.raises(CompileError, match="gradients is a value of type list"):
+        mnc.torch.export_train_step(
+            module, nn.CrossEntropyLoss(), torch.optim.SGD(module.parameters()), (X, Y), gradients=["weight"]
+        )
+
+
+@pytest.mark.parametrize("path", [3, None, "", "\0", "no/such/directory/step.onnx", "."])
+def test_steps_are_written_where_files_can_be(path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    step = _step(nn.Linear(4, 3))
+    with pytest.raises(CompileError) as caught:
+        step.save(path)
+    assert caught.value.hint and not list(tmp_path.iterdir())
+    step.save(Path("step.onnx"))
+    assert onnx.load("step.onnx") == step.model
 
 
 def test_a_loss_with_a_trained_parameter_is_refused() -> None:

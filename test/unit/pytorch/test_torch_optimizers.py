@@ -38,6 +38,10 @@ OPTIMIZERS = {
     "asgd": lambda p: optim.ASGD(p, lr=0.1, lambd=0.1, alpha=0.9, t0=2, weight_decay=0.1),
     "asgd, not averaging": lambda p: optim.ASGD(p, maximize=True),
     "rprop": lambda p: optim.Rprop(p, lr=0.1, etas=(0.3, 1.5), step_sizes=(0.05, 0.2), maximize=True),
+    "adafactor": lambda p: optim.Adafactor(p),
+    "adafactor, without a limit": lambda p: optim.Adafactor(
+        p, lr=0.5, beta2_decay=-0.5, eps=(1e-8, 1e-2), d=1.5, weight_decay=0.1, maximize=True
+    ),
     "groups": lambda p: optim.Adam([{"params": p[:2]}, {"params": p[2:], "lr": 0.1, "eps": 1e-3}], lr=0.01),
     "groups that count": lambda p: optim.NAdam([{"params": p[:2]}, {"params": p[2:], "lr": 0.1}], lr=0.01),
 }

@@ -2,7 +2,7 @@
 
 from mnc.torch.elimination import MOST_ROWS
 
-_NO_RANDOM = "a compiled program draws no random numbers; pass them as an input"
+NO_RANDOM = "a compiled program draws no random numbers; pass them as an input"
 NO_DROPOUT = "set the dropout probability to 0: a compiled program draws no random numbers"
 _TOO_LARGE = f"matrices of up to {MOST_ROWS} rows are factorized: give the factors, or the inverse, as an input"
 _NO_VALUES = "give singular values and eigenvalues as an input, or approach the largest one by products with a vector"
@@ -15,7 +15,7 @@ _HINTS = {
     **dict.fromkeys(
         ("rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "normal",
          "normal_functional", "uniform", "exponential", "multinomial", "poisson",
-         "rrelu_with_noise_functional"), _NO_RANDOM),
+         "rrelu_with_noise_functional"), NO_RANDOM),
     **dict.fromkeys(
         ("linalg_inv_ex", "_linalg_solve_ex", "linalg_cholesky_ex", "cholesky", "cholesky_inverse", "cholesky_solve",
          "linalg_qr", "linalg_solve_triangular", "triangular_solve", "linalg_householder_product", "_linalg_slogdet"),
@@ -39,10 +39,16 @@ _HINTS = {
     **dict.fromkeys(("__lshift__", "__rshift__", "bitwise_left_shift", "bitwise_right_shift"),
                     "integers have 32 bits: shift by 0 to 30"),
     "embedding_renorm": "leave max_norm of the embedding out",
-    "_sparse_coo_tensor_with_dims_and_tensors": "use sparse=False",
+    "_sparse_coo_tensor_with_dims_and_tensors":
+        "use sparse=False, and in place of a product with a sparse matrix index_add of the rows that it adds",
 }  # fmt: skip
+
+
+def special_hint(name: str) -> str | None:
+    """What to do without the operator `name`, where it is one of those that are known to be asked for."""
+    return _HINTS.get(name)
 
 
 def hint_for(name: str) -> str:
     """What to do without the operator `name`."""
-    return _HINTS.get(name, _GENERAL)
+    return special_hint(name) or _GENERAL

@@ -6,15 +6,21 @@ from dataclasses import dataclass
 import torch
 
 from mnc.core.diagnostics import CompileError
-from mnc.torch.optimizers import adam, plain, squares
+from mnc.torch.optimizers import adafactor, adam, plain, squares
 from mnc.torch.optimizers.group import Group, Tensors
 
 _KINDS: dict[type, type[Group]] = {
     torch.optim.SGD: plain.Sgd, torch.optim.ASGD: plain.Asgd, torch.optim.Rprop: plain.Rprop,
     torch.optim.Adam: adam.Adam, torch.optim.AdamW: adam.Adam, torch.optim.Adamax: adam.Adamax,
     torch.optim.NAdam: adam.NAdam, torch.optim.RAdam: adam.RAdam,
+    torch.optim.Adafactor: adafactor.Adafactor,
     torch.optim.RMSprop: squares.RMSprop, torch.optim.Adagrad: squares.Adagrad, torch.optim.Adadelta: squares.Adadelta,
 }  # fmt: skip
+_REASONS: dict[type, str] = {
+    torch.optim.LBFGS: ": one step of it takes as many losses and gradients as their values say",
+    torch.optim.Muon: ": it makes products in bfloat16, to which no other numbers can be compared",
+    torch.optim.SparseAdam: ": it takes sparse gradients alone; Adam takes those of embeddings with sparse=False",
+}
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,9 @@ def shared_state(optimizer: torch.optim.Optimizer, parameters: Mapping[str, torc
 def _groups(optimizer: torch.optim.Optimizer, parameters: Mapping[str, torch.nn.Parameter]) -> list[Group]:
     if type(optimizer) not in _KINDS:
         names = ", ".join(kind.__name__ for kind in _KINDS)
-        message = f"optimizer {type(optimizer).__name__} is not supported"
-        raise CompileError(message, hint=f"use one of these of torch.optim: {names}; or write a step of your own")
+        message = f"optimizer {type(optimizer).__name__} is not supported{_REASONS.get(type(optimizer), '')}"
+        hint = f"use one of these of torch.optim: {names}; or write a step of your own (docs/torch.md)"
+        raise CompileError(message, hint=hint)
     names = {parameter: name for name, parameter in parameters.items()}
     groups = []
     for index, settings in enumerate(optimizer.param_groups):

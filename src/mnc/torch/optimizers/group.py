@@ -26,12 +26,17 @@ class Group:
         """A setting."""
         return float(self.settings[name])
 
+    def slots_of(self, parameter: torch.nn.Parameter) -> tuple[str, ...]:
+        """Names of the state of one parameter."""
+        del parameter
+        return self.slots
+
     def state(self) -> Tensors:
         """First values: what torch has, zero where it has none yet."""
         own = {
             f"{name}.{slot}": self._first(parameter, slot)
             for name, parameter in self.trained.items()
-            for slot in self.slots
+            for slot in self.slots_of(parameter)
         }
         shared = {name: torch.tensor(value, dtype=torch.float32) for name, value in self.first_shared().items()}
         return {**own, **shared}
@@ -87,7 +92,7 @@ class Group:
         new_values: Tensors = {}
         new_state = {self._full(name): value for name, value in shared.items()}
         for name in self.trained:
-            own = {slot: state[f"{name}.{slot}"] for slot in self.slots}
+            own = {slot: state[f"{name}.{slot}"] for slot in self.slots_of(self.trained[name])}
             new_values[name], changed = self.update(values[name], gradients[name], own, numbers)
             new_state.update({f"{name}.{slot}": value for slot, value in changed.items()})
         return new_values, new_state
