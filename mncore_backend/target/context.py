@@ -28,7 +28,11 @@ chip: Callable[[], Machine] = _MACHINE.get
 
 @contextmanager
 def use(machine: Machine) -> Iterator[Machine]:
-    """Work for another machine inside the block. A new thread starts with MN-Core 2 again."""
+    """Work for another machine inside the block. A new thread starts with MN-Core 2 again. Raises TypeError for what is
+    no machine."""
+    if not isinstance(machine, Machine):
+        message = f"a value of type {type(machine).__name__} is no machine: write use(named('small'))"
+        raise TypeError(message)
     token = _MACHINE.set(machine)
     try:
         yield machine

@@ -28,6 +28,8 @@ def named(text: str) -> Machine:
     Raises:
         ValueError: no such machine, or no such number.
     """
+    if not isinstance(text, str):
+        raise ValueError(f"there is no machine {text!r}; give a name such as 'small,LM0=1024'")
     name, *changes = text.split(",")
     machine = MACHINES.get(name)
     if machine is None:

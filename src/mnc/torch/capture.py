@@ -78,6 +78,10 @@ _REMEDIES = {
     "data-dependent": _BY_VALUE,
     "doesn't have storage": ("it takes the data out of a tensor", _READS),
     "got Tensor": ("it takes a size or a number from a tensor", _READS),
+    "mutate a captured Tensor": (
+        "it changes a parameter, or another tensor that it did not make, in place",
+        "register what a step changes as a buffer, which forward may write",
+    ),
     "requires_grad_()": ("it calls requires_grad_() within a transform of torch.func", "take gradients by torch.func"),
     "saved tensor hooks": ("it uses hooks on saved tensors", "leave torch.autograd.graph out"),
 }

@@ -14,6 +14,7 @@ def own_surroundings() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.enable_grad())
+        stack.enter_context(torch.autograd.set_detect_anomaly(False))  # which looks at values
         if torch.get_default_device().type != "cpu":
             stack.enter_context(torch.device("cpu"))
         if "torch._dynamo" in sys.modules:  # or nothing is compiled

@@ -17,6 +17,14 @@ from mnc.torch.onnx_writer import OnnxWriter
 from mnc.torch.operators import find_handler
 from mnc.torch.operators.hints import NO_RANDOM
 
+_STEPS = "write a loop in Python, of as many steps as there are at most"
+_WITHOUT_FUNCTIONS = {
+    "flex_attention": "use torch.nn.functional.scaled_dot_product_attention, with a mask or a bias",
+    "while_loop": f"{_STEPS}, and keep the values of those that are too many with torch.where",
+    "scan": _STEPS,
+}
+"""Operator that takes functions -> what to write instead."""
+
 
 @dataclass(frozen=True)
 class Traced:
@@ -91,12 +99,9 @@ class _Translation:
     def _attribute(self, node: fx.Node) -> str:
         value = getattr(self._traced.graph, str(node.target))
         if isinstance(value, torch.nn.Module):
-            names = {str(user.target) for user in node.users}
-            if "flex_attention" in names:
-                hint = "use torch.nn.functional.scaled_dot_product_attention, with a mask or a bias"
-                raise CompileError(f"flex_attention is not supported{described(node)}", hint=hint)
-            message = f"it has an operator on functions, such as torch.cond{described(node)}"
-            raise CompileError(message, hint="compute all of them, and choose with torch.where")
+            name = next((str(user.target) for user in node.users), "torch.cond")
+            hint = _WITHOUT_FUNCTIONS.get(name, "compute all of them, and choose with torch.where")
+            raise CompileError(f"it has an operator on functions, {name}{described(node)}", hint=hint)
         if isinstance(value, torch.Generator):
             message = f"it draws random numbers with a generator{described(node)}"
             raise CompileError(message, hint=NO_RANDOM)

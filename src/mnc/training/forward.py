@@ -10,6 +10,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from mnc.core.diagnostics import CompileError
+from mnc.lowering.onnx_to_graph.import_arguments import check_source
 from mnc.lowering.onnx_to_graph.onnx_file import load_model, read_proto
 from mnc.lowering.onnx_to_graph.shape_inference import static_shape
 from mnc.lowering.onnx_to_graph.support import expand_functions
@@ -98,8 +99,8 @@ def _bind_batch(value: onnx.ValueInfoProto, batch: int, file_name: str) -> tuple
     dims = value.type.tensor_type.shape.dim
     if not dims:
         raise CompileError(f"input '{value.name}' has no batch dimension", location=file_name)
-    if batch < 1:
-        raise CompileError(f"a batch of {batch} samples is not possible", hint="use at least 1")
+    if isinstance(batch, bool) or not isinstance(batch, int | np.integer) or batch < 1:
+        raise CompileError(f"a batch of {batch!r} samples is not possible", hint="give a whole number from 1 on")
     fixed = dims[0].dim_value if dims[0].HasField("dim_value") else batch
     if fixed != batch:
         message = f"the model is fixed to {fixed} samples, but the batch is {batch}"
@@ -108,7 +109,7 @@ def _bind_batch(value: onnx.ValueInfoProto, batch: int, file_name: str) -> tuple
     if 0 in rest:
         message = f"input '{value.name}' has dynamic extents besides the batch"
         raise CompileError(message, location=file_name, hint="export the model with fixed image sizes")
-    return (batch, *rest)
+    return (int(batch), *rest)
 
 
 def prepare(
@@ -119,6 +120,7 @@ def prepare(
     Raises:
         CompileError: more than one input or output, no parameters, another fixed batch.
     """
+    check_source(model)
     proto = onnx.ModelProto()
     proto.CopyFrom(model if isinstance(model, onnx.ModelProto) else read_proto(model))
     file_name = file_name or ("<model>" if isinstance(model, onnx.ModelProto) else fspath(model))
@@ -170,7 +172,7 @@ def with_loss(forward: ForwardModel, loss: LossName) -> tuple[onnx.ModelProto, s
         CompileError: an unknown loss, an opset without it, an output that it does not take, or cross entropy of
             probabilities.
     """
-    if loss not in _OLDEST_OPSET:
+    if not isinstance(loss, str) or loss not in _OLDEST_OPSET:
         raise CompileError(f"there is no loss '{loss}'", hint=f"use {' or '.join(_OLDEST_OPSET)}")
     if _opset(forward) < _OLDEST_OPSET[loss]:
         message = f"loss '{loss}' needs opset {_OLDEST_OPSET[loss]}, the model has {_opset(forward)}"

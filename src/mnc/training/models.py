@@ -10,6 +10,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from mnc.core.diagnostics import CompileError
+from mnc.input_checks import check_seed
 
 OPSET = 17
 CHANNELS = (8, 16)
@@ -98,6 +99,9 @@ def make_model(text: str, side: int, classes: int = 10, seed: int = 0) -> onnx.M
     Raises:
         CompileError: neither a known form nor a readable ONNX file.
     """
+    if not isinstance(text, str):
+        raise CompileError(f"the model is a value of type {type(text).__name__}", hint=f"give {_FORMS}")
+    check_seed(seed)
     widths = widths_of(text)
     if widths is not None:
         return perceptron(widths, seed)

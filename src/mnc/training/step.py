@@ -1,5 +1,6 @@
 """One optimizer step as one program: forward, loss, backward and update, compiled from a forward model."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 
 from mnc.core.bindings import ir
 from mnc.core.context import make_context
+from mnc.core.diagnostics import CompileError
 from mnc.core.modules import module_bytes, module_from_bytes
 from mnc.executable import Executable
 from mnc.lowering.onnx_to_graph.importer import import_model
@@ -47,11 +49,12 @@ class TrainingStep:
         """A fresh copy of the step in the graph dialect."""
         return module_from_bytes(self.bytecode)
 
-    def compile(self, options: Options | None = None) -> Executable:
-        """The program for the chip: batch, labels and state in; loss and next state out."""
+    def compile(self, options: Options | Mapping[str, Any] | None = None) -> Executable:
+        """The program for the chip: batch, labels and state in; loss and next state out. Takes options and raises
+        CompileError as `mnc.compile` does."""
         from mnc.cached_compilation import compile_module
 
-        return compile_module(self.module(), options or Options())
+        return compile_module(self.module(), Options.of(options))
 
 
 def training_step(
@@ -82,6 +85,9 @@ def training_step(
     forward = prepare(model, batch, file_name)
     proto, labels, result = with_loss(forward, loss)
     module = import_model(proto, make_context(), shapes=forward.shapes, file_name=forward.file_name)
+    for name, number in {"learning_rate": learning_rate, **numbers}.items():
+        if isinstance(number, float) and not math.isfinite(number):
+            raise CompileError(f"{name} is {number}", hint="give a finite number")
     settings: dict[str, Any] = {"optimizer": optimizer, "learning_rate": learning_rate, **numbers}
     names = tuple(forward.parameters)
     text = " ".join(f"{key.replace('_', '-')}={value}" for key, value in settings.items())
@@ -90,7 +96,7 @@ def training_step(
     GraphAutodiff(**{**vars(parsed), "loss": result, "parameters": names}).run(module)
     updates, initial = _state(module, forward.parameters)
     return TrainingStep(
-        forward, labels, result, initial, updates, {**settings, "loss": loss, "batch": batch}, module_bytes(module)
+        forward, labels, result, initial, updates, {**settings, "loss": loss, "batch": int(batch)}, module_bytes(module)
     )
 
 

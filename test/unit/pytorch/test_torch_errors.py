@@ -261,6 +261,27 @@ def test_what_is_no_plain_module_loss_or_optimizer() -> None:
     assert "the optimizer is differentiable" in _refused(module, optimizer=unrolled)
 
 
+def test_parameters_that_forward_changes() -> None:
+    class Following(nn.Module):
+        """A copy of a layer that follows it, as a parameter or as a buffer."""
+
+        def __init__(self, is_buffer: bool) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 3)
+            first = self.layer.weight.detach().clone()
+            if is_buffer:
+                self.register_buffer("mean", first)
+            else:
+                self.mean = nn.Parameter(first, requires_grad=False)
+
+        def forward(self, x: Any) -> Any:
+            self.mean.data.mul_(0.9).add_(self.layer.weight.detach(), alpha=0.1)
+            return self.layer(x) - x @ self.mean.detach().T.clone()
+
+    assert "hint: register what a step changes as a buffer" in _refused(Following(is_buffer=False))
+    assert _step(Following(is_buffer=True)).state == ("mean",)
+
+
 def test_averages_of_all_batches_are_refused() -> None:
     module = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3, momentum=None))
     assert "module '1' (BatchNorm1d) averages all batches" in _refused(module)

@@ -8,6 +8,7 @@ import pytest
 torch: Any = pytest.importorskip("torch", minversion="2.13", reason="PyTorch is not installed (extra 'torch')")
 nn: Any = torch.nn
 mnc_torch: Any = importlib.import_module("mnc.torch")
+errors: Any = importlib.import_module("mnc.core.diagnostics")
 
 X, Y = torch.rand(5, 6, generator=torch.Generator().manual_seed(0)), torch.tensor([0, 2, 1, 1, 0])
 
@@ -22,7 +23,11 @@ def _step(module: Any, loss: Any = None) -> Any:
     return mnc_torch.export_train_step(module, nn.CrossEntropyLoss() if loss is None else loss, optimizer, (X, Y)).model
 
 
-@pytest.mark.parametrize("around", [torch.no_grad, torch.inference_mode, lambda: torch.device("meta")])
+def _anomalies() -> Any:
+    return torch.autograd.set_detect_anomaly(True, check_nan=False)
+
+
+@pytest.mark.parametrize("around", [torch.no_grad, torch.inference_mode, lambda: torch.device("meta"), _anomalies])
 def test_contexts_of_the_caller(around: Any) -> None:
     module = _plain()
     with around():
@@ -57,6 +62,34 @@ def test_compiled_parts_are_called_as_they_are_written() -> None:
     plain = Around(_plain(), lambda x: x.sin() * 2)
     found, wanted = _step(parts, torch.compile(nn.CrossEntropyLoss())), _step(plain)
     assert [node.op_type for node in found.graph.node] == [node.op_type for node in wanted.graph.node]
+
+
+def _flexible(x: Any) -> Any:
+    from torch.nn.attention.flex_attention import flex_attention
+
+    return flex_attention(x, x, x)
+
+
+def _repeated(x: Any) -> Any:
+    from torch._higher_order_ops.while_loop import while_loop
+
+    return while_loop(lambda i, _: i < 3, lambda i, x: (i + 1, x * 2), (torch.tensor(0), x))[1]
+
+
+FUNCTIONS: dict[str, tuple[Any, str]] = {
+    "cond": (lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)), "choose with torch.where"),
+    "flex_attention": (_flexible, "use torch.nn.functional.scaled_dot_product_attention"),
+    "while_loop": (_repeated, "write a loop in Python"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_operators_on_functions_are_told_what_to_write(name: str) -> None:
+    function, hint = FUNCTIONS[name]
+    with pytest.raises(errors.CompileError, match=f"operator on functions, {name}") as caught:
+        mnc_torch.export_inference(Around(nn.Identity(), function), torch.rand(1, 2, 8, 4))
+    assert hint in caught.value.hint
 
 
 class Lists(nn.Module):
