@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from mnc.core.bindings import ir
 from mnc.core.modules import functions_of
-from mnc.core.pass_base import Pass
+from mnc.core.pass_base import Pass, at_least
 from mnc.dialects.mncore.attributes import layout_attribute
 from mnc.lowering.linalg_to_spmd.factors import factor_of
 from mnc.lowering.linalg_to_spmd.homes import Homes
@@ -36,8 +36,8 @@ from mnc.mncore_backend.placement.candidates import (
     plan_whole,
     tile_ranges,
 )
-from mnc.mncore_backend.placement.candidates.problem import half_memory
-from mnc.mncore_backend.target import Precision
+from mnc.mncore_backend.program import LOCAL_MEMORY
+from mnc.mncore_backend.target import Precision, chip
 
 LEAST = 1 << 22
 """Multiply-adds of a product below which tiles would cost more in latencies than they hide."""
@@ -45,9 +45,11 @@ LEAST = 1 << 22
 
 @dataclass(frozen=True)
 class TileContractions(Pass):
-    """Cut contractions of which both factors are in DRAM into tiles, where they do not fit or where that is cheaper."""
+    """Cut contractions of which both factors are in DRAM into tiles, where that is cheaper, or where a factor or the
+    result takes more than ``percent`` of local memory."""
 
     name = "tile-contractions"
+    percent: int = at_least(1, 25)
     precision: Precision = "pseudo-single"
     resident: Literal["nothing", "updates", "state", "batch"] = "nothing"
 
@@ -70,7 +72,7 @@ class TileContractions(Pass):
         precision = precision_of(op.operation, self.precision)
         problem = Contraction(generic.extents, left, right, generic.result, precision=precision)
         leaves = all(use.owner.name == "func.return" for use in op.operation.results[0].uses)
-        tile = _chosen(problem, leaves=leaves)
+        tile = _chosen(problem, self.percent * _local_longs() // 100, leaves=leaves)
         if tile is None:
             return
         with ir.InsertionPoint(op), op.operation.location:
@@ -79,12 +81,13 @@ class TileContractions(Pass):
         op.operation.erase()
 
 
-def _chosen(problem: Contraction, *, leaves: bool) -> TilePlan | None:
+def _chosen(problem: Contraction, most: int, *, leaves: bool) -> TilePlan | None:
     """The tiles of a product, one of them where that is cheapest; None if others shall place it. A product that fits
     takes longer as it is where it waits for its factors first, and for its result to leave, if it `leaves` for DRAM and
-    nobody reads it on the chip. If somebody does, it is wanted in one piece, and where depends on who reads it."""
+    nobody reads it on the chip. If somebody does, it is wanted in one piece, and where depends on who reads it. `most`:
+    long words of a PE that a factor or the result may take."""
     tile = plan_tiles(problem, leaves=leaves, joined=not leaves)
-    if _is_too_large(problem):
+    if _is_too_large(problem, most):
         tile = plan_tiles(problem, leaves=leaves) if tile is None else tile
         return tile if tile is not None and tile.tiles > 1 else None
     if prod(problem.extents) < LEAST or not (problem.left.alone and problem.right.alone):
@@ -95,6 +98,10 @@ def _chosen(problem: Contraction, *, leaves: bool) -> TilePlan | None:
     return whole if leaves else None
 
 
+def _local_longs() -> int:
+    return sum(chip().memories[memory].longs for memory in LOCAL_MEMORY)
+
+
 def _is_free(value: Any, homes: Homes) -> bool:
     """Whether a factor is an argument or a constant with different elements, which comes from DRAM."""
     owner = value.owner
@@ -103,10 +110,10 @@ def _is_free(value: Any, homes: Homes) -> bool:
     return owner.name == "arith.constant" and splat_value(value) is None
 
 
-def _is_too_large(problem: Contraction) -> bool:
-    """Whether a product does not fit as it is."""
+def _is_too_large(problem: Contraction, most: int) -> bool:
+    """Whether a factor or the result of a product takes more than so many long words of a PE as it is."""
     whole = plan_contraction(problem)
-    return max(layout.local_size for layout in (whole.left, whole.right, whole.result)) > half_memory()
+    return max(layout.local_size for layout in (whole.left, whole.right, whole.result)) > most
 
 
 def _tiles(op: Any, generic: Generic, problem: Contraction, tile: TilePlan) -> Any:

@@ -149,7 +149,9 @@ class _Region:
 
     def _tile(self, op: Any) -> None:
         result = op.results[0]
-        choices = [choice for d in range(len(shape_of(result))) if (choice := self._cheapest(result, d)) is not None]
+        choices = self._choices(result)
+        if not choices and self._separate(op):
+            choices = self._choices(result)
         if not choices:
             return
         _, boxes = min(choices, key=lambda choice: choice[0])
@@ -157,6 +159,36 @@ class _Region:
             parts = {box: self._make(result, box) for box in boxes}
             total = joined(result.type, parts)
         result.replace_all_uses_with(total)
+
+    def _choices(self, result: Any) -> list[tuple[float, list[Ranges]]]:
+        dims = range(len(shape_of(result)))
+        return [choice for d in dims if (choice := self._cheapest(result, d)) is not None]
+
+    def _separate(self, op: Any) -> bool:
+        """Have what all parts of an operation need whole made before it, as the second factor of a product whose rows
+        are parts. Whether there is such."""
+        found = [value for value in dict.fromkeys(op.operands) if value in self.large and self._is_needed_whole(op, value)]
+        for value in found:
+            self.large.discard(value)
+            owner = value.owner
+            ends = [owner] if self._is_large(owner, self.most) else [v.owner for v in owner.operands if v in self.large]
+            for end in ends:
+                self.large.add(end.results[0])
+                if self._is_end(end):
+                    self._tile(end)
+                self.large.discard(end.results[0])
+        return bool(found)
+
+    @staticmethod
+    def _is_needed_whole(op: Any, value: Any) -> bool:
+        """Whether any half of the result needs a whole operand."""
+        ranges = whole(op.results[0])
+        halves = [(*ranges[:d], (0, n // 2), *ranges[d + 1 :]) for d, (_, n) in enumerate(ranges) if n > 1]
+        parts = [needs(op, half) for half in halves]
+        return any(
+            part is not None and any(v == value and own == whole(v) for v, own in zip(op.operands, part, strict=False))
+            for part in parts
+        )
 
     def _cheapest(self, result: Any, dim: int) -> tuple[float, list[Ranges]] | None:
         """The smallest number of parts along a dimension that are small enough, and its price."""

@@ -2,7 +2,7 @@
 
 before:  linalg on tensors
 after:   what the passes inside make of it, as shortest{...}(drop-empty,...,assign-layouts,...,verify-schedule), with
-         the options of `assign-layouts`, `tile-regions` and `spill-buffers` that led to the fewest cycles
+         the options of `assign-layouts`, `tile-regions`, `tile-contractions` and `spill-buffers` that led to the fewest cycles
 
 Prices of layouts are rough, schedules are exact. Layouts that were compiled before are not compiled again. Where
 tensors are tiny, one preference is known to be right, and most programs are compiled once.
@@ -41,7 +41,7 @@ STARTS: tuple[tuple[Preference, ...], ...] = (), ("tensor-parallel",), ("cyclic"
 """Preferences of which the cheapest by its price is compiled, where operations are placed one after the other."""
 FEW = 2
 """Solutions beside the first that are compiled of programs that are not short."""
-REGIONS, RESIDENTS = "tile-regions", "keep-resident"
+REGIONS, TILES, RESIDENTS = "tile-regions", "tile-contractions", "keep-resident"
 CLOSE = 1.1
 """Factor of the cycles of the best program up to which one that is placed one by one is also compiled so that all L2Bs
 do the same."""
@@ -87,7 +87,8 @@ class Shortest(NestingPass):
     hardly wait otherwise. Above, up to ``most_statements``, they are compiled with all operations placed together, too.
 
     ``regions``: percent of all local memory that an operation may take before its chain is done part by part; less than
-    `tile-regions` says is tried where one operation, as it is laid out, finds no room in a PE. ``rooms``: percent of
+    `tile-regions` says is tried where one operation, as it is laid out, finds no room in a PE, and with it as little for
+    factors before `tile-contractions` cuts them. ``rooms``: percent of
     local memory that values take at once, at most what `spill-buffers` says; less is tried where kernels find no room
     beside them. ``constants``: percent of local memory for constants that stay there between runs, where what
     `keep-resident` says leaves too little room for the work. Where not all constants stay, the program is also compiled
@@ -217,7 +218,9 @@ class Shortest(NestingPass):
         if (place := place_of(passes, REGIONS)) < len(passes):
             for percent in self.regions:
                 if percent < passes[place].percent:
-                    yield with_options(passes, REGIONS, percent=percent)
+                    smaller = with_options(passes, REGIONS, percent=percent)
+                    tiles = [entry.percent for entry in passes if entry.name == TILES]
+                    yield with_options(smaller, TILES, percent=min([percent, *tiles]))
 
 
 def _keeps_constants(passes: Passes) -> bool:

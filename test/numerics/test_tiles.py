@@ -28,3 +28,17 @@ def test_product(left: list[int], right: list[int]) -> None:
     # Each factor is rounded to 18 bits; errors of the products add up like a random walk.
     bound = 8 * 2.0**-18 * np.sqrt(left[-1])
     assert np.abs(got - a.astype(np.float64) @ b).max() < bound
+
+
+@pytest.mark.parametrize("nodes", [180, 256])
+def test_a_factor_of_two_products(nodes: int) -> None:
+    """A graph convolution: the second product needs all of the first, and of a factor that does not fit beside it."""
+    text = f'''<ir_version: 9, opset_import: ["" : 17]> graph (float[{nodes},{nodes}] a, float[{nodes},16] x)
+        => (float[{nodes},16] y) {{ h = MatMul(a, x)  r = Relu(h)  y = MatMul(a, r) }}'''
+    rng = np.random.default_rng(0)
+    a, x = (rng.standard_normal((nodes, n)).astype(np.float32) for n in (nodes, 16))
+    a /= np.float32(np.sqrt(nodes))
+    options = mnc.Options(prefer=(), machine="small,LM0=512,LM1=512")
+    (got,) = mnc.compile(onnx.parser.parse_model(text), options).run({"a": a, "x": x}).values()
+    wanted = a.astype(np.float64) @ np.maximum(a.astype(np.float64) @ x, 0)
+    assert np.abs(got - wanted).max() < 16 * 2.0**-18

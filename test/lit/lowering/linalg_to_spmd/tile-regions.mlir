@@ -3,6 +3,9 @@
 
 #all = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
+#left = affine_map<(d0, d1, d2) -> (d0, d2)>
+#right = affine_map<(d0, d1, d2) -> (d2, d1)>
+#made = affine_map<(d0, d1, d2) -> (d0, d1)>
 
 // The exponentials of some rows are made and added up before those of the next rows: they are never all there.
 // CHECK-LABEL: func.func @chain
@@ -79,4 +82,49 @@ func.func @joined(%x: tensor<1024x512xf32>, %y: tensor<1024x512xf32>) -> tensor<
     linalg.yield %0 : f32
   } -> tensor<1024xf32>
   return %s : tensor<1024xf32>
+}
+
+// What all parts of the second product need whole is made before it, itself in parts.
+// CHECK-LABEL: func.func @twice
+// CHECK: tensor.extract_slice %arg0[0, 0] [{{[0-9]+}}, 1024]
+// CHECK: arith.mulf
+// CHECK: tensor.extract_slice %arg0[{{[1-9][0-9]*}}, 0]
+// CHECK: arith.mulf
+// CHECK: %[[FIRST:.*]] = tensor.concat dim(0)
+// CHECK: arith.maximumf
+// CHECK: tensor.extract_slice %arg0[0, 0] [{{[0-9]+}}, 1024]
+// CHECK: arith.mulf
+// CHECK: tensor.extract_slice %arg0[{{[1-9][0-9]*}}, 0]
+// CHECK: arith.mulf
+// CHECK: tensor.concat dim(0)
+func.func @twice(%a: tensor<1024x1024xf32>, %x: tensor<1024x8xf32>) -> tensor<1024x8xf32> {
+  %zero = arith.constant dense<0.0> : tensor<1024x8xf32>
+  %empty = tensor.empty() : tensor<1024x8xf32>
+  %h = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<1024x8xf32>) outs(%empty : tensor<1024x8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = math.tanh %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<1024x8xf32>
+  %p = linalg.generic {indexing_maps = [#left, #right, #made], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %h : tensor<1024x1024xf32>, tensor<1024x8xf32>) outs(%zero : tensor<1024x8xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.mulf %i, %j : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<1024x8xf32>
+  %r = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%p : tensor<1024x8xf32>) outs(%empty : tensor<1024x8xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = arith.maximumf %i, %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<1024x8xf32>
+  %y = linalg.generic {indexing_maps = [#left, #right, #made], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %r : tensor<1024x1024xf32>, tensor<1024x8xf32>) outs(%zero : tensor<1024x8xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.mulf %i, %j : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<1024x8xf32>
+  return %y : tensor<1024x8xf32>
 }
