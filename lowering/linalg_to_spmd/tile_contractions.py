@@ -45,8 +45,10 @@ LEAST = 1 << 22
 
 @dataclass(frozen=True)
 class TileContractions(Pass):
-    """Cut contractions of which both factors are in DRAM into tiles, where that is cheaper, or where a factor or the
-    result takes more than ``percent`` of local memory."""
+    """Cut contractions of which both factors are in DRAM into tiles, where they do not fit or where that is cheaper.
+
+    A factor or result fits that takes up to ``percent`` of local memory.
+    """
 
     name = "tile-contractions"
     percent: int = at_least(1, 25)

@@ -167,16 +167,15 @@ class _Region:
     def _separate(self, op: Any) -> bool:
         """Have what all parts of an operation need whole made before it, as the second factor of a product whose rows
         are parts. Whether there is such."""
-        found = [value for value in dict.fromkeys(op.operands) if value in self.large and self._is_needed_whole(op, value)]
+        found = [v for v in dict.fromkeys(op.operands) if v in self.large and self._is_needed_whole(op, v)]
         for value in found:
             self.large.discard(value)
-            owner = value.owner
-            ends = [owner] if self._is_large(owner, self.most) else [v.owner for v in owner.operands if v in self.large]
-            for end in ends:
-                self.large.add(end.results[0])
-                if self._is_end(end):
-                    self._tile(end)
-                self.large.discard(end.results[0])
+            large = [value] if self._is_large(value.owner, self.most) else value.owner.operands
+            for end in [v for v in large if v == value or v in self.large]:
+                self.large.add(end)
+                if self._is_end(end.owner):
+                    self._tile(end.owner)
+                self.large.discard(end)
         return bool(found)
 
     @staticmethod

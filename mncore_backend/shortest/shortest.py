@@ -2,7 +2,8 @@
 
 before:  linalg on tensors
 after:   what the passes inside make of it, as shortest{...}(drop-empty,...,assign-layouts,...,verify-schedule), with
-         the options of `assign-layouts`, `tile-regions`, `tile-contractions` and `spill-buffers` that led to the fewest cycles
+         the options of `assign-layouts`, `tile-regions`, `tile-contractions` and `spill-buffers` that led to the
+         fewest cycles
 
 Prices of layouts are rough, schedules are exact. Layouts that were compiled before are not compiled again. Where
 tensors are tiny, one preference is known to be right, and most programs are compiled once.
@@ -87,12 +88,12 @@ class Shortest(NestingPass):
     hardly wait otherwise. Above, up to ``most_statements``, they are compiled with all operations placed together, too.
 
     ``regions``: percent of all local memory that an operation may take before its chain is done part by part; less than
-    `tile-regions` says is tried where one operation, as it is laid out, finds no room in a PE, and with it as little for
-    factors before `tile-contractions` cuts them. ``rooms``: percent of
-    local memory that values take at once, at most what `spill-buffers` says; less is tried where kernels find no room
-    beside them. ``constants``: percent of local memory for constants that stay there between runs, where what
-    `keep-resident` says leaves too little room for the work. Where not all constants stay, the program is also compiled
-    as if none did, because the room may be worth more than what stays in it.
+    `tile-regions` says is tried where one operation, as it is laid out, finds no room in a PE, and as little for
+    factors before `tile-contractions` cuts them. ``rooms``: percent of local memory that values take at once, at most
+    what `spill-buffers` says; less is tried where kernels find no room beside them. ``constants``: percent of local
+    memory for constants that stay there between runs, where what `keep-resident` says leaves too little room for the
+    work. Where not all constants stay, the program is also compiled as if none did, because the room may be worth more
+    than what stays in it.
     """
 
     name: ClassVar[str] = "shortest"
