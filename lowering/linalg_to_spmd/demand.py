@@ -10,7 +10,7 @@ from typing import Any
 from mnc.core.bindings import ir
 from mnc.lowering.linalg_to_spmd.reading import dims_in, extents_of, is_tensor, linear_form, maps_of, shape_of
 from mnc.lowering.linalg_to_spmd.rearranging import has_constant_padding, padding_low
-from mnc.lowering.linalg_to_spmd.slices import Ranges
+from mnc.lowering.linalg_to_spmd.slices import Ranges, range_of
 
 Needs = list[Ranges]
 """A part of each tensor operand."""
@@ -133,7 +133,21 @@ def _concat(op: Any, ranges: Ranges) -> Needs | None:
     ]
 
 
+def _slice(op: Any, ranges: Ranges) -> Needs | None:
+    """A part across what is taken: along the dimensions of which a slice leaves nothing out."""
+    taken = range_of(op)
+    if taken is None:
+        return None
+    box = []
+    for own, (_, size), all_of_it in zip(ranges, taken, whole(op.operands[0]), strict=True):
+        if size != all_of_it[1] and own != (0, size):
+            return None
+        box.append(own if size == all_of_it[1] else all_of_it)
+    return [tuple(box)]
+
+
 _HANDLERS = {
+    "tensor.extract_slice": _slice,
     "linalg.generic": _generic,
     "tensor.pad": _pad,
     "tensor.concat": _concat,

@@ -13,7 +13,7 @@ out even, so all are alike.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from math import ceil, prod
+from math import ceil, inf, prod
 from typing import Any, Literal, NamedTuple
 
 from mnc.core.bindings import func, ir
@@ -38,6 +38,8 @@ COMPILING = 0.25
 PLANNED = 3 / 8
 """Part of the most steps that a program without a loop may have where its products are planned: that guesses less
 too much."""
+SAME = 1.05
+"""How much dearer one way may be than another and count as good: prices tell no more."""
 MOST_PLANNED = 64
 """Ways to cut a function of which the products are planned."""
 LATENCY = 300
@@ -54,10 +56,15 @@ class _Cut:
 
 
 class _Price(NamedTuple):
-    """Steps of a loop, and with a surcharge for its body."""
+    """Steps of a loop, and with a surcharge for its body; steps of the body."""
 
     run: float
     total: float
+    size: float
+
+
+_Priced = tuple[_Price, Sequence[_Cut]]
+"""A way to cut a function, and its price."""
 
 
 @dataclass(frozen=True)
@@ -95,23 +102,34 @@ class _Loop:
         if at_once is None or at_once.size <= self.most or self.prices.size(at_once) <= PLANNED * self.most:
             return
         found = [(price, cuts) for cuts in self._choices() if (price := self._price(cuts)) is not None]
-        if found and self.prices.known(at_once):
-            self._write(self._cheapest(sorted(found, key=lambda choice: choice[0].run)))
-        elif found:
+        if not found:
+            return
+        if self.prices.known(at_once):
+            self._write(self._cheapest(found, [], 1.0))
+        elif self.prices.is_chain(at_once):
+            price = self._planned(at_once, 1)
+            is_short = price.size <= PLANNED * self.most
+            self._write(self._cheapest(found, [(price, ())] if is_short else [], SAME))
+        else:
             self._write(min(found, key=lambda choice: choice[0].total)[1])
 
-    def _cheapest(self, found: Sequence[tuple[_Price, Sequence[_Cut]]]) -> Sequence[_Cut]:
-        """The cuts that are cheapest with what products take in their best places. At the peak of the machine a loop
+    def _cheapest(
+        self, found: Sequence[_Priced], prices: Sequence[_Priced], within: float
+    ) -> Sequence[_Cut]:
+        """The cuts that are cheapest with what products take in their best places, or those in `prices` that are known;
+        of those `within` a factor of the best the ones with the smallest program. At the peak of the machine a loop
         takes less, so the search ends where that is above the best price."""
-        best: tuple[float, Sequence[_Cut]] | None = None
-        for least, cuts in found[:MOST_PLANNED]:
-            if best is not None and least.run >= best[0]:
+        prices = list(prices)
+        best = min((price.total for price, _ in prices), default=inf)
+        for least, cuts in sorted(found, key=lambda choice: choice[0].run)[:MOST_PLANNED]:
+            if least.run >= best:
                 break
             price = self._price(cuts, planned=True)
-            if price is not None and (best is None or price.total < best[0]):
-                best = price.total, cuts
-        assert best is not None  # all of them have a price
-        return best[1]
+            if price is not None:
+                prices.append((price, cuts))
+                best = min(best, price.total)
+        good = [own for own in prices if own[0].total <= within * best]
+        return min(good, key=lambda choice: choice[0].size)[1]
 
     def _choices(self) -> Iterator[tuple[_Cut, ...]]:
         """All cuts of one dimension of the first result, and of two."""
@@ -167,14 +185,25 @@ class _Loop:
         if not any(box != whole(value) for value, box in first.arguments):
             return None
         count = prod(len(cut.starts) for cut in cuts)
-        busy = self.prices.busy(first) if planned else Resources(mau=first.steps, mv=first.loaded / loaded_per_step())
-        size = self.prices.size(first) if planned else first.size
-        run = count * (exposed(busy) + LATENCY)
-        too_long = max(1.0, size / self.most)
-        return _Price(run, (run + COMPILING * size) * too_long)
+        if planned:
+            return self._planned(first, count)
+        busy = Resources(mau=first.steps, mv=first.loaded / loaded_per_step())
+        return self._priced(count * (exposed(busy) + LATENCY), first.size)
+
+    def _planned(self, demand: Demand, count: int) -> _Price:
+        """The same with what products take in their best places."""
+        if self.prices.known(demand):
+            run = exposed(self.prices.busy(demand))
+            return self._priced(count * (run + LATENCY), self.prices.size(demand))
+        busy, moved = self.prices.in_turn(demand)
+        size = busy.total - busy.mv - busy.latency + moved
+        return self._priced(count * (exposed(busy) + moved + LATENCY), size)
+
+    def _priced(self, run: float, size: float) -> _Price:
+        return _Price(run, (run + COMPILING * size) * max(1.0, size / self.most), size)
 
     def _write(self, cuts: Sequence[_Cut]) -> None:
-        trips = self._trips(cuts)
+        trips = self._trips(cuts) if cuts else None
         if trips is None:
             return
         body = _Body(self.function, trips)

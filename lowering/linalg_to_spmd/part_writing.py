@@ -5,7 +5,7 @@ from typing import Any
 from mnc.core.bindings import ir, tensor
 from mnc.lowering.linalg_to_spmd.reading import shape_of, splat_value
 from mnc.lowering.linalg_to_spmd.rearranging import padding_low
-from mnc.lowering.linalg_to_spmd.slices import Ranges, slice_of
+from mnc.lowering.linalg_to_spmd.slices import Ranges, range_of, slice_of
 
 
 def write_part(op: Any, operands: list[Any], box: Ranges) -> Any:
@@ -49,4 +49,18 @@ def _reshape(op: Any, operands: list[Any], box: Ranges) -> Any:
     return made.results[0]
 
 
-_WRITERS = {"tensor.pad": _pad, "tensor.expand_shape": _reshape, "tensor.collapse_shape": _reshape}
+def _slice(op: Any, operands: list[Any], box: Ranges) -> Any:
+    taken = range_of(op)
+    assert taken is not None  # `needs` has asked
+    own = shape_of(op.operands[0])
+    ranges = [(0, size) if n == all_of_it else (start, n)
+              for (start, n), (_, size), all_of_it in zip(taken, box, own, strict=True)]  # fmt: skip
+    return slice_of(operands[0], ranges)
+
+
+_WRITERS = {
+    "tensor.pad": _pad,
+    "tensor.expand_shape": _reshape,
+    "tensor.collapse_shape": _reshape,
+    "tensor.extract_slice": _slice,
+}

@@ -68,8 +68,25 @@ def images() -> onnx.ModelProto:
     return model(nodes, {"x": [7, 3, 20, 20]}, {"y": [7, 8, 1, 1], "b": [7, 8, 10, 10]}, w=(8, 3, 3, 3))
 
 
+def modulation() -> onnx.ModelProto:
+    """What a condition gives of each image is taken apart, and scales and shifts its places."""
+    nodes = [
+        helper.make_node("MatMul", ["c", "w"], ["m"], name="m"),
+        helper.make_node("Split", ["m"], ["s", "t"], name="split", axis=1, num_outputs=2),
+        helper.make_node("Reshape", ["s", "wide"], ["s3"], name="s3"),
+        helper.make_node("Reshape", ["t", "wide"], ["t3"], name="t3"),
+        helper.make_node("Mul", ["x", "s3"], ["scaled"], name="scaled"),
+        helper.make_node("Add", ["scaled", "t3"], ["moved"], name="moved"),
+        helper.make_node("MatMul", ["moved", "v"], ["y"], name="y"),
+    ]
+    built = model(nodes, {"c": [6, 16], "x": [6, 40, 24]}, {"y": [6, 40, 8]}, w=(16, 48), v=(24, 8))
+    built.graph.initializer.append(numpy_helper.from_array(np.array([6, 1, 24]), "wide"))
+    return built
+
+
 @pytest.mark.parametrize(
-    ("make", "steps"), [(perceptron, 40), (product, 60), (heads, 60), (self_attention, 30), (images, 20)]
+    ("make", "steps"),
+    [(perceptron, 40), (product, 60), (heads, 60), (self_attention, 30), (images, 20), (modulation, 30)],
 )
 def test_loop(make, steps: int) -> None:
     built = make()

@@ -153,3 +153,19 @@ func.func @chain(%x: tensor<1000x64xf32>) -> tensor<1000x64xf32> {
   } -> tensor<1000x64xf32>
   return %11 : tensor<1000x64xf32>
 }
+
+// Columns are taken of all rows: every trip takes them of its own.
+// CHECK-LABEL: func.func @taken_apart
+// CHECK-SAME: %arg0: tensor<[[ROWS:[0-9]+]]x64xf32>
+// CHECK: tensor.extract_slice %arg0[0, 24] {{\[}}[[ROWS]], 16] [1, 1]
+func.func @taken_apart(%x: tensor<1000x64xf32>) -> tensor<1000x16xf32> {
+  %empty = tensor.empty() : tensor<1000x16xf32>
+  %columns = tensor.extract_slice %x[0, 24] [1000, 16] [1, 1] : tensor<1000x64xf32> to tensor<1000x16xf32>
+  %y = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%columns : tensor<1000x16xf32>) outs(%empty : tensor<1000x16xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = math.exp %a : f32
+    linalg.yield %b : f32
+  } -> tensor<1000x16xf32>
+  return %y : tensor<1000x16xf32>
+}
