@@ -157,7 +157,7 @@ def test_unsupported_operator_names_the_node() -> None:
 
 def test_operators_of_onnx_runtime_are_called_so() -> None:
     model = one_node("Relu", {"x": X})
-    model.graph.node[0].op_type, model.graph.node[0].domain = "QLinearWhere", "com.microsoft"
+    model.graph.node[0].op_type, model.graph.node[0].domain = "QLinearReduceMean", "com.microsoft"
     model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
     with pytest.raises(CompileError, match=r"of domain 'com\.microsoft' is not supported") as caught:
         import_model(model, make_context(["graph"]))

@@ -35,6 +35,7 @@ ALLOWED = {
     ("lowering.cpp.scalar", 14): "comparison predicate of arith",
     ("lowering.cpp.text", 10): "the code of a line feed",
     ("lowering.graph_to_linalg.scalar", 13): "comparison predicate of arith",
+    ("lowering.linalg_to_spmd.tile_contractions", 25): "percent of local memory that a factor may take",
     ("lowering.linalg_to_spmd.tile_contractions", 22): "power of two of the multiply-adds that are worth tiles",
     ("lowering.onnx_to_graph.evaluator", 10): "operator set whose Resize is Upsample",
     ("lowering.onnx_to_graph.evaluator", 11): "operator set in which the amounts of Pad became an input",
