@@ -9,6 +9,7 @@ from mnc.core.context import error_at
 from mnc.core.diagnostics import node_name
 from mnc.dialects.graph.shapes import text
 from mnc.dialects.mncore.attributes import layout_in
+from mnc.lowering.linalg_to_spmd.batches import Batches
 from mnc.lowering.linalg_to_spmd.computed_reads import CHOSEN
 from mnc.lowering.linalg_to_spmd.drop_empty import touches_empty
 from mnc.lowering.linalg_to_spmd.factors import contracted_elsewhere, factor_of, iteration_access, operand_shape
@@ -83,6 +84,7 @@ class Poser:
         self.homes = homes
         self.for_constants = for_constants
         self.strides = StridesAfter()
+        self.batches = Batches(())
         self.operations: list[Any] = []
         self._kept: set[Any] = set()
         self._homes: dict[Any, int] = {}  # of results, the tensors that they replace
@@ -92,6 +94,7 @@ class Poser:
         block = function.regions[0].blocks[0]
         ops = [op for op in block.operations if self._takes_part(op)]
         self.operations = [op.operation for op in ops]
+        self.batches = Batches(self.operations)
         self._kept = set(kept_arguments(function))
         values = [*block.arguments, *(result for op in block.operations for result in op.operation.results)]
         self._tensors = {value: i for i, value in enumerate(values)}
@@ -219,6 +222,7 @@ class Poser:
             chosen=tuple(range(len(generic.extents) - chosen, len(generic.extents))),
             replaces=self._homes.get(op.results[0]),
             sliced=sliced_of_result(generic, op.results[0]),
+            batches=self.batches.of_result(generic),
         )
 
     def _product(self, op: Any, generic: Generic, tiled: dict[int, WindowedOperand], name: str) -> Product:
@@ -233,6 +237,7 @@ class Poser:
             blocks=contracted_elsewhere(generic),
             strides=strides_of_result(generic, self.strides.of(op.results[0])),
             sliced=sliced_of_result(generic, op.results[0]),
+            batches=self.batches.of_result(generic),
         )
         return Product(
             name,

@@ -75,13 +75,14 @@ def sliced_dims(value: Any, depth: int = 3) -> frozenset[int]:
             extents, kept = shape_of(value), shape_of(op.results[0])
             found.update(d for d, (whole, part) in enumerate(zip(extents, kept, strict=True)) if part < whole)
         elif depth and op.name in RESHAPES:
-            found |= _before_reshape(shape_of(value), shape_of(op.results[0]), sliced_dims(op.results[0], depth - 1))
+            after = op.results[0]
+            found |= dims_before_reshape(shape_of(value), shape_of(after), sliced_dims(after, depth - 1))
         elif depth and op.name == "linalg.generic":
             found |= _before_loops(read_generic(op.opview), value, sliced_dims(op.results[0], depth - 1))
     return frozenset(found)
 
 
-def _before_reshape(shape: Sequence[int], result: Sequence[int], dims: frozenset[int]) -> set[int]:
+def dims_before_reshape(shape: Sequence[int], result: Sequence[int], dims: frozenset[int]) -> set[int]:
     """The dimensions of a tensor that are `dims` of what a reshape makes of it: as long, with as much behind them."""
 
     def known(own: Sequence[int], d: int) -> tuple[int, int]:

@@ -192,10 +192,10 @@ def _split_plans(problem: Contraction, units: Units, roles: str = "bmnk") -> tup
         taken = list(zip(units, assignment, strict=True))
         own = {role: [bit for unit, r in taken if r == role for bit in unit] for role in "bmnk"}
         sides = (False, True) if problem.left.windows is None else (False,)
-        ways = product(_orientations(problem), sides, _undivided(problem, by_role), torn)
+        ways = product(_orientations(problem), sides, _undivided(problem, by_role), torn, _row_orders(problem, by_role))
         seen: list[tuple[dict[int, Digits], bool]] = []
-        for way, swapped, whole, whose in ways:
-            digits = _digits(way, by_role, own, swapped, whole, whose)
+        for way, swapped, whole, whose, rows in ways:
+            digits = _digits(way, {**by_role, "m": rows}, own, swapped, whole, whose)
             if (digits, swapped) in seen:
                 continue
             seen.append((digits, swapped))
@@ -212,6 +212,15 @@ def _orientations(problem: Contraction) -> list[Contraction]:
     if windows is None or (exchanged := along_kernels(windows, problem.extents)) == windows:
         return [problem]
     return [problem, replace(problem, left=replace(problem.left, windows=exchanged))]
+
+
+def _row_orders(problem: Contraction, by_role: dict[str, list[int]]) -> list[list[int]]:
+    """Orders in which the dimensions of the rows take coordinate bits: as they are, and with one first that is a batch
+    of other products, as the second one of sequences of batches."""
+    rows = by_role["m"]
+    wide = [d for d in rows if problem.extents[d] > 1]
+    first = [d for d in wide[1:] if d in problem.batches - problem.sliding]
+    return [rows, *([d, *(own for own in rows if own != d)] for d in first)]
 
 
 def _undivided(problem: Contraction, by_role: dict[str, list[int]]) -> list[frozenset[int]]:

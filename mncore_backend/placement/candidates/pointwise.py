@@ -72,11 +72,12 @@ def possible_iterations(
     cyclic: bool = False,
     parallel: Sequence[bool] = (),
     sliced: Collection[int] = (),
+    batches: Collection[int] = (),
 ) -> list[list[Digits]]:
     """The iteration spaces that operands suggest, that for which the fewest elements must move first. Where none does,
     one that nothing is known of, and where that spreads dimensions that are not `parallel` over L2Bs, between which
     sums pass PDM, first one in which these take what others leave. Dimensions that are `sliced` later may stay inside
-    the PEs."""
+    the PEs, `batches` of products may be spread before others."""
     full = len([extent for extent in extents if extent > 1])
 
     def covers(access: Access) -> bool:
@@ -85,7 +86,7 @@ def possible_iterations(
     usable = [(layout, access) for layout, access in operands if layout is not None and covers(access)]
     candidates = _candidates(extents, usable)
     if not candidates:
-        return _where_nobody_says(extents, operands, axes, parallel, sliced, cyclic=cyclic)
+        return _where_nobody_says(extents, operands, axes, parallel, sliced, batches, cyclic=cyclic)
 
     def moved(digits: list[Digits]) -> int:
         return sum(
@@ -104,6 +105,7 @@ def _where_nobody_says(
     axes: Sequence[Axis],
     parallel: Sequence[bool],
     sliced: Collection[int],
+    batches: Collection[int],
     *,
     cyclic: bool,
 ) -> list[list[Digits]]:
@@ -114,6 +116,10 @@ def _where_nobody_says(
     if sliced:
         kept = [d not in sliced for d in range(len(extents))]
         others = [reduce_inside(extents, kept, axes, cyclic=cyclic), *_candidates(extents, operands), *others]
+    if any(d in batches for d in [d for d, extent in enumerate(extents) if extent > 1][1:]):
+        inner = [d for d in range(len(extents)) if d not in batches]
+        first = default_digits(extents, axes, cyclic=cyclic, last=inner)
+        others += [first] if first != default else []
     if all(digit.axis is not Axis.L2B for d in reduced for digit in default[d]):
         return [default, *others]
     apart = default_digits(extents, axes, cyclic=cyclic, last=reduced)

@@ -56,6 +56,7 @@ class Contraction:
         strides: of windows through which the result is read afterwards, by iteration dimension: the next of them, and
             the product of all.
         sliced: iteration dimensions of the result of which parts are taken afterwards, as the steps of a sequence.
+        batches: iteration dimensions of the result that are batches of products, here or elsewhere.
         policy: what is preferred.
     """
 
@@ -69,6 +70,7 @@ class Contraction:
     home: Layout | None = None
     strides: Mapping[int, tuple[int, int]] = field(default_factory=dict, hash=False)
     sliced: frozenset[int] = frozenset()
+    batches: frozenset[int] = frozenset()
     policy: Policy = PLAIN
 
     def __hash__(self) -> int:

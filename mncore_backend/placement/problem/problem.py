@@ -96,6 +96,7 @@ class Loops:
         chosen: dimensions in which computed indices choose elements.
         replaces: the kept input that the result replaces.
         sliced: iteration dimensions of the result of which parts are taken afterwards, as the steps of a sequence.
+        batches: iteration dimensions of the result that are batches of products, here or elsewhere.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Loops:
     chosen: tuple[int, ...] = ()
     replaces: int | None = None
     sliced: frozenset[int] = frozenset()
+    batches: frozenset[int] = frozenset()
 
     @property
     def is_element_wise(self) -> bool:

@@ -240,7 +240,9 @@ class Rules:
         free = [access for layout, access in held if layout is None]
         chosen = op.chosen if known and known[0] is None else ()
         accesses = [*free, op.access]
-        spaces = possible_iterations(op.extents, given, axes, cyclic=cyclic, parallel=op.parallel, sliced=op.sliced)
+        spaces = possible_iterations(
+            op.extents, given, axes, cyclic=cyclic, parallel=op.parallel, sliced=op.sliced, batches=op.batches
+        )
         room = _room()
         found = [roomy_iteration(own, op.extents, accesses, room, chosen, axes, cyclic=cyclic) for own in spaces]
         if not op.chosen:
