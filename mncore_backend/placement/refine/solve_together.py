@@ -52,6 +52,8 @@ NOTABLE, MOST = 1 / 15, 2 / 3
 HOPE = 0.6
 """Part of a rough price that is taken for the exact one until that is known: what looks dear may be cheap."""
 
+LOOKED_AT = 3
+"""Solutions whose movements are planned at most where little effort is made."""
 COMPARED = 6
 """Solutions that are compiled where programs are small."""
 MANY = 64
@@ -122,10 +124,9 @@ def solutions(
         return found, movements
     found = with_room
     if effort == "quick":
-        best = [min(found, key=lambda own: lasts(own, resources_of(own, rough)))]
-        movements.learn(best[0].movements, plan)
-        best[0].weigh(WEIGHTS)
-        return best, movements
+        best = _least_when_planned(found, lasts, movements, plan)
+        best.weigh(WEIGHTS)
+        return [best], movements
     if budget.rounds and _each_counts(found[0]):
         own = replace(own, pure=own.pure if budget is SHORT else (), made={})
         found += _in_rounds(own, found, movements, budget, plan, shared)
@@ -133,6 +134,19 @@ def solutions(
     for state in best:
         state.weigh(WEIGHTS)  # with room at the same price whatever it was here
     return best, movements
+
+
+def _least_when_planned(found: Sequence[State], lasts: Lasts, movements: Movements, plan: Plan) -> State:
+    """The state that takes least time with planned movements, of the few that promise most while others are not
+    planned: a single movement may take many times what its rough price says."""
+    planned: list[State] = []
+    for _ in range(LOOKED_AT):
+        state = min(found, key=lambda own: lasts(own, resources_of(own, movements)))
+        if state in planned:
+            break
+        movements.learn(state.movements, plan)
+        planned.append(state)
+    return min(planned, key=lambda own: lasts(own, movements.exact))
 
 
 def _budget(problem: Problem, found: Sequence[State], rough: Movements) -> Budget:
