@@ -26,12 +26,14 @@ GRAPH: tuple[str, ...] = (
     "merge-groups",  # after both: of convolutions that transposed ones become, with folded weights
     "simplify-tensors",  # before algebra: operands lie next to each other once moves between them are gone
     "cse",  # before algebra, which finds common factors by identity
+    "split-products",  # after what moves slices to the products; before algebra: factors of a part go into its weights
     "simplify-algebra",
     "hoist-scales",  # after algebra, which moves factors into constant weights
     "join-slices",  # after what moves slices to the inputs, which would part them again
     "share-concatenations",  # after what takes concatenations apart
     "canonicalize",  # dead code that the rewrites left
-    "cse",  # last: equal operations that only now have equal operands
+    "cse",  # equal operations that only now have equal operands
+    "hoist-views",  # last: it only orders what there is
 )
 """On tensors, hardware-free: simplify, fold, decompose composite operators."""
 

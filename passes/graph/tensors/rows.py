@@ -2,9 +2,10 @@
 
 Exporters write ``[batch, token, feature] . [feature, n]`` as a product of two matrices between two reshapes, and
 products of all heads of all batches the same way. Rows of 4 x 65 tokens have no places in common with 260 rows, so
-that everything moves twice for it.
+that everything moves twice for it, and who works on one batch after another does not find them in one dimension.
 """
 
+from math import prod
 from typing import Any
 
 from mnc.core.rewrite import Pattern, refuse
@@ -17,22 +18,26 @@ SEARCHED = 32
 """Operations at most that are looked at for a reshape that takes rows apart."""
 
 
-def joined_rows(value: Any, kept: int) -> Any:
-    """The operand of a reshape that joins several leading dimensions, not all powers of two, and leaves the last
-    `kept` as they are; None for other values."""
-    found = producer(value, "reshape")
-    if found is None:
+def rows_apart(value: Any, kept: int) -> Shape | None:
+    """The shape in which a value has rows that a reshape joins of several dimensions, and the last `kept` dimensions as
+    they are, of which the reshape may join some, too, as heads; None for other values."""
+    found, after = producer(value, "reshape"), shape_of(value)
+    if found is None or len(after) != kept + 1:
         return None
-    before, after = shape_of(operands_of(found)[0]), shape_of(value)
-    leading = [extent for extent in before[:-kept] if extent > 1]
-    is_join = len(after) == kept + 1 and len(before) > kept + 1 and before[-kept:] == after[-kept:]
-    is_uneven = any(extent & extent - 1 for extent in leading[1:])  # else rows have the same places either way
-    return operands_of(found)[0] if is_join and is_uneven else None
+    before = shape_of(operands_of(found)[0])
+    leading = next((before[:i] for i in range(1, len(before)) if prod(before[:i]) == after[0]), before)
+    is_join = len([extent for extent in leading if extent > 1]) > 1
+    return (*leading, *after[1:]) if is_join and prod(before[len(leading) :]) == prod(after[1:]) else None
+
+
+def apart(value: Any, shape: Shape) -> Any:
+    """A value with the shape that `rows_apart` has found."""
+    return reshaped(operands_of(value.owner)[0], shape)
 
 
 def are_taken_apart(value: Any, leading: Shape) -> bool:
-    """Whether a reshape behind a value, or behind element-wise work and products with matrices on it, has these leading
-    dimensions again."""
+    """Whether a reshape behind a value, or behind element-wise work, products with matrices and slices of all rows, has
+    these leading dimensions again."""
     queue = [value]
     for here in queue:
         for use in here.uses if len(queue) < SEARCHED else ():
@@ -40,7 +45,8 @@ def are_taken_apart(value: Any, leading: Shape) -> bool:
             if op.name == "graph.reshape" and shape_of(op.results[0])[: len(leading)] == leading:
                 return True
             is_product = op.name == "graph.matmul" and use.operand_number == 0 and len(shape_of(op.operands[1])) == 2
-            if is_product or op.name.removeprefix("graph.") in ELEMENTWISE:
+            has_all_rows = op.name == "graph.slice" and shape_of(op.results[0])[:-1] == shape_of(here)[:-1]
+            if is_product or has_all_rows or op.name.removeprefix("graph.") in ELEMENTWISE:
                 queue.append(op.results[0])
     return False
 
@@ -52,15 +58,16 @@ class BehindMatrix(Pattern):
 
     def match(self, op: Any) -> Any:
         left, right = operands_of(op)
-        source = joined_rows(left, 1) if len(shape_of(right)) == 2 else None
-        if source is None:
+        shape = rows_apart(left, 1) if len(shape_of(right)) == 2 else None
+        if shape is None:
             return None
-        if not are_taken_apart(result_of(op), shape_of(source)[:-1]):
+        if not are_taken_apart(result_of(op), shape[:-1]):
             return refuse("nothing takes the rows apart again")
-        return source
+        return shape
 
     def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
-        value = rebuilt(op, match, operands_of(op)[1])
+        left, right = operands_of(op)
+        value = rebuilt(op, apart(left, match), right)
         rewriter.replace_op(op, [reshaped(value, shape_of(result_of(op)))])
 
 
@@ -70,18 +77,39 @@ class BehindBatch(Pattern):
     root = "graph.matmul"
 
     def match(self, op: Any) -> Any:
-        sources = [joined_rows(value, 2) for value in operands_of(op)]
-        if any(source is None for source in sources):
+        shapes = [rows_apart(value, 2) for value in operands_of(op)]
+        if any(shape is None for shape in shapes):
             return None
-        leading = {shape_of(source)[:-2] for source in sources}
+        leading = {shape[:-2] for shape in shapes if shape is not None}
         if len(leading) > 1:
             return refuse("the batches were of different shapes before")
         if not are_taken_apart(result_of(op), *leading):
             return refuse("nothing takes the batches apart again")
-        return sources
+        return shapes
 
     def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
-        value = rebuilt(op, *match)
+        value = rebuilt(op, *(apart(value, shape) for value, shape in zip(operands_of(op), match, strict=True)))
+        rewriter.replace_op(op, [reshaped(value, shape_of(result_of(op)))])
+
+
+class BehindBatchOfOne(Pattern):
+    """``reshape(x) . y -> reshape(x . y')`` for products of batches of matrices, where the reshape drops leading
+    dimensions of 1 and y' has them: what was done to x before meets the product."""
+
+    root = "graph.matmul"
+
+    def match(self, op: Any) -> Any:
+        left, right = operands_of(op)
+        found = producer(left, "reshape")
+        if found is None or len(shape_of(left)) != len(shape_of(right)) or len(shape_of(left)) < 3:
+            return None
+        before, after = shape_of(operands_of(found)[0]), shape_of(left)
+        dropped = before[: max(len(before) - len(after), 0)]
+        return dropped if dropped and before == (*(1 for _ in dropped), *after) else None
+
+    def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
+        left, right = operands_of(op)
+        value = rebuilt(op, operands_of(left.owner)[0], reshaped(right, (*match, *shape_of(right))))
         rewriter.replace_op(op, [reshaped(value, shape_of(result_of(op)))])
 
 
@@ -91,23 +119,23 @@ class BehindRow(RootedPattern):
     def match(self, op: Any) -> Any:
         values = operands_of(op)
         for number, other in ((0, 1), (1, 0)):
-            source = joined_rows(values[number], 1)
-            if source is None or shape_of(values[number]) != shape_of(result_of(op)):
+            shape = rows_apart(values[number], 1)
+            if shape is None or shape_of(values[number]) != shape_of(result_of(op)):
                 continue
             if len(shape_of(values[other])) != 1:
                 continue
-            if not are_taken_apart(result_of(op), shape_of(source)[:-1]):
+            if not are_taken_apart(result_of(op), shape[:-1]):
                 return refuse("nothing takes the rows apart again")
-            return number, source
+            return number, shape
         return None
 
     def rewrite(self, op: Any, match: Any, rewriter: Any) -> None:
-        number, source = match
+        number, shape = match
         operands = operands_of(op)
-        operands[number] = source
+        operands[number] = apart(operands[number], shape)
         rewriter.replace_op(op, [reshaped(rebuilt(op, *operands), shape_of(result_of(op)))])
 
 
 def patterns() -> list[Pattern]:
     """All patterns of this file."""
-    return [BehindMatrix(), BehindBatch(), *(BehindRow(kind) for kind in BINARY)]
+    return [BehindMatrix(), BehindBatch(), BehindBatchOfOne(), *(BehindRow(kind) for kind in BINARY)]

@@ -5,9 +5,8 @@ from typing import Any
 from mnc.core.bindings import ir
 from mnc.core.rewrite import Pattern, refuse
 from mnc.passes.graph.algebra.common import build, operands_of, result_of
-from mnc.passes.graph.matching import broadcast_to, has_one_use, producer, rebuilt, reshaped, shape_of, size_of
+from mnc.passes.graph.matching import broadcast_to, has_one_use, producer, rebuilt, shape_of, size_of
 from mnc.passes.graph.tensors.kinds import ELEMENTWISE, UNARY, rebuilt_elementwise
-from mnc.passes.graph.tensors.transposes import inverse, transposed
 from mnc.passes.graph.tensors.views import Ranges, ints, ranges_of, sliced
 
 _OTHER_USES = "its operand has other uses, for which all of it is computed"
@@ -60,38 +59,6 @@ class BeforeBroadcast(Early):
 
     def moved(self, inner: Any, ranges: Ranges) -> ir.Value:
         return broadcast_to(sliced_broadcast(operands_of(inner)[0], ranges), [len(r) for r in ranges])
-
-
-class BeforeTranspose(Early):
-    """``x^T[r] -> x[r']^T``."""
-
-    before = ("transpose",)
-
-    def moved(self, inner: Any, ranges: Ranges) -> ir.Value:
-        permutation = ints(inner, "permutation")
-        x = sliced(operands_of(inner)[0], [ranges[i] for i in inverse(permutation)])
-        return transposed(x, permutation)
-
-
-class BeforeReshape(Early):
-    """``reshape(x)[r] -> reshape(x[r'])`` where only dimensions of extent 1 come or go, as around the steps of a
-    sequence: the slice may find the concatenation of the steps."""
-
-    before = ("reshape",)
-
-    def match(self, op: Any) -> Any:
-        inner = super().match(op)
-        if not isinstance(inner, ir.OpView):
-            return inner
-        shapes = (shape_of(operands_of(inner)[0]), shape_of(result_of(inner)))
-        before, after = ([extent for extent in shape if extent != 1] for shape in shapes)
-        return inner if before == after else refuse("the reshape splits or merges dimensions")
-
-    def moved(self, inner: Any, ranges: Ranges) -> ir.Value:
-        x = operands_of(inner)[0]
-        wide = (own for own, extent in zip(ranges, shape_of(result_of(inner)), strict=True) if extent != 1)
-        part = sliced(x, [range(1) if extent == 1 else next(wide) for extent in shape_of(x)])
-        return reshaped(part, [len(own) for own in ranges])
 
 
 class BeforeReduction(Early):
@@ -253,8 +220,6 @@ def patterns() -> list[Pattern]:
     return [
         BeforeElementwise(),
         BeforeBroadcast(),
-        BeforeTranspose(),
-        BeforeReshape(),
         BeforeReduction(),
         BeforeMatMul(),
         BeforeConvolution(),

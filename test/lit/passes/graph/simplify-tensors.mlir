@@ -244,12 +244,12 @@ func.func @heads(%x: tensor<4x6x65x8xf32>, %y: tensor<4x6x8x65xf32>) -> tensor<4
   return %3 : tensor<4x6x65x65xf32>
 }
 
-// Rows of 4 x 64 have the same places as 256, and nothing takes 260 rows apart.
+// Who works on one batch after another finds it; nothing takes 260 rows apart.
 // CHECK-LABEL: func.func @joined
 // WHY-DAG: BehindMatrix refused 'graph.matmul': nothing takes the rows apart again
 func.func @joined(%x: tensor<4x64x16xf32>, %y: tensor<4x65x16xf32>, %w: tensor<16x24xf32>)
     -> (tensor<4x64x24xf32>, tensor<260x24xf32>) {
-  // CHECK: "graph.matmul"({{.*}}) : (tensor<256x16xf32>, tensor<16x24xf32>)
+  // CHECK: "graph.matmul"({{.*}}) : (tensor<4x64x16xf32>, tensor<16x24xf32>)
   // CHECK: "graph.matmul"({{.*}}) : (tensor<260x16xf32>, tensor<16x24xf32>)
   %0 = "graph.reshape"(%x) : (tensor<4x64x16xf32>) -> tensor<256x16xf32>
   %1 = "graph.matmul"(%0, %w) : (tensor<256x16xf32>, tensor<16x24xf32>) -> tensor<256x24xf32>
@@ -296,4 +296,53 @@ func.func @pieces_for_squares(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) -> tenso
   %3 = "graph.mul"(%2, %2) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %4 = "graph.div"(%2, %3) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %4 : tensor<4x4xf32>
+}
+
+// Heads of queries and keys, written in steps: slices move to the features, and each has one reshape and one
+// transposition.
+// CHECK-LABEL: func.func @heads_in_steps
+func.func @heads_in_steps(%x: tensor<5x3x24xf32>) -> (tensor<3x2x5x6xf32>, tensor<3x2x6x5xf32>) {
+  // CHECK-NEXT: %[[Q:.*]] = "graph.slice"(%arg0) {limits = array<i64: 5, 3, 12>, starts = array<i64: 0, 0, 0>
+  // CHECK-NEXT: %[[K:.*]] = "graph.slice"(%arg0) {limits = array<i64: 5, 3, 24>, starts = array<i64: 0, 0, 12>
+  // CHECK-NEXT: %[[QH:.*]] = "graph.reshape"(%[[Q]]) : (tensor<5x3x12xf32>) -> tensor<5x3x2x6xf32>
+  // CHECK-NEXT: %[[QT:.*]] = "graph.transpose"(%[[QH]]) {permutation = array<i64: 1, 2, 0, 3>}
+  // CHECK-NEXT: %[[KH:.*]] = "graph.reshape"(%[[K]]) : (tensor<5x3x12xf32>) -> tensor<5x3x2x6xf32>
+  // CHECK-NEXT: %[[KT:.*]] = "graph.transpose"(%[[KH]]) {permutation = array<i64: 1, 2, 3, 0>}
+  // CHECK-NEXT: return %[[QT]], %[[KT]]
+  %0 = "graph.reshape"(%x) : (tensor<5x3x24xf32>) -> tensor<5x3x2x12xf32>
+  %1 = "graph.transpose"(%0) {permutation = array<i64: 2, 0, 1, 3>} : (tensor<5x3x2x12xf32>) -> tensor<2x5x3x12xf32>
+  %2 = "graph.slice"(%1) {starts = array<i64: 0, 0, 0, 0>, limits = array<i64: 1, 5, 3, 12>, steps = array<i64: 1, 1, 1, 1>} : (tensor<2x5x3x12xf32>) -> tensor<1x5x3x12xf32>
+  %3 = "graph.slice"(%1) {starts = array<i64: 1, 0, 0, 0>, limits = array<i64: 2, 5, 3, 12>, steps = array<i64: 1, 1, 1, 1>} : (tensor<2x5x3x12xf32>) -> tensor<1x5x3x12xf32>
+  %4 = "graph.reshape"(%2) : (tensor<1x5x3x12xf32>) -> tensor<5x6x6xf32>
+  %5 = "graph.transpose"(%4) {permutation = array<i64: 1, 0, 2>} : (tensor<5x6x6xf32>) -> tensor<6x5x6xf32>
+  %6 = "graph.reshape"(%5) : (tensor<6x5x6xf32>) -> tensor<3x2x5x6xf32>
+  %7 = "graph.reshape"(%3) : (tensor<1x5x3x12xf32>) -> tensor<5x6x6xf32>
+  %8 = "graph.transpose"(%7) {permutation = array<i64: 1, 0, 2>} : (tensor<5x6x6xf32>) -> tensor<6x5x6xf32>
+  %9 = "graph.reshape"(%8) : (tensor<6x5x6xf32>) -> tensor<3x2x5x6xf32>
+  %10 = "graph.transpose"(%9) {permutation = array<i64: 0, 1, 3, 2>} : (tensor<3x2x5x6xf32>) -> tensor<3x2x6x5xf32>
+  return %6, %10 : tensor<3x2x5x6xf32>, tensor<3x2x6x5xf32>
+}
+
+// Rows of batches are taken apart although the reshape joins heads, too.
+// CHECK-LABEL: func.func @rows_and_heads
+func.func @rows_and_heads(%x: tensor<2x3x2x4xf32>, %w: tensor<8x5xf32>) -> tensor<2x3x5xf32> {
+  // CHECK-NEXT: %[[X:.*]] = "graph.reshape"(%arg0) : (tensor<2x3x2x4xf32>) -> tensor<2x3x8xf32>
+  // CHECK-NEXT: %[[P:.*]] = "graph.matmul"(%[[X]], %arg1) : (tensor<2x3x8xf32>, tensor<8x5xf32>) -> tensor<2x3x5xf32>
+  // CHECK-NEXT: return %[[P]]
+  %0 = "graph.reshape"(%x) : (tensor<2x3x2x4xf32>) -> tensor<6x8xf32>
+  %1 = "graph.matmul"(%0, %w) : (tensor<6x8xf32>, tensor<8x5xf32>) -> tensor<6x5xf32>
+  %2 = "graph.reshape"(%1) : (tensor<6x5xf32>) -> tensor<2x3x5xf32>
+  return %2 : tensor<2x3x5xf32>
+}
+
+// A batch of one that is dropped for a product has it again behind the product.
+// CHECK-LABEL: func.func @batch_of_one
+func.func @batch_of_one(%x: tensor<1x3x5x4xf32>, %y: tensor<3x4x6xf32>) -> tensor<1x3x5x6xf32> {
+  // CHECK-NEXT: %[[Y:.*]] = "graph.reshape"(%arg1) : (tensor<3x4x6xf32>) -> tensor<1x3x4x6xf32>
+  // CHECK-NEXT: %[[P:.*]] = "graph.matmul"(%arg0, %[[Y]]) : (tensor<1x3x5x4xf32>, tensor<1x3x4x6xf32>) -> tensor<1x3x5x6xf32>
+  // CHECK-NEXT: return %[[P]]
+  %0 = "graph.reshape"(%x) : (tensor<1x3x5x4xf32>) -> tensor<3x5x4xf32>
+  %1 = "graph.matmul"(%0, %y) : (tensor<3x5x4xf32>, tensor<3x4x6xf32>) -> tensor<3x5x6xf32>
+  %2 = "graph.reshape"(%1) : (tensor<3x5x6xf32>) -> tensor<1x3x5x6xf32>
+  return %2 : tensor<1x3x5x6xf32>
 }
