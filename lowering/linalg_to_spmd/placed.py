@@ -13,12 +13,26 @@ from mnc.dialects.mncore.attributes import placed_attribute, placed_type
 from mnc.lowering.linalg_to_spmd.words import word_type
 from mnc.mncore_backend.layout import Layout, LayoutError, equivalent
 from mnc.mncore_backend.placement.candidates import Access, Tiled, default_digits, project, same_places
-from mnc.mncore_backend.pricing import Resources, arrival, relayout, reshaping
+from mnc.mncore_backend.placement.cost.movements import Movement, Movements
+from mnc.mncore_backend.pricing import arrival
 
 NOTABLE = 100
 """Steps of a movement above which it is compared with another load from DRAM."""
 AGAIN = 0.2
 """Part of the steps of a movement that another load may take at most: prices are rough, and DRAM may be busy."""
+
+
+def takes_much_longer(movement: Movement) -> bool:
+    """Whether a movement takes much longer than a load of what it makes. Its rough price may be several times too low;
+    so it is planned where it takes longer than a load by that, but not much."""
+    load, rough = arrival(movement.target).total, movement.rough.total
+    if rough < NOTABLE or load > rough:
+        return False
+    if load <= AGAIN * rough:
+        return True
+    movements = Movements()
+    movements.learn([movement])
+    return load <= AGAIN * movements.steps(movement)
 
 
 @dataclass(frozen=True)
@@ -167,15 +181,14 @@ class Values:
             return state
         key = (value, str(layout))
         if key not in self._copies:
-            again = self._loaded_again(value, layout, relayout(state.layout, layout))
+            again = self._loaded_again(value, layout, Movement(state.layout, layout))
             self._copies[key] = again or moved(state, layout)
         return self._copies[key]
 
-    def _loaded_again(self, value: Any, layout: Layout, movement: Resources) -> Local | None:
+    def _loaded_again(self, value: Any, layout: Layout, movement: Movement) -> Local | None:
         """A tensor that came from DRAM, or a view of one, from there once more, if the `movement` to the layout that is
         wanted takes much longer than that; None otherwise."""
-        steps = movement.total
-        if steps < NOTABLE or arrival(layout).total > AGAIN * steps or self._in_dram(value, again=True) is None:
+        if self._in_dram(value, again=True) is None or not takes_much_longer(movement):
             return None
         every = np.arange(int(np.prod(ir.RankedTensorType(value.type).shape)))
         return self.load_elements(value, layout, every, again=True)
@@ -258,7 +271,7 @@ class Values:
         try:
             layout = view.forward(source.layout)
         except LayoutError:
-            local = self._loaded_again(value, wanted, reshaping(source.layout, wanted))
+            local = self._loaded_again(value, wanted, Movement(source.layout, wanted))
             if local is None:
                 local = make_local(wanted, source.buffer.type.element_type)
                 gather(source, local, view.index_map)
