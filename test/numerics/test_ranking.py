@@ -1,5 +1,7 @@
 """TopK, ArgMax and ArgMin: values and indices, ties and infinities included, on the emulator."""
 
+from inspect import unwrap
+
 import hypothesis.strategies as st
 import numpy as np
 import onnx
@@ -25,21 +27,26 @@ def values(rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> np.nd
 
 @given(
     st.sampled_from(sorted(ELEMENTS)), st.sampled_from([1, 2, 3, 7]), st.integers(0, 1), st.integers(0, 99),
-    st.sampled_from([(2, 300, 1), (211, 2, 0), (40, 3, 0), (1, 17, 1), (3, 9, 1)]),
+    st.sampled_from([(2, 300, 1), (211, 2, 0), (40, 3, 0), (1, 17, 1), (3, 9, 1), (2, 5003, 1)]),
 )  # fmt: skip
-@example("int32", 7, 0, 0, (211, 2, 0))  # the last group is filled up with the largest integer
+@example("int32", 7, 0, 0, (2, 5003, 1))  # the last group is filled up with the largest integer
+@example("float", 7, 1, 0, (2, 5003, 1))
 @settings(max_examples=8, deadline=None)
 def test_first_elements(kind: str, count: int, largest: int, seed: int, sizes: tuple[int, int, int]) -> None:
     *shape, axis = sizes
-    x = values(np.random.default_rng(seed), kind, tuple(shape))
+    check_first(kind, count, largest, seed, tuple(shape), axis)
+
+
+def check_first(kind: str, count: int, largest: int, seed: int, shape: tuple[int, ...], axis: int) -> None:
+    x = values(np.random.default_rng(seed), kind, shape)
     wanted = [count if i == axis else extent for i, extent in enumerate(shape)]
     model = onnx.parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["" : 18]>
-        g ({kind}[{shape[0]},{shape[1]}] x) => ({kind}[{wanted[0]},{wanted[1]}] y, int64[{wanted[0]},{wanted[1]}] i) {{
+        f"""<ir_version: 8, opset_import: ["" : 18]> g ({kind}{list(shape)} x) => ({kind}{wanted} y, int64{wanted} i) {{
             k = Constant<value_ints=[{count}]>()
             y, i = TopK<axis={axis}, largest={largest}>(x, k)
         }}"""
     )
+    sizes = *shape, axis
     found = mnc.compile(model, mnc.Options(prefer=one_layout(kind, count, largest, seed, sizes))).run({"x": x})
     order = np.argsort(-x.astype(np.float64) if largest else x, axis=axis, kind="stable").take(range(count), axis=axis)
     assert np.array_equal(found["i"], order)
@@ -54,11 +61,24 @@ def test_lines_in_parts(largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
     test_first_elements.hypothesis.inner_test("float", 53, largest, 5, (2, 53, 1))
 
 
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize("sizes", [(3, 83, 1), (61, 1, 0), (5, 42, 2, 1)])
+def test_groups_of_groups(sizes: tuple[int, ...], largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups are cut where it is not worth it, so that few elements go through several rounds."""
+    monkeypatch.setattr(ranking_effort, "PASS", 0)
+    monkeypatch.setattr(ranking_effort, "GATHERED", 0)
+    monkeypatch.setattr(ranking_effort, "plan", unwrap(ranking_effort.plan))  # without what is remembered
+    *shape, axis = sizes
+    assert group_size(shape[axis], 3) > 1
+    check_first("float", 3, largest, 7, tuple(shape), axis)
+
+
 def test_long_axes_are_cut_into_groups() -> None:
-    assert group_size(100, 60) == 100
-    for extent, count in ((1000, 17), (5000, 2)):
+    assert group_size(100, 60) == 1
+    for extent, count in ((5000, 2), (32_000, 40), (128_000, 500)):
         size = group_size(extent, count)
-        assert 2 * count <= size < extent
+        assert size > 1
+        assert size * count < extent
 
 
 @pytest.mark.parametrize("kind", ["ArgMax", "ArgMin"])

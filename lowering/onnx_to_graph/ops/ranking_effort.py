@@ -6,13 +6,16 @@ from collections.abc import Callable
 
 from mnc.dialects.graph.shapes import text
 from mnc.lowering.onnx_to_graph.node import Node
+from mnc.lowering.onnx_to_graph.run_time_extents import LARGEST
 from mnc.mncore_backend.assembly.records import Memory
-from mnc.mncore_backend.target import WORD_BYTES, chip
+from mnc.mncore_backend.target import WORD_BYTES, cached_per_machine, chip
 
-WORTH = 2
-"""Factor by which groups must save comparisons: they take another pass."""
-FEW = 20_000
-"""Comparisons that take about as long as a second pass over any number of elements."""
+PASS = 1_500_000
+"""Comparisons that take about as long as what a pass over groups waits for, however few elements there are: sums of the
+whole chip, and what travels across it."""
+GATHERED = 300
+"""Comparisons that take about as long as to bring an element of a group that goes on to where it is needed. L1Bs do so
+for lines of their own."""
 MOST_PARTS = 16
 """Parts of so many pairs as are compared at once, at most: the program has operations of its own for each."""
 
@@ -24,31 +27,43 @@ def pairs_at_once() -> int:
 
 
 def group_size(extent: int, count: int, lines: int = 1) -> int:
-    """Elements of a group with which the fewest pairs are compared; the extent where groups save little. Pairs of
-    groups are compared at once if any groups are small enough for that."""
+    """Elements of the groups that are cut first; 1 where all elements are ranked."""
+    return plan(extent, count, lines)[1]
 
-    def pairs(size: int) -> int:
-        remaining = -(-extent // size) * count
-        return extent * (size + count) + remaining * (remaining + count)
 
-    limit = max(pairs_at_once() // (extent * lines), 2 * count)
-    best = min(range(2 * count, min(extent, limit + 1)), key=pairs, default=extent)
-    alone = extent * (extent + count)
-    return best if best < extent and alone > FEW and WORTH * pairs(best) < alone else extent
+@cached_per_machine(1 << 12)
+def plan(extent: int, count: int, lines: int) -> tuple[int, int]:
+    """What it takes, in comparisons, and the size of the groups, a power of two: smaller ones fill larger ones up."""
+    best = pairs(extent, count, lines), 1
+    at_once = -(-lines // chip().l1bs)
+    size = 2
+    while extent > count * size:
+        moved = GATHERED * at_once * count * size
+        ranks = pairs(-(-extent // size), count, lines)
+        best = min(best, (PASS + moved + ranks + plan(count * size, count, lines)[0], size))
+        size *= 2
+    return best
+
+
+def pairs(extent: int, count: int, lines: int) -> int:
+    """Pairs of elements, and of elements and places, in every line."""
+    return lines * extent * (extent + count)
 
 
 def comparisons(extent: int, count: int, lines: int) -> int:
-    """Pairs of elements that are compared, and of elements and places, to find the first ones of each line."""
+    """Pairs that are compared to find the first elements of each line."""
     size = group_size(extent, count, lines)
-    if size == extent:
-        return lines * extent * (extent + count)
-    groups = -(-extent // size)
-    return lines * groups * size * (size + count) + comparisons(groups * count, count, lines)
+    if size == 1:
+        return pairs(extent, count, lines)
+    return pairs(-(-extent // size), count, lines) + comparisons(count * size, count, lines)
 
 
 def check_effort(node: Node, shape: list[int], axis: int, count: int) -> None:
     """Raise CompileError if the first `count` elements along an axis take more comparisons than are made."""
     extent, lines = shape[axis], math.prod(shape[:axis] + shape[axis + 1 :])
+    if extent > LARGEST:
+        message = f"it counts among {extent} elements, and exact counts go up to {LARGEST}"
+        raise node.error(message, hint="split its input")
     most = MOST_PARTS * pairs_at_once()
     needed = comparisons(extent, count, lines)
     if needed <= most:
