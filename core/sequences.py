@@ -117,11 +117,13 @@ def missing_hint(missing: str, sequences: Sequence[HostSequence]) -> str | None:
 
 
 def as_lists(tensors: Mapping[str, Any], sequences: Sequence[HostSequence], role: str) -> dict[str, Any]:
-    """Tensors by name, those of sequences of a `role` as lists; None for optional values that are not there."""
-    found = dict(tensors)
-    for sequence in sequences:
-        if sequence.role == role and sequence.elements is None:
-            found[sequence.name] = None
-        elif sequence.role == role and sequence.elements is not None:
-            found[sequence.name] = [found.pop(name) for name in sequence.elements]
-    return found
+    """Tensors by name, those of sequences of a `role` as lists, where their first element was; None for optional values
+    that are not there."""
+    own = [sequence for sequence in sequences if sequence.role == role]
+    listed = {name: sequence.name for sequence in own for name in sequence.elements or ()}
+    lists = {sequence.name: [tensors[name] for name in sequence.elements] for sequence in own if sequence.elements}
+    found: dict[str, Any] = {}
+    for name, value in tensors.items():
+        found[listed.get(name, name)] = lists[listed[name]] if name in listed else value
+    empty = {sequence.name: None if sequence.elements is None else [] for sequence in own if not sequence.elements}
+    return {**found, **empty}

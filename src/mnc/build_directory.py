@@ -71,6 +71,7 @@ def memory_map(executable: Executable) -> dict[str, Any]:
         "may_hold_nan": list(executable.may_hold_nan),
         "run_time_extents": [asdict(entry) for entry in executable.extents],
         "sequences": [asdict(entry) for entry in executable.sequences],
+        "order": list(executable.order),
         "preferences": list(executable.preferences),
         "machine": executable.machine,
         "ideal": None if executable.ideal is None else asdict(executable.ideal),
@@ -217,7 +218,8 @@ def _read(source: Path) -> Executable:
     harmless = tuple(described.get("may_hold_nan", ()))
     extents = tuple(RunTimeExtent(**entry) for entry in described.get("run_time_extents", ()))
     sequences = read_sequences(described.get("sequences", ()))
-    noted = {"may_hold_nan": harmless, "extents": extents, "sequences": sequences}
+    order = tuple(described.get("order", ()))
+    noted = {"may_hold_nan": harmless, "extents": extents, "sequences": sequences, "order": order}
     return replace(read, machine=machine, **noted, **companions)
 
 

@@ -81,10 +81,11 @@ def compile_module(module: Any, options: Options) -> Executable:
     cache. Raises CompileError."""
 
     def make() -> Executable:
-        from mnc.compiler import run_stages, to_executable
+        from mnc.compiler import in_order, order_of, run_stages, to_executable
 
+        order = order_of(module)
         run_stages(module, options)
-        return to_executable(module)
+        return in_order(to_executable(module), order)
 
     store = open_store()
     if store is None or options.dump_dir is not None:

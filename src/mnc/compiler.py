@@ -19,7 +19,7 @@ from mnc.mncore_backend.target import named, use
 from mnc.options import Options
 from mnc.passes.autodiff.signature import Signature, find_main
 from mnc.passes.graph.nan_inputs import inputs_that_may_hold_nan
-from mnc.program_parts import to_executable
+from mnc.program_parts import in_order, order_of, to_executable
 from mnc.stage_dumps import StageDumps, dump
 from mnc.stages import stages_of
 
@@ -72,13 +72,13 @@ def compile(
                 with_declared_updates=chosen.resident != "nothing",
             )  # fmt: skip
         name_machine(module, named(chosen.machine))
-        names = Signature(find_main(module)).argument_names()
+        names, order = Signature(find_main(module)).argument_names(), order_of(module)
         harmless = inputs_that_may_hold_nan(module)
         if pipeline is not None:
             pipeline.run(module)
         else:
             run_stages(module, chosen)
-        executable = to_executable(module)
+        executable = in_order(to_executable(module), order)
         read = {tensor.name for tensor in executable.inputs}
         unread = tuple(name for name in names if name not in read)
         return replace(executable, unread=unread, may_hold_nan=harmless)

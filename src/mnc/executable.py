@@ -1,6 +1,6 @@
 """A compiled program: text, the arrangement of its tensors in DRAM, and running it on the emulator."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -76,6 +76,7 @@ class Executable:
     `machine` is the name of the machine that it is for; `may_hold_nan` inputs whose NaN no arithmetic reads;
     `extents` are those of outputs that a run finds, which is given back without its padding; `sequences` are those of
     the model, whose elements are inputs and outputs of their own here, and optional values without a tensor;
+    `order` has the names of inputs, then of outputs, as the model lists them;
     `preferences` are those about layouts that it was compiled with; `ideal` is the work of the model, None where the
     pass `count-work` did not run; `cache_key` is the key of its entry in the cache, if it has one; `origin` says what
     it was compiled from, unless it was read from a directory.
@@ -94,6 +95,7 @@ class Executable:
     may_hold_nan: tuple[str, ...] = ()
     extents: tuple[RunTimeExtent, ...] = ()
     sequences: tuple[HostSequence, ...] = ()
+    order: tuple[str, ...] = ()
     machine: str = MN_CORE_2.name
     preferences: tuple[str, ...] = ()
     ideal: Ideal | None = None
@@ -134,8 +136,8 @@ class Executable:
         return tuple(part for part in (self.initialise, self, self.read_back) if part is not None)
 
     def _with_role(self, role: str) -> tuple[HostTensor, ...]:
-        found = [t for part in self.parts for t in part.tensors if t.role == role]
-        return tuple({tensor.name: tensor for tensor in found}.values())
+        found = {t.name: t for part in self.parts for t in part.tensors if t.role == role}
+        return tuple(found[name] for name in ordered(found, role, self.order))
 
     @property
     def inputs(self) -> tuple[HostTensor, ...]:
@@ -221,6 +223,7 @@ class Executable:
                 outputs |= part.run_on(machine, part.text, given)
             if part is self:
                 statistics = machine.statistics.since(before)
+        outputs = {name: outputs[name] for name in ordered(outputs, "output", self.order)}
         return RunResult(as_lists(outputs, self.sequences, "output"), statistics)
 
     def run_on(self, machine: Any, program: Any, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -278,6 +281,14 @@ class Executable:
         }
         array = tensor.image.unpack(contents, _MACHINE_DTYPE[tensor.dtype])
         return array.astype(bool) if tensor.dtype == "bool" else array  # pyright: ignore[reportReturnType]
+
+
+def ordered(names: Iterable[str], role: str, order: Sequence[str]) -> list[str]:
+    """Names of one role as `order` has them, which begins with the inputs: an output may be called as an input is. What
+    is not in it comes last."""
+    numbered = list(enumerate(order))
+    place = {name: i for i, name in (reversed(numbered) if role == "input" else numbered)}
+    return sorted(names, key=lambda name: place.get(name, len(order)))
 
 
 def _drawn(tensor: HostTensor, rng: np.random.Generator) -> np.ndarray:

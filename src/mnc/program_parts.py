@@ -12,7 +12,7 @@ from mnc.dialects.graph.run_time_extents import noted_extents
 from mnc.dialects.graph.sequences import noted_sequences
 from mnc.dialects.mncore.target import machine_of
 from mnc.dialects.mncore.trips import NODES, WEIGHTS
-from mnc.executable import Executable, HostTensor
+from mnc.executable import Executable, HostTensor, ordered
 from mnc.lowering.linalg_to_spmd.layout_attributes import preferences_of
 from mnc.lowering.linalg_to_spmd.numbered_weights import NumberedWeights
 from mnc.mncore_backend.assembly.records import Memory
@@ -23,6 +23,7 @@ from mnc.mncore_backend.codegen.program_ir import read_unit
 from mnc.mncore_backend.codegen.report.ideal import Ideal
 from mnc.mncore_backend.codegen.trips import Trips, check_dram, gap, shifted
 from mnc.mncore_backend.target import chip, use
+from mnc.passes.autodiff.signature import Signature, find_main
 from mnc.passes.graph.count_work import WORK
 
 COMPANIONS = INITIALISE, READ_BACK
@@ -40,6 +41,24 @@ def to_executable(module: Any) -> Executable:
         noted: dict[str, Any] = {**companions, "preferences": preferences_of(module), "ideal": _ideal(module)}
         noted |= {"extents": noted_extents(module), "sequences": noted_sequences(module)}
         return replace(_program(module, list(parts.values())), **noted)
+
+
+def order_of(module: Any) -> tuple[str, ...]:
+    """Names of the arguments, then of the results, of a module in the graph dialect, as `in_order` takes them."""
+    signature = Signature(find_main(module))
+    return (*signature.argument_names(), *signature.result_names())
+
+
+def in_order(executable: Executable, order: tuple[str, ...]) -> Executable:
+    """A program whose inputs and outputs are listed as the model lists them: stages emit them when they need them."""
+
+    places = {
+        (role, name): (number, place)
+        for number, role in enumerate(("constant", "input", "output"))
+        for place, name in enumerate(ordered((t.name for t in executable.tensors if t.role == role), role, order))
+    }
+    tensors = sorted(executable.tensors, key=lambda tensor: places[tensor.role, tensor.name])
+    return replace(executable, tensors=tuple(tensors), order=order)
 
 
 def program_text(module: Any, name: str = MAIN) -> str:

@@ -101,7 +101,7 @@ def test_sequences_are_kept(cache: Store, compilations: list[Any]) -> None:
 
 def test_entries_hold_every_field() -> None:
     kept = {"text", "tensors", "line_nodes", "initialise", "read_back", "unread", "preferences", "ideal", "machine"}
-    kept |= {"extents", "sequences"}
+    kept |= {"extents", "sequences", "order"}
     assert kept | {"may_hold_nan", "source", "cache_key", "origin"} == {field.name for field in fields(Executable)}
     tensor = {"name", "role", "dtype", "image", "value"}
     assert tensor == {field.name for field in fields(HostTensor)}

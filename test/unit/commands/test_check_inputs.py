@@ -66,7 +66,7 @@ def test_a_value_under_another_name_is_told(shell: Shell, tmp_path: Path) -> Non
     assert shell("mnc", "compile", str(path), "-o", "out").code == 0
     np.save(rows, np.ones((ROWS, 2), np.float32))
     done = shell("mnc", "run", "out", "--input", f"rows={rows}")
-    assert done.code == 2 and "no value for input 'k', and 'rows' is no input" in done.err and "--input k=" in done.err
+    assert done.code == 2 and "no value for input 'x', and 'rows' is no input" in done.err and "--input x=" in done.err
 
 
 @pytest.mark.parametrize("command", ["check", "bisect", "unit-tests"])

@@ -1,5 +1,6 @@
 """The Python interface as a user sees it."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -51,6 +52,34 @@ def test_type_checkers_see_what_is_public() -> None:
     text = Path(mnc.__file__).read_text()
     imported = set(re.findall(r"^    from [\w.]+ import (\w+) as \1$", text, re.MULTILINE))
     assert imported | {"__version__"} == set(mnc.__all__)
+
+
+def late_first_output() -> onnx.ModelProto:
+    """The result `a` is listed before `b`, takes `b` and is made behind it, and so it is with the inputs."""
+    nodes = [helper.make_node("Relu", ["y"], ["b"]), helper.make_node("Add", ["b", "x"], ["a"])]
+    x, y, a, b = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 8]) for name in "xyab")
+    graph = helper.make_graph(nodes, "g", [x, y], [a, b])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def test_inputs_and_outputs_come_in_the_order_of_the_model(tmp_path: Path) -> None:
+    made = mnc.compile(late_first_output(), mnc.Options(effort="quick"))
+    mnc.save(made, tmp_path / "p")
+    for program in (made, mnc.load(tmp_path / "p")):
+        assert [tensor.name for tensor in program.inputs] == ["x", "y"]
+        assert [tensor.name for tensor in program.outputs] == ["a", "b"]
+        assert [*program.run(made.random_inputs())] == ["a", "b"]
+    assert [*made.random_inputs()] == ["x", "y"]
+    entries = json.loads((tmp_path / "p" / "memory_map.json").read_text())["tensors"]
+    assert [entry["name"] for entry in entries] == ["x", "y", "a", "b"]
+
+
+def test_outputs_that_only_the_last_part_of_a_run_gives_keep_their_places() -> None:
+    model = late_first_output()
+    updated = mnc.Options(effort="quick", updates={"x": "a"}, resident="updates")
+    program = mnc.compile(model, updated)
+    assert program.read_back is not None
+    assert [*program.run(program.random_inputs())] == ["a", "b"]
 
 
 def test_report_has_totals_and_rows(program: mnc.Executable) -> None:
