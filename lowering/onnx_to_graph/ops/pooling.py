@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,38 @@ from mnc.dialects import graph
 from mnc.dialects.graph.shape import concat_tree
 from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
 from mnc.lowering.onnx_to_graph.ops.contraction import window_attributes
+
+
+_WINDOWS = "mnc.windows"
+"""Attribute of the indices that MaxPool gives, in row-major order: the windows that it found them in."""
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows over data of the whole `shape`, without dilations."""
+
+    shape: tuple[int, ...]
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    pads: tuple[int, ...]
+
+    @property
+    def are_apart(self) -> bool:
+        """Whether no element lies in two windows."""
+        return all(k <= s for k, s in zip(self.kernel, self.strides, strict=True))
+
+
+def place_in_window(indices: Any, windows: Windows) -> Any:
+    """The number of the element of its window, in row-major order, that every index names; None where it is not known
+    that the indices come from a MaxPool with such windows."""
+    owner = indices.owner
+    if isinstance(owner, ir.Block) or _WINDOWS not in owner.attributes:
+        return None
+    if ir.StringAttr(owner.attributes[_WINDOWS]).value != str(windows):
+        return None
+    kept = owner.operands[0].owner.operands[0].owner  # of the sum that `_places_of_maxima` ends with
+    chosen = kept.operands[0].owner.operands[0]
+    return reshape(chosen, shape_of(indices))
 
 
 def pool(kind: str) -> Callable[[Node], Any]:
@@ -87,4 +120,8 @@ def _places_of_maxima(x: Any, extents: list[int], kernel: list[int], window: dic
     kept = graph.Where.build(hit, constant(flat, like=chosen), constant(0, like=chosen)).result
     inner = graph.Reduce.build(kept, kind="sum", axes=[2], keepdims=False).result
     start = np.arange(shape[0] * shape[1]).reshape(*shape[:2], *[1] * rank) * int(np.prod(shape[2:]))
-    return graph.Add.build(inner, constant(start, like=inner)).result
+    indices = graph.Add.build(inner, constant(start, like=inner))
+    if not order and max(dilations) == 1:
+        own = Windows(tuple(shape), tuple(kernel), tuple(strides), tuple(window["pads"]))
+        indices.operation.attributes[_WINDOWS] = ir.StringAttr.get(str(own))
+    return indices.result

@@ -55,6 +55,34 @@ def test_what_was_pooled_goes_back(shape: list[int], window: str, opset: int) ->
     assert result.any()
 
 
+@pytest.mark.parametrize(
+    ("shape", "pool", "unpool", "is_found_among_all"),
+    [
+        ([2, 3, 6, 8], "kernel_shape = [2, 2], strides = [2, 2]", "", False),
+        ([2, 3, 6, 8], "kernel_shape = [2, 2], strides = [2, 2], pads = [1, 1, 1, 1]", "", False),
+        ([1, 2, 8, 7], "kernel_shape = [2, 1], strides = [3, 2]", "", False),
+        ([1, 2, 7, 3], "kernel_shape = [2, 3], strides = [2, 3], pads = [1, 0, 0, 0]", "", False),
+        ([1, 1, 5, 4], "kernel_shape = [2, 2], strides = [2, 2]", "", True),  # indices of 5x4 count in 4x4
+        ([1, 2, 4, 4], "kernel_shape = [2, 2], strides = [2, 2], storage_order = 1",
+         "kernel_shape = [2, 2], strides = [2, 2]", True),
+        ([1, 2, 6, 6], "kernel_shape = [2, 2], strides = [2, 2]", "kernel_shape = [3, 3], strides = [2, 2]", True),
+    ],
+)  # fmt: skip
+def test_indices_of_windows_that_are_apart_are_looked_for_in_their_window(
+    shape: list[int], pool: str, unpool: str, is_found_among_all: bool
+) -> None:
+    """Where they come from a MaxPool with the same windows; the values may come from elsewhere."""
+    text = f"""g (float{shape} x, float[1] z) => (float[a,b,c,d] y) {{
+        p, i = MaxPool <{pool}> (x)
+        q = Sub (z, p)
+        y = MaxUnpool <{unpool or pool}> (q, i)
+    }}"""
+    result = _check(text, {"x": _values(*shape), "z": np.ones(1, np.float32)})
+    assert result.any()
+    behind_the_pooling = str(_module(text, 22)[1]).split("graph.sub")[1]
+    assert ('kind = "max"' in behind_the_pooling) == is_found_among_all
+
+
 @pytest.mark.parametrize("opset", [9, 11, 22])
 def test_result_of_a_given_shape_and_indices_from_elsewhere(opset: int) -> None:
     """Indices count the elements of the inferred shape, here 4x4, also where the result is larger. They may lie in
