@@ -13,7 +13,6 @@ from mnc.dialects.graph.shape import concat_tree
 from mnc.lowering.onnx_to_graph.node import Node, cast, constant, element_type_of, reshape, shape_of
 from mnc.lowering.onnx_to_graph.ops.contraction import window_attributes
 
-
 _WINDOWS = "mnc.windows"
 """Attribute of the indices that MaxPool gives, in row-major order: the windows that it found them in."""
 

@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from mnc.core.bindings import ir
 from mnc.core.rewrite import Refusal, refuse
 from mnc.passes.graph.decomposition.build import Handler, flag, integer, real, value, zeros_around
-from mnc.passes.graph.matching import reshaped, shape_of
+from mnc.passes.graph.matching import constant, constant_of, reshaped, shape_of
 
 PRODUCTS_PER_MOVE, WEIGHTS_PER_MOVE = 1024, 3
 """Multiplications, and weights from DRAM, that take as long as to cut one element of a result out, as measured for
@@ -134,6 +136,72 @@ def _kernels_by_residue(
     return value("slice", result, starts=[0, 0, *starts], limits=[*whole, *limits], steps=[1, 1, *back])
 
 
+def _on_a_grid(
+    op: Any, strides: Sequence[int], dilations: Sequence[int], steps: Sequence[int]
+) -> list[ir.Value] | Refusal:
+    """The places o + pad = stride * i + dilation * k are multiples of `steps`, which divide both: they are a transposed
+    convolution by smaller steps, between whose results there is nothing but the bias."""
+    data, weight, *bias = op.operation.operands
+    rank, low = len(steps), list(op.operation.attributes["pads"])[: len(steps)]
+    outer, places = shape_of(op.operation.results[0])[:2], shape_of(op.operation.results[0])[2:]
+    strides, dilations = ([n // g for n, g in zip(own, steps, strict=True)] for own in (strides, dilations))
+    first = [-(-p // g) for p, g in zip(low, steps, strict=True)]
+    own = zip(shape_of(data)[2:], shape_of(weight)[2:], strides, dilations, first, strict=True)
+    found = [(n - 1) * s + (k - 1) * d + 1 - u for n, k, s, d, u in own]
+    counts = [min(-(-n // g), m) for n, g, m in zip(places, steps, found, strict=True)]
+    if min(counts) < 1:
+        return refuse("its pads cut all that it computes")
+    high = [m - n for m, n in zip(found, counts, strict=True)]
+    values = value(
+        "conv_transpose", data, weight, strides=strides, dilations=dilations, pads=[*first, *high],
+        output_padding=[0] * rank, group=integer(op, "group"),
+    )  # fmt: skip
+    before = [g * u - p for g, u, p in zip(steps, first, low, strict=True)]
+    apart = reshaped(values, [*outer, *(extent for n in counts for extent in (n, 1))])
+    ends = [[0, 0], [0, 0]]
+    for g, zeros in zip(steps, before, strict=True):
+        ends[0] += [0, zeros]
+        ends[1] += [0, g - 1 - zeros]
+    whole = [n * g for n, g in zip(counts, steps, strict=True)]
+    after = [n - extent for n, extent in zip(places, whole, strict=True)]
+    spread = reshaped(zeros_around(apart, *ends), [*outer, *whole])
+    result = zeros_around(spread, [0] * (2 + rank), [0, 0, *after])
+    for shift in bias:
+        result = value("add", result, reshaped(shift, [outer[1], *[1] * rank]))
+    return [result]
+
+
+def _filled(weight: ir.Value, dilations: Sequence[int]) -> ir.Value:
+    """A kernel with zeros in its gaps."""
+    kernel = shape_of(weight)[2:]
+    wide = [*shape_of(weight)[:2], *(d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True))]
+    if (known := constant_of(weight)) is not None:  # constants that grow are not folded where they are large
+        array = np.zeros(wide, known.dtype)
+        array[(..., *(slice(None, None, d) for d in dilations))] = known
+        return constant(array)
+    apart = [*wide[:2], *(extent for k in kernel for extent in (k, 1))]
+    high = [0, 0, *(extent for d in dilations for extent in (0, d - 1))]
+    spread = zeros_around(reshaped(weight, apart), [0] * len(apart), high)
+    spread = reshaped(spread, [*wide[:2], *(k * d for k, d in zip(kernel, dilations, strict=True))])
+    return zeros_around(spread, [0] * len(wide), [0, 0, *(1 - d for d in dilations)])
+
+
+def _without_gaps(op: Any, strides: Sequence[int], dilations: Sequence[int]) -> list[ir.Value] | Refusal:
+    """Steps and gaps without a common divisor: the gaps are filled with zeros, of which a residue reads its part."""
+    data, weight, *bias = op.operation.operands
+    low, kernel = list(op.operation.attributes["pads"])[: len(strides)], shape_of(weight)[2:]
+    gaps = [d if s > 1 else 1 for s, d in zip(strides, dilations, strict=True)]
+    wide = [g * (k - 1) + 1 for g, k in zip(gaps, kernel, strict=True)]
+    others = [d // g for d, g in zip(dilations, gaps, strict=True)]
+    read = [_Residues.of(*own) for own in zip(wide, strides, others, low, strict=True)]
+    channels = shape_of(weight)[0] // integer(op, "group")
+    if _more_taps(channels, math.prod(shape_of(data)[2:]), read, [_Residues(0, k, 0) for k in kernel]):
+        return refuse("its elements are spread, and its kernel has gaps")
+    attributes = {name: list(op.operation.attributes[name]) for name in ("pads", "output_padding")}
+    attributes |= {"strides": list(strides), "dilations": others}
+    return [value("conv_transpose", data, _filled(weight, gaps), *bias, group=integer(op, "group"), **attributes)]
+
+
 def conv_transpose(op: Any) -> list[ir.Value] | Refusal:
     """Each residue of the place modulo the stride is a convolution of its own by steps of one: they are one convolution
     with as many times the outputs, whose results are interleaved. Nothing is multiplied by zeros between elements. The
@@ -144,10 +212,13 @@ def conv_transpose(op: Any) -> list[ir.Value] | Refusal:
     kernel, rank = shape_of(weight)[2:], len(strides)
     dilations = [1 if k == 1 else d for k, d in zip(kernel, dilations, strict=True)]
     # One element has no distance to the next: with steps as wide as the kernel it becomes a product.
-    single = [n == 1 and d == 1 for n, d in zip(shape_of(data)[2:], dilations, strict=True)]
-    strides = [k if alone else s for k, alone, s in zip(kernel, single, strides, strict=True)]
+    alone = [k if d == 1 else d for k, d in zip(kernel, dilations, strict=True)]
+    strides = [own if n == 1 else s for n, own, s in zip(shape_of(data)[2:], alone, strides, strict=True)]
     if any(s > 1 and d > 1 for s, d in zip(strides, dilations, strict=True)):
-        return refuse("its elements are spread, and its kernel has gaps")
+        steps = [math.gcd(*own) for own in zip(strides, dilations, strict=True)]
+        if max(steps) > 1:
+            return _on_a_grid(op, strides, dilations, steps)
+        return _without_gaps(op, strides, dilations)
     groups = integer(op, "group")
     batch, outputs, *places = shape_of(op.operation.results[0])
     aligned = [_Residues.of(*own) for own in zip(kernel, strides, dilations, pads[:rank], strict=True)]
