@@ -51,9 +51,9 @@ def too_large() -> onnx.ModelProto:
     """An operation that is not done part by part, and alone exceeds the local memories of the chip (128 MiB)."""
     nodes = [
         helper.make_node("Concat", ["x", "x"], ["c"], name="huge", axis=0),
-        helper.make_node("CumSum", ["c", "axis"], ["y"], name="sums"),
+        helper.make_node("ReverseSequence", ["c", "lengths"], ["y"], name="reversed", time_axis=0, batch_axis=1),
     ]
-    return model(nodes, {"x": [4096, 3072]}, {"y": [8192, 3072]}, {"axis": np.array(0)})
+    return model(nodes, {"x": [4096, 3072]}, {"y": [8192, 3072]}, {"lengths": np.full(3072, 5000)})
 
 
 def broken_files(directory: Path) -> None:

@@ -167,11 +167,22 @@ def test_stages(extents: list[int], data: st.DataObject) -> None:
         assert np.array_equal(before, after)
 
 
-@pytest.mark.parametrize(("shape", "axis"), [((2, 4099), 1), ((4099, 2), 0), ((300, 7, 64), 0), ((6000,), 0)])
+@pytest.mark.parametrize(
+    ("shape", "axis", "left"),
+    [
+        ((2, 4099), 1, 1),  # the sums of the pieces before are few
+        ((4099, 2), 0, 1),
+        ((300, 7, 64), 0, 1),
+        ((6000,), 0, 2),  # so are all
+        ((5, 3, 600), 1, 0),
+        ((37, 300), 0, 0),
+        ((2731, 3), 1, 0),
+    ],
+)
 @pytest.mark.parametrize("exclusive", ["true", "false"])
 @pytest.mark.parametrize("reverse", ["true", "false"])
-def test_long_running_sums(shape: tuple[int, ...], axis: int, exclusive: str, reverse: str) -> None:
-    """Those of pieces, with what comes before each, are the same; filled up or not."""
+def test_running_sums(shape: tuple[int, ...], axis: int, left: int, exclusive: str, reverse: str) -> None:
+    """Those of pieces, with what comes before each, are the same, filled up or not; so are sums of doubling reach."""
     type_ = f"tensor<{'x'.join(map(str, shape))}xi32>"
     with make_context(["graph"]):
         module = ir.Module.parse(f"""func.func @main(%x: {type_}) -> {type_} {{
@@ -183,4 +194,4 @@ def test_long_running_sums(shape: tuple[int, ...], axis: int, exclusive: str, re
         (before,) = evaluate(module, [x])
         run_passes(module, "decompose")
         (after,) = evaluate(module, [x])
-    assert str(module).count("graph.cum_sum") == 2 and np.array_equal(before, after)
+    assert str(module).count("graph.cum_sum") == left and np.array_equal(before, after)
