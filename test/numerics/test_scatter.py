@@ -11,6 +11,7 @@ EXACT, SUM = 0.0, 2.0**-20
 @pytest.mark.parametrize(
     ("reduction", "sizes", "tolerance", "most"),
     [
+        ("add", (1024, 6144, 32), SUM, 20000),  # in two products; as one it took 61,636
         ("add", (500, 2000, 20), SUM, 2600),  # was refused: no PE held its share of 500x2000x20
         ("none", (500, 2000, 20), EXACT, 7500),
         ("none", (200, 500, 16), EXACT, 3300),

@@ -21,6 +21,13 @@ _LINE = 16_384
 """The same for the products of single lines, each of which is a small one."""
 
 
+_MATRIX = 4_194_304
+"""Elements of the matrix of one product, 1024 words in every PE: twice as many leave no room for what is multiplied,
+and are brought from place to place."""
+_MOST_PRODUCTS = 16
+"""Updates in more parts would take long to compile."""
+
+
 @dataclass(frozen=True)
 class Writes:
     """What is written where: `places` and `values` are like the target `x` but for an inserted dimension, that of the
@@ -67,10 +74,30 @@ def _product(lhs: Any, rhs: Any) -> Any:
 
 
 def _of_rows(writes: Writes) -> Any:
+    """One product, or the sum of several that take the updates in turn."""
     extent, width = shape_of(writes.x)
     own = constant(np.arange(extent).reshape(extent, 1), like=writes.places)
-    hits = graph.Equal.build(own, reshape(writes.places, [1, writes.count])).result
-    return _product(cast(hits, element_type_of(writes.x)), reshape(writes.values, [writes.count, width]))
+    places, values = reshape(writes.places, [1, writes.count]), reshape(writes.values, [writes.count, width])
+    parts = -(-extent * writes.count // _MATRIX)
+    length = -(-writes.count // parts) if parts <= _MOST_PRODUCTS else writes.count
+    total = None
+    for first in range(0, writes.count, length):
+        end = min(first + length, writes.count)
+        some, added = (_between(value, axis, first, end) for axis, value in ((1, places), (0, values)))
+        hits = graph.Equal.build(own, some).result
+        product = _product(cast(hits, element_type_of(writes.x)), added)
+        total = product if total is None else graph.Add.build(total, product).result
+    return total
+
+
+def _between(value: Any, axis: int, first: int, end: int) -> Any:
+    """Elements of a matrix from `first` up to `end`."""
+    shape = shape_of(value)
+    if (first, end) == (0, shape[axis]):
+        return value
+    starts = [first if i == axis else 0 for i in range(2)]
+    limits = [end if i == axis else n for i, n in enumerate(shape)]
+    return graph.Slice.build(value, starts=starts, limits=limits, steps=[1, 1]).result
 
 
 def _of_lines(writes: Writes) -> Any:

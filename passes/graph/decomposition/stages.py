@@ -96,8 +96,8 @@ def _of_pieces(operand: ir.Value, axis: int, is_exclusive: bool, reverse: bool) 
 
 
 def _by_doubling(operand: ir.Value, axis: int, is_exclusive: bool, reverse: bool) -> ir.Value:
-    """The scan of Hillis and Steele, Data parallel algorithms, CACM 29(12), 1986: the sum of 2 n elements is that of the
-    last n of them and of the n before."""
+    """The scan of Hillis and Steele, Data parallel algorithms, CACM 29(12), 1986: the sum of 2 n elements is that of
+    the last n of them and of the n before."""
     total = _moved(operand, axis, 1, reverse) if is_exclusive else operand
     reach = 1
     while reach < shape_of(operand)[axis]:
