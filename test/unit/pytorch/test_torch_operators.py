@@ -100,6 +100,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "masks": (lambda x: x.masked_fill(torch.ones(3, 4).tril() == 0, -1e4).softmax(1), (X,)),
     "indices": (lambda x, i: (x[i], x.index_select(0, i[0]), x[:, i[0]], x.gather(1, i.T)), (_rand(3, 5), SMALL)),
     "logarithms and powers": (lambda x: x.abs().add(1).log2() + x.abs().add(1).log10() + x.exp2() + x.erfc(), (X,)),
+    "inverse of erf": (lambda x: (0.99 * x.tanh()).erfinv() + (x / 9).erfinv(), (X,)),
+    "mean slopes": (lambda x: torch.nn.functional.rrelu(x, 0.1, 0.5), (X,)),
     "angles": (lambda x: (x.atan() + x.asinh() + x.tanh().acos() + x.tanh().asin(), x.exp().add(1).acosh()), (X,)),
     "angles of points": (lambda x, y: torch.atan2(x, y) + torch.hypot(x, y) + (0.5 * x.tanh()).atanh(), (X, Y)),
     "angles of the axes": (lambda x: torch.atan2(x, x.flip(0)), (torch.tensor([0.0, 1.0, -1.0, 0.0]),)),

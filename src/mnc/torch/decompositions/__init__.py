@@ -30,6 +30,7 @@ from mnc.torch.decompositions import (
     resampling,
     scanning,
     shape,
+    special,
 )
 from mnc.torch.operators import OPERATORS
 
@@ -56,6 +57,7 @@ _OWN: Table = {
     **resampling.DECOMPOSITIONS,
     **scanning.DECOMPOSITIONS,
     **shape.DECOMPOSITIONS,
+    **special.DECOMPOSITIONS,
 }
 
 _aten = torch.ops.aten
