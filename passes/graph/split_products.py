@@ -35,7 +35,8 @@ def chain_from_product(value: ir.Value) -> list[Any]:
 def _columns(value: ir.Value, columns: range) -> ir.Value:
     """Part of the last dimension of a constant, named after it; a constant that is broadcast there stays whole."""
     array = constant_of(value)
-    if array is None or not array.ndim or array.shape[-1] == 1:
+    assert array is not None  # `Split.match` has read it
+    if not array.ndim or array.shape[-1] == 1:
         return value
     made = constant(array[..., columns.start : columns.stop], like=value)
     name_after_weight_of(value, made, f"columns_{columns.start}")
@@ -59,6 +60,9 @@ class Split(Pattern):
         x, weight = operands_of(chain[-1])
         if len(shape_of(weight)) != 2 or len(shape_of(x)) < 2 or constant_of(weight) is None:
             return refuse("the second factor is no constant matrix")
+        others = [own for link in chain[:-1] for own in operands_of(link) if is_constant(own)]
+        if any(constant_of(own) is None for own in others):
+            return refuse("a constant cannot be read back")
         if ranges.start % self.lanes or len(ranges) % self.lanes:
             return refuse(f"a slice of columns {ranges.start} to {ranges.stop} is no multiple of {self.lanes}")
         return chain, ranges

@@ -2,7 +2,7 @@
 values do."""
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import prod
 from typing import Any
 
@@ -22,7 +22,7 @@ sequence."""
 def is_shared_out(value: ir.Value) -> bool:
     """Whether a tensor is read by few slices only, each of which takes neighbours along one and the same dimension, and
     no element of which another has, too."""
-    parts = [use.owner.operation for use in value.uses]
+    parts = [use.owner.operation for use in islice(value.uses, FEW + 1)]
     if not 0 < len(parts) <= FEW or any(part.name != "graph.slice" for part in parts):
         return False
     ranges = [ranges_of(part) for part in parts]
